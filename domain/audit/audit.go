@@ -1,0 +1,112 @@
+// Package audit is the record of what was asked and done: events in a hash chain that shows every later change to it.
+//
+// It refuses to know where records are kept. Arguments arrive already redacted.
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Phase says which half of a call a record is. A lone Intent means the process died between deciding and finishing.
+type Phase string
+
+// The phases. Mutations have both; reads have an outcome only. Answer records what a person said to a confirmation.
+const (
+	Intent  Phase = "intent"
+	Outcome Phase = "outcome"
+	Answer  Phase = "answer"
+)
+
+// Event is what one record says. All text is redacted before it gets here.
+type Event struct {
+	Time       time.Time       `json:"time"` // UTC
+	Phase      Phase           `json:"phase"`
+	CallID     string          `json:"call_id"`
+	Session    string          `json:"session,omitempty"`
+	Principal  string          `json:"principal,omitempty"`
+	Client     string          `json:"client,omitempty"` // self-declared name/version
+	Tool       string          `json:"tool"`
+	Class      string          `json:"class,omitempty"`
+	Args       json.RawMessage `json:"args,omitempty"` // redacted; integers only is not required of callers' arguments
+	Plan       canon.Hash      `json:"plan,omitempty"`
+	Verdict    string          `json:"verdict,omitempty"`
+	Rule       string          `json:"rule,omitempty"`
+	ApprovedBy string          `json:"approved_by,omitempty"`
+	Code       string          `json:"code,omitempty"` // error code; empty is success
+	DurationUS int64           `json:"duration_us,omitempty"`
+	Redactions int             `json:"redactions,omitempty"`
+}
+
+// Record is an event in its place in the chain. Seq starts at 1; Prev is the hash of the record before, zero for the first.
+type Record struct {
+	Seq   int64      `json:"seq"`
+	Event Event      `json:"event"`
+	Prev  canon.Hash `json:"prev"`
+	Hash  canon.Hash `json:"hash"`
+}
+
+// ErrBroken reports a chain that does not hold; the message names the first broken record.
+var ErrBroken = fault.New(fault.State, "audit_chain_broken", "the audit chain is broken")
+
+const label = "audit.record.v1"
+
+// Link puts an event behind a chain's last record; the zero Record is the beginning. It stores the event as it will be read back: in
+// UTC, and with U+FFFD for bytes that are no UTF-8, which JSON cannot hold.
+func Link(last Record, e Event) (Record, error) {
+	r := Record{Seq: last.Seq + 1, Event: e.settled(), Prev: last.Hash}
+	sum, err := r.sum()
+	if err != nil {
+		return Record{}, err
+	}
+	r.Hash = sum
+	return r, nil
+}
+
+// settled is the event with nothing left that writing and reading it would change, and so break its hash.
+func (e Event) settled() Event {
+	e.Time, e.Phase = e.Time.UTC().Round(0), Phase(strings.ToValidUTF8(string(e.Phase), "\uFFFD"))
+	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code} {
+		*s = strings.ToValidUTF8(*s, "\uFFFD")
+	}
+	return e
+}
+
+// sum hashes everything but Hash itself. The event is hashed as its plain JSON bytes: arguments may hold floats.
+func (r Record) sum() (canon.Hash, error) {
+	event, err := json.Marshal(r.Event)
+	if err != nil {
+		return canon.Hash{}, fmt.Errorf("encoding audit event %d: %w", r.Seq, err)
+	}
+	return canon.Bytes(label, fmt.Appendf(nil, "%d\n%s\n%s", r.Seq, r.Prev.Hex(), event)), nil
+}
+
+// Verify walks records in order of Seq and reports how many hold. It fails with ErrBroken, naming the first record that was
+// changed, removed or inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
+func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
+	last, n := after, int64(0)
+	for r, err := range records {
+		if err != nil {
+			return n, err
+		}
+		want, err := r.sum()
+		switch {
+		case err != nil:
+			return n, err
+		case r.Seq != last.Seq+1:
+			return n, ErrBroken.Sayf("audit record %d is missing: record %d follows record %d", last.Seq+1, r.Seq, last.Seq)
+		case r.Prev != last.Hash:
+			return n, ErrBroken.Sayf("audit record %d does not continue record %d", r.Seq, last.Seq)
+		case want != r.Hash:
+			return n, ErrBroken.Sayf("audit record %d was changed after it was written", r.Seq)
+		}
+		last, n = r, n+1
+	}
+	return n, nil
+}

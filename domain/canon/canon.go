@@ -1,0 +1,118 @@
+// Package canon gives every value one byte form and one name: canonical JSON and a labelled SHA-256 over it.
+//
+// It refuses floats, because two programs never agree on their text; durations and sizes are integers here.
+package canon
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Hash is a SHA-256 sum. Its text form is "sha256:" and 64 lower-case hex digits; the zero Hash is never a sum of anything.
+type Hash [sha256.Size]byte
+
+const prefix = "sha256:"
+
+// ErrHash reports text that is no hash.
+var ErrHash = fault.New(fault.Invalid, "hash_invalid", "a hash is sha256: followed by 64 lower-case hex digits")
+
+// ErrForm reports a value that has no canonical form (a float, a key twice in one object, or something JSON cannot hold).
+var ErrForm = fault.New(fault.Internal, "canon_form", "the value has no canonical form")
+
+// String is the text form.
+func (h Hash) String() string { return prefix + h.Hex() }
+
+// Hex is the sum alone: 64 lower-case hex digits.
+func (h Hash) Hex() string { return hex.EncodeToString(h[:]) }
+
+// IsZero reports whether h was never computed.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// MarshalText is the text form; the zero Hash is empty text.
+func (h Hash) MarshalText() ([]byte, error) {
+	if h.IsZero() {
+		return []byte{}, nil
+	}
+	return []byte(h.String()), nil
+}
+
+// UnmarshalText reads what MarshalText writes, or fails with ErrHash.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*h = Hash{}
+		return nil
+	}
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*h = parsed
+	return nil
+}
+
+// Parse reads the text form, or fails with ErrHash.
+func Parse(s string) (Hash, error) {
+	var h Hash
+	digits, ok := strings.CutPrefix(s, prefix)
+	if !ok || len(digits) != 2*len(h) || strings.ToLower(digits) != digits {
+		return Hash{}, ErrHash
+	}
+	if _, err := hex.Decode(h[:], []byte(digits)); err != nil {
+		return Hash{}, ErrHash
+	}
+	return h, nil
+}
+
+// Marshal is the canonical JSON of v: object keys sorted by bytes, no insignificant space, no HTML escapes, integers only.
+// Two values with equal JSON meaning have equal bytes. It fails with ErrForm, though not for a Go float that happens to be whole: what
+// is hashed has no float fields.
+func Marshal(v any) ([]byte, error) {
+	raw, err := plain(v)
+	if err != nil {
+		return nil, ErrForm.Because(err)
+	}
+	return rewrite(raw)
+}
+
+// Canonical rewrites one JSON document into canonical form, or fails with ErrForm: also for an object that has a key twice, because
+// nobody can say what that means, and beyond MaxDepth. It is idempotent.
+func Canonical(raw []byte) ([]byte, error) {
+	var doc json.RawMessage
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return nil, ErrForm.Because(err)
+	}
+	return rewrite(doc)
+}
+
+// Sum hashes the canonical JSON of v under a label that keeps domains apart ("deployment.plan.v1"). It fails with ErrForm.
+func Sum(label string, v any) (Hash, error) {
+	doc, err := Marshal(v)
+	if err != nil {
+		return Hash{}, err
+	}
+	return Bytes(label, doc), nil
+}
+
+// Bytes hashes raw bytes under a label. The label's length is part of the input, so no label is a prefix of another's domain.
+func Bytes(label string, b []byte) Hash {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d:%s\n", len(label), label)
+	h.Write(b)
+	return Hash(h.Sum(nil))
+}
+
+func plain(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

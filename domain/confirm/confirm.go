@@ -1,0 +1,270 @@
+// Package confirm holds the rules of one confirmation: a secret token shown once, what it is bound to, and the small state
+// machine pending → approved → spent, or denied, or cancelled.
+//
+// It refuses to know where grants are stored and who shows the question; it has no clock and makes no randomness.
+package confirm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// How long a confirmation may be answered, and how often a name may be mistyped (product rules on confirmation).
+const (
+	DefaultTTL = 5 * time.Minute
+	MinTTL     = time.Minute
+	MaxTTL     = 10 * time.Minute
+	MaxMisses  = 3
+)
+
+// The ways a redemption fails. Each leaves the change undone.
+var (
+	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "this confirmation token is not known; call again without a token to get a new one")
+	ErrUsed     = fault.New(fault.Unconfirmed, "confirm_token_used", "this confirmation was used already; call again without a token to get a new one")
+	ErrExpired  = fault.New(fault.Unconfirmed, "confirm_token_expired", "this confirmation has expired; call again without a token to get a new one")
+	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this confirmation was given for something else; call again without a token to get a new one")
+	ErrTyped    = fault.New(fault.Unconfirmed, "confirm_typed_value_wrong", "the typed name is not the one asked for")
+	ErrBurnt    = fault.New(fault.Unconfirmed, "confirm_token_burnt", "the name was mistyped three times, so this confirmation is void; call again to get a new one")
+	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "a person denied this call")
+	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this confirmation was cancelled; call again to get a new one")
+	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "a person has not answered this confirmation yet")
+	ErrHuman    = fault.New(fault.Denied, "confirm_human_only", "only a person may answer this confirmation: in the client's form, with countersign approve, or in the console")
+)
+
+// Token is the secret a caller repeats to confirm. Its String hides it.
+type Token struct{ secret string }
+
+// NewToken wraps a secret made by the operating system's randomness (a UUIDv4), or one a caller sent.
+func NewToken(secret string) Token { return Token{secret: secret} }
+
+// Reveal is the secret itself, for showing it once.
+func (t Token) Reveal() string { return t.secret }
+
+// IsZero reports whether there is no token.
+func (t Token) IsZero() bool { return t.secret == "" }
+
+// String hides the secret, so that no log shows it.
+func (t Token) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	return "[token]"
+}
+
+// GoString hides the secret from %#v as well.
+func (t Token) GoString() string { return t.String() }
+
+// Digest is what is stored of a token.
+type Digest [sha256.Size]byte
+
+// Digest is the token's digest: a labelled SHA-256.
+func (t Token) Digest() Digest { return Digest(canon.Bytes("confirm.token.v1", []byte(t.secret))) }
+
+// String is 64 lower-case hex digits.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// Binding is everything a confirmation is for. All four must be equal at redemption.
+type Binding struct {
+	Session   string     `json:"session"` // client instance
+	Principal string     `json:"principal"`
+	Tool      string     `json:"tool"`
+	Subject   canon.Hash `json:"subject"` // hash of the plan
+}
+
+// State is where a grant stands.
+type State uint8
+
+// The states. Spent, Denied, Canceled and Burnt are final.
+const (
+	Pending State = iota
+	Approved
+	Spent
+	Denied
+	Canceled
+	Burnt
+)
+
+var stateNames = []string{"pending", "approved", "spent", "denied", "canceled", "burnt"}
+
+// String is the state's name.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "invalid"
+}
+
+// Grant is one confirmation asked for. ID is public (lists, approve ID); the token exists only as Digest.
+type Grant struct {
+	ID        string
+	Digest    Digest
+	Binding   Binding
+	Args      json.RawMessage // the call's arguments without token, so that confirm can repeat it
+	Mode      policy.Mode     // the call's own mode argument
+	Strength  policy.Strength
+	Target    string // what Typed must type
+	Prompt    string // one line for the human
+	Plan      json.RawMessage
+	HumanOnly bool // approval: human; a caller's token is not enough, a person has to approve
+	IssuedAt  time.Time
+	ExpiresAt time.Time
+	State     State
+	Misses    int
+	Answerer  string // who approved or denied, empty while pending
+}
+
+// View is a grant as people see it. It never holds the token or its digest.
+type View struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"`
+	Strength  policy.Strength `json:"strength"`
+	Prompt    string          `json:"prompt"`
+	Target    string          `json:"target,omitempty"`
+	State     string          `json:"state"`
+	PlanHash  canon.Hash      `json:"plan_hash"`
+	Plan      json.RawMessage `json:"plan,omitempty"`
+	IssuedAt  time.Time       `json:"issued_at"`
+	ExpiresAt time.Time       `json:"expires_at"`
+}
+
+// View is the grant as people see it.
+func (g *Grant) View() View {
+	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
+		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt}
+}
+
+// Views is View of each, never nil.
+func Views(grants []Grant) []View {
+	out := make([]View, 0, len(grants))
+	for i := range grants {
+		out = append(out, grants[i].View())
+	}
+	return out
+}
+
+// Answer is what a person said to a confirmation, on a channel only a person has: an elicitation form, a terminal, the console.
+type Answer struct {
+	ID      string // the grant's
+	Approve bool
+	Always  bool   // approve this tool for the rest of the session as well
+	Typed   string // for Typed strength
+	By      string // who, as far as the channel knows ("terminal", "elicitation")
+}
+
+// Settle applies the answer to the grant: Approve, or Deny, which is reported as ErrDenied.
+func (a Answer) Settle(g *Grant, now time.Time) error {
+	if a.Approve {
+		return g.Approve(a.By, a.Typed, now)
+	}
+	if err := g.Deny(a.By, now); err != nil {
+		return err
+	}
+	return ErrDenied
+}
+
+// Expired reports whether now is at or past the expiry (product rule: now ≥ expires_at is expired).
+func (g *Grant) Expired(now time.Time) bool { return !now.Before(g.ExpiresAt) }
+
+// Final reports whether nothing can happen to the grant any more.
+func (g *Grant) Final() bool { return g.State >= Spent }
+
+// Check verifies that the grant may be redeemed for b with the typed value, without spending it. A wrong typed value counts as a
+// miss, and the third burns the grant, so the caller stores the grant whether Check fails or not.
+func (g *Grant) Check(b Binding, typed string, now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	if g.Binding != b {
+		return ErrMismatch
+	}
+	if g.State == Approved {
+		return nil
+	}
+	if g.HumanOnly {
+		return ErrPending
+	}
+	return g.typed(typed)
+}
+
+// Redeem is Check and, when it passes, spends the grant: of all that try, exactly one succeeds.
+func (g *Grant) Redeem(b Binding, typed string, now time.Time) error {
+	if err := g.Check(b, typed, now); err != nil {
+		return err
+	}
+	g.State = Spent
+	return nil
+}
+
+// Approve records that the person named answerer said yes, typing the target where the strength asks for it.
+func (g *Grant) Approve(answerer, typed string, now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	if g.State == Approved {
+		return nil
+	}
+	if err := g.typed(typed); err != nil {
+		return err
+	}
+	g.State, g.Answerer = Approved, answerer
+	return nil
+}
+
+// Deny records that answerer said no.
+func (g *Grant) Deny(answerer string, now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	g.State, g.Answerer = Denied, answerer
+	return nil
+}
+
+// Cancel withdraws the question; a grant that already ended stays as it is and is an error.
+func (g *Grant) Cancel(now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	g.State = Canceled
+	return nil
+}
+
+func (g *Grant) live(now time.Time) error {
+	switch g.State {
+	case Spent:
+		return ErrUsed
+	case Denied:
+		return ErrDenied
+	case Canceled:
+		return ErrCanceled
+	case Burnt:
+		return ErrBurnt
+	case Pending, Approved:
+	default:
+		return ErrUsed // a state nobody knows lets nothing pass
+	}
+	if g.Expired(now) {
+		return ErrExpired
+	}
+	return nil
+}
+
+func (g *Grant) typed(value string) error {
+	if g.Strength < policy.Typed || (value == g.Target && g.Target != "") {
+		return nil
+	}
+	if value == "" {
+		return ErrTyped.Sayf("type %q as typed_value to confirm", g.Target)
+	}
+	g.Misses++
+	if g.Misses >= MaxMisses {
+		g.State = Burnt
+		return ErrBurnt
+	}
+	return ErrTyped.Sayf("the typed name is not %q; %d of %d tries are left", g.Target, MaxMisses-g.Misses, MaxMisses)
+}

@@ -1,0 +1,144 @@
+// Package fault is the one error of Countersign: a Kind out of a closed set, a stable Code, a message for a
+// person, optional machine-readable details and a cause that is logged but never shown.
+//
+// It refuses to know how an error looks on any wire: presenters translate kinds and codes once, per contract.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Kind says what sort of failure happened. The set is closed: adapters map kinds to HTTP statuses and exit codes.
+type Kind uint8
+
+// The kinds. The zero Kind is Internal, so that a forgotten classification never looks like the caller's fault.
+const (
+	Internal    Kind = iota // a defect, or an I/O failure nobody foresaw
+	Invalid                 // the request itself is wrong
+	NotFound                // what it names does not exist
+	Conflict                // somebody else changed it first, or the name is taken
+	State                   // it exists, but not in a state that allows this
+	Denied                  // policy refuses
+	Unconfirmed             // a human has to confirm first
+	Unavailable             // something needed cannot be reached, read or written now
+	Timeout                 // the deadline passed
+	Canceled                // the caller gave up
+)
+
+var kindNames = [...]string{"internal", "invalid", "not_found", "conflict", "state", "denied", "unconfirmed", "unavailable", "timeout", "canceled"}
+
+// String is the kind's stable lower-case name.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return kindNames[Internal]
+}
+
+// Code names one failure for machines: snake_case, unique in the module, never renamed or reused.
+type Code string
+
+// Error is the only error type whose text a caller may see.
+type Error struct {
+	Kind    Kind
+	Code    Code
+	Message string // names the thing, what was wrong with it and the way out; never a secret
+	Details any    // a struct with JSON tags, or nil
+	Err     error  // the cause: logged, never shown
+}
+
+// New makes an error, usually as a package-level sentinel that is then specialised with Sayf, With and Because.
+func New(kind Kind, code Code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: say(format, args)}
+}
+
+func say(format string, args []any) string {
+	if len(args) == 0 {
+		return format
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// Error is the message, followed by the cause when there is one.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is a fault of the same code, so a sentinel matches everything derived from it.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t != nil && t.Code == e.Code
+}
+
+// Sayf is a copy with another message.
+func (e *Error) Sayf(format string, args ...any) *Error {
+	c := *e
+	c.Message = say(format, args)
+	return &c
+}
+
+// With is a copy that carries details.
+func (e *Error) With(details any) *Error {
+	c := *e
+	c.Details = details
+	return &c
+}
+
+// Because is a copy with a cause.
+func (e *Error) Because(err error) *Error {
+	c := *e
+	c.Err = err
+	return &c
+}
+
+// The generic faults that From classifies foreign errors into.
+var (
+	ErrInternal    = New(Internal, "internal", "an internal error stopped this call; the log has its cause")
+	ErrTimeout     = New(Timeout, "timeout", "the call took longer than it may; ask for less, or raise the time limit")
+	ErrCanceled    = New(Canceled, "canceled", "the call was cancelled before it finished")
+	ErrUnavailable = New(Unavailable, "io_unavailable", "a file or service this call needs cannot be used now")
+)
+
+// From classifies any error and is total: nil stays nil, a fault stays itself (also when wrapped), context errors become
+// timeout or canceled, file-system, system-call and network errors become unavailable, and everything else is internal with the error as its cause. A nil
+// *Error inside an error that is not nil is a defect and internal, never success.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var f *Error
+	if errors.As(err, &f) {
+		if f == nil {
+			return ErrInternal
+		}
+		return f
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrTimeout.Because(err)
+	case errors.Is(err, context.Canceled):
+		return ErrCanceled.Because(err)
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return ErrUnavailable.Sayf("cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+	}
+	var system interface { // what system calls and the network fail with; their packages are out of reach here
+		error
+		Timeout() bool
+		Temporary() bool
+	}
+	if errors.As(err, &system) {
+		return ErrUnavailable.Sayf("%s: %v", ErrUnavailable.Message, system).Because(err)
+	}
+	return ErrInternal.Because(err)
+}

@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Principal is on whose behalf a call runs. Grants bounds the effects anything it calls may have; zero grants allow nothing.
+type Principal struct {
+	ID     string  `json:"id"`
+	Grants Effects `json:"grants"`
+}
+
+// Claims is what one call says it is about to do. Class and Effects never exceed the tool's own; a tool whose actions differ
+// (seed 002's input) claims per action. Resources name what it touches, for settings and the audit.
+type Claims struct {
+	Class     Class
+	Effects   Effects
+	Resources []string
+}
+
+// needed is the effects a principal must be granted. A claim that leaves out its class's own effect needs it all the same, so that
+// zero grants allow nothing, whatever a tool forgot to claim.
+func (c Claims) needed() Effects {
+	switch {
+	case c.Class == ClassRead:
+		return c.Effects | Read
+	case c.Effects&Mutating == 0:
+		return c.Effects | Write
+	}
+	return c.Effects
+}
+
+// AutoApprove is the list of tools whose confirmation the person has answered in advance. An empty list approves nothing.
+type AutoApprove struct {
+	Enabled bool     `json:"enabled"`
+	Tools   []string `json:"tools"`
+}
+
+// Policy is the settings that decisions are made from: the operator's and the person's. The zero Policy lets nothing change.
+type Policy struct {
+	Mode    Mode               // the operator's mode; unset leaves it to the toolset's default
+	Ceiling Mode               // nobody passes it; unset is Ask
+	Level   Level              // product-wide permission level
+	Tools   map[string]Setting // per tool, exact names
+	Auto    AutoApprove
+}
+
+// Request is one decision to make.
+type Request struct {
+	Principal   Principal
+	Tool        string
+	Claims      Claims
+	Strength    Strength // the tool's default, raised by the plan
+	CallMode    Mode     // the call's own mode argument
+	SessionMode Mode     // what set_mode last said for this client instance
+	ToolsetMode Mode     // the toolset's default
+	Granted     bool     // "always allow" was said for this tool in this session
+}
+
+// Decision says what happens and why. Rule is the stable name of what decided, for audit, settings and messages.
+type Decision struct {
+	Verdict  Verdict  `json:"verdict"`
+	Rule     string   `json:"rule"`
+	Mode     Mode     `json:"mode"`
+	Strength Strength `json:"strength"`
+	Missing  Effects  `json:"-"`
+}
+
+// The rules a decision can name.
+const (
+	RuleClass       = "class_unknown" // also effects that the claimed class cannot have
+	RuleBlocked     = "tool_blocked"
+	RuleGrants      = "principal_grants"
+	RuleLevel       = "permission_level"
+	RuleMode        = "mode"
+	RuleRead        = "read"
+	RuleScratch     = "scratch"
+	RuleToolConfirm = "tool_confirm"
+	RuleToolAllowed = "tool_allowed"
+	RuleTyped       = "type_to_confirm"
+	RuleSession     = "session_grant"
+	RuleAuto        = "auto_approve"
+	RuleStrength    = "strength"
+	RuleFullAccess  = "full_access"
+)
+
+// Effective is the mode that rules a request: the call's, else the session's, else the operator's, else the toolset's default,
+// never above the ceiling, and Ask when nobody said anything or somebody said what is no mode.
+func (p Policy) Effective(q Request) Mode {
+	return min(known(cmp.Or(q.CallMode, q.SessionMode, p.Mode, q.ToolsetMode)), known(p.Ceiling))
+}
+
+// known is a mode that was said, and Ask for every other value.
+func known(m Mode) Mode {
+	if m > Execute {
+		return Ask
+	}
+	return max(m, Ask)
+}
+
+// Decide is pure and total. In order: unknown class, blocked, grants, level, mode, then how much confirmation is left to ask.
+func (p Policy) Decide(q Request) Decision {
+	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed)}
+	set := p.Tools[q.Tool]
+	switch {
+	case !q.Claims.Class.Permits(q.Claims.Effects):
+		return d.end(Deny, RuleClass)
+	case set == Blocked || set > Allowed:
+		return d.end(Deny, RuleBlocked)
+	}
+	if d.Missing = q.Claims.needed() &^ q.Principal.Grants; d.Missing != 0 {
+		return d.end(Deny, RuleGrants)
+	}
+	switch {
+	case !p.levelAllows(q.Claims.Class, set):
+		return d.end(Deny, RuleLevel)
+	case q.Claims.Class >= ClassWrite && d.Mode != Execute:
+		return d.end(withheld(d.Mode, q.Claims.Class), RuleMode)
+	}
+	return p.confirmation(d, q, set)
+}
+
+// withheld is the verdict for a change that the mode holds back.
+func withheld(mode Mode, class Class) Verdict {
+	switch {
+	case mode == Plan:
+		return DryRun
+	case class == ClassDangerous:
+		return Explain
+	}
+	return Deny
+}
+
+// levelAllows reports whether the level, or a setting that overrides it, opens the class at all. An explicit allowed or confirm
+// opens a tool under read_only; nothing opens a change under the zero level.
+func (p Policy) levelAllows(c Class, set Setting) bool {
+	switch {
+	case c == ClassRead:
+		return true
+	case p.Level == LevelUnset || p.Level > FullAccess:
+		return false
+	case c == ClassScratch:
+		return true
+	case p.Level == ReadOnly:
+		return set == Allowed || set == AlwaysConfirm
+	}
+	return true
+}
+
+// confirmation decides between Confirm and Allow for a call that may run. A person's answer for the session outranks an explicit
+// confirm, which outranks an explicit allowed, which outranks auto-approve; that answers only what execute_with_confirm asks
+// (packageflow-security contract §3.3). Nothing outranks type-to-confirm.
+func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {
+	changes := q.Claims.Class >= ClassWrite
+	switch {
+	case q.Strength >= Typed:
+		return d.end(Confirm, RuleTyped)
+	case q.Granted && (set == AlwaysConfirm || q.Strength >= Simple):
+		return d.end(Allow, RuleSession)
+	case set == AlwaysConfirm:
+		d.Strength = max(q.Strength, Simple)
+		return d.end(Confirm, RuleToolConfirm)
+	case set == Allowed:
+		return d.end(Allow, RuleToolAllowed)
+	case q.Strength == None && changes:
+		return d.end(Allow, RuleStrength)
+	case q.Strength == None && q.Claims.Class == ClassScratch:
+		return d.end(Allow, RuleScratch)
+	case q.Strength == None:
+		return d.end(Allow, RuleRead)
+	case p.Level == FullAccess:
+		return d.end(Allow, RuleFullAccess)
+	case p.Level == ExecuteWithConfirm && p.Auto.Enabled && slices.Contains(p.Auto.Tools, q.Tool):
+		return d.end(Allow, RuleAuto)
+	}
+	return d.end(Confirm, RuleStrength)
+}
+
+func (d Decision) end(v Verdict, rule string) Decision {
+	d.Verdict, d.Rule = v, rule
+	return d
+}

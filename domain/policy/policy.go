@@ -1,0 +1,194 @@
+// Package policy decides what may happen: one pure, total function from a request and the settings to a decision.
+//
+// It refuses to know who asks over which wire, how a confirmation is answered, and what a tool does. Zero values refuse:
+// the zero Policy lets nothing change, the zero Class is denied, and an unset mode is Ask.
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Effects is the set of things a call may do.
+type Effects uint16
+
+// The effects. Mutating is the subset that changes something.
+const (
+	Read Effects = 1 << iota
+	Write
+	Delete
+	Exec
+	Network
+
+	Mutating = Write | Delete | Exec
+	All      = Read | Write | Delete | Exec | Network
+)
+
+var effectNames = []string{"read", "write", "delete", "exec", "network"}
+
+// String lists the effects, comma separated, in a fixed order.
+func (e Effects) String() string {
+	var names []string
+	for i, name := range effectNames {
+		if e&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Class is what kind of call it is; the policy table has one row a class.
+type Class uint8
+
+// The classes, from harmless to dangerous. The zero Class is unknown and refused.
+const (
+	ClassUnknown   Class = iota
+	ClassRead            // changes nothing
+	ClassScratch         // writes only Countersign's own notes (context packs)
+	ClassWrite           // changes the user's things
+	ClassDangerous       // may destroy work
+)
+
+// Permits reports whether a call of this class may have these effects at all: reading changes nothing, notes start no program, and
+// an unknown class may do nothing.
+func (c Class) Permits(e Effects) bool {
+	switch c {
+	case ClassRead:
+		return e&Mutating == 0
+	case ClassScratch:
+		return e&Exec == 0
+	case ClassWrite, ClassDangerous:
+		return true
+	}
+	return false
+}
+
+// Mode is how far a session may go.
+type Mode uint8
+
+// The modes, from careful to free. ModeUnset means "nobody said", and behaves as Ask when nobody said at all.
+const (
+	ModeUnset Mode = iota
+	Ask
+	Plan
+	Execute
+)
+
+// Strength is how a human confirms.
+type Strength uint8
+
+// The strengths, in rising order. A tool has a default, a plan can raise it and never lower it.
+const (
+	None    Strength = iota // asks nothing
+	Simple                  // yes or no
+	Preview                 // yes or no to the shown plan
+	Typed                   // the human types the name of what is lost; nothing waives it
+)
+
+// Verdict is what happens with a call.
+type Verdict uint8
+
+// The verdicts, ordered by how much they let happen. The zero Verdict denies.
+const (
+	Deny    Verdict = iota
+	Explain         // refused, but the plan is worked out and shown
+	DryRun          // the plan is worked out and is the answer
+	Confirm         // the plan runs once a human has confirmed it
+	Allow           // the plan runs
+)
+
+// Level is the product-wide permission level.
+type Level uint8
+
+// The levels. The zero Level is below read_only: not even scratch notes may be written.
+const (
+	LevelUnset Level = iota
+	ReadOnly
+	ExecuteWithConfirm
+	FullAccess
+)
+
+// Setting is what somebody set for a single tool.
+type Setting uint8
+
+// The per-tool settings. SettingNone means nobody set anything.
+const (
+	SettingNone Setting = iota
+	Blocked
+	AlwaysConfirm
+	Allowed
+)
+
+var (
+	classNames    = []string{"unknown", "read", "scratch", "write", "dangerous"}
+	modeNames     = []string{"", "ask", "plan", "execute"}
+	strengthNames = []string{"none", "simple", "preview", "type"}
+	verdictNames  = []string{"deny", "explain", "dry_run", "confirm", "allow"}
+	levelNames    = []string{"", "read_only", "execute_with_confirm", "full_access"}
+	settingNames  = []string{"", "blocked", "confirm", "allowed"}
+)
+
+// ErrWord reports a word that names no mode, level, setting, class, strength or verdict.
+var ErrWord = fault.New(fault.Invalid, "policy_word_invalid", "unknown policy word")
+
+func (c Class) String() string    { return word(classNames, int(c)) }
+func (m Mode) String() string     { return word(modeNames, int(m)) }
+func (s Strength) String() string { return word(strengthNames, int(s)) }
+func (v Verdict) String() string  { return word(verdictNames, int(v)) }
+func (l Level) String() string    { return word(levelNames, int(l)) }
+func (s Setting) String() string  { return word(settingNames, int(s)) }
+
+// MarshalText is the class's name.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// MarshalText is the mode's name, empty when unset.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// MarshalText is the strength's name.
+func (s Strength) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalText is the verdict's name.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// MarshalText is the level's name, empty when unset.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// MarshalText is the setting's name, empty when nobody set one.
+func (s Setting) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a class's name, or fails with ErrWord.
+func (c *Class) UnmarshalText(b []byte) error { return read(c, classNames, "class", b) }
+
+// UnmarshalText reads a mode's name ("" is unset), or fails with ErrWord.
+func (m *Mode) UnmarshalText(b []byte) error { return read(m, modeNames, "mode", b) }
+
+// UnmarshalText reads a strength's name, or fails with ErrWord.
+func (s *Strength) UnmarshalText(b []byte) error { return read(s, strengthNames, "strength", b) }
+
+// UnmarshalText reads a verdict's name, or fails with ErrWord.
+func (v *Verdict) UnmarshalText(b []byte) error { return read(v, verdictNames, "verdict", b) }
+
+// UnmarshalText reads a level's name ("" is unset), or fails with ErrWord.
+func (l *Level) UnmarshalText(b []byte) error { return read(l, levelNames, "permission level", b) }
+
+// UnmarshalText reads a setting's name ("" is none), or fails with ErrWord.
+func (s *Setting) UnmarshalText(b []byte) error { return read(s, settingNames, "tool setting", b) }
+
+func word(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return "invalid"
+}
+
+func read[T ~uint8](to *T, names []string, what string, b []byte) error {
+	i := slices.Index(names, string(b))
+	if i < 0 {
+		known := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
+		return ErrWord.Sayf("%q is no %s; use one of %s", b, what, strings.Join(known, ", "))
+	}
+	*to = T(i)
+	return nil
+}

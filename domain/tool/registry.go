@@ -1,0 +1,110 @@
+package tool
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Capability is one system behind the door: its toolset's name, contract, default mode and tools.
+type Capability struct {
+	Name     string
+	Contract Contract
+	Mode     policy.Mode
+	Entries  []Entry
+}
+
+// Toolset is one toolset as people see it: the tools that are served, and those an operator's selection hides.
+type Toolset struct {
+	Name   string   `json:"name"`
+	Served []string `json:"served"`
+	Hidden []string `json:"hidden,omitempty"`
+}
+
+// Registry is every tool of a process: immutable, sorted by name.
+type Registry struct {
+	entries []Entry
+	index   map[Name]int
+}
+
+// The ways a registry or a look-up fails.
+var (
+	ErrRegistry = fault.New(fault.Internal, "registry_invalid", "the tools do not make a registry")
+	ErrUnknown  = fault.New(fault.NotFound, "tool_unknown", "there is no such tool")
+)
+
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing description, class or handler, an
+// input schema that is no object schema, or a mutating effect under a reading class.
+func NewRegistry(caps ...Capability) (*Registry, error) {
+	r := &Registry{index: map[Name]int{}}
+	for _, c := range caps {
+		for _, e := range c.Entries {
+			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode = c.Name, c.Contract, c.Mode
+			if problem := check(e); problem != "" {
+				return nil, ErrRegistry.Sayf("tool %q of %s: %s", e.Spec.Name, c.Name, problem)
+			}
+			r.entries = append(r.entries, e)
+		}
+	}
+	slices.SortFunc(r.entries, func(a, b Entry) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
+	for i, e := range r.entries {
+		if _, taken := r.index[e.Spec.Name]; taken {
+			return nil, ErrRegistry.Sayf("tool %q is defined twice", e.Spec.Name)
+		}
+		r.index[e.Spec.Name] = i
+	}
+	return r, nil
+}
+
+func check(e Entry) string {
+	s := e.Spec
+	var root struct {
+		Type string `json:"type"`
+	}
+	switch {
+	case !nameForm.MatchString(string(s.Name)):
+		return "a name is [a-z][a-z0-9_]*, at most 40 characters"
+	case s.Description == "" || s.Title == "":
+		return "title and description are required"
+	case s.Class == policy.ClassUnknown || s.Class > policy.ClassDangerous:
+		return "the class is unknown"
+	case s.Class == policy.ClassRead && s.Effects&policy.Mutating != 0:
+		return fmt.Sprintf("class read with effects %s", s.Effects)
+	case e.Handler == nil:
+		return "no handler"
+	case json.Unmarshal(s.Input, &root) != nil || root.Type != "object":
+		return "the input schema is no object schema"
+	}
+	return ""
+}
+
+// Lookup is the entry of that exact name.
+func (r *Registry) Lookup(n Name) (Entry, bool) {
+	i, ok := r.index[n]
+	if !ok {
+		return Entry{}, false
+	}
+	return r.entries[i], true
+}
+
+// Specs yields every tool's spec, sorted by name.
+func (r *Registry) Specs() iter.Seq[Spec] {
+	return func(yield func(Spec) bool) {
+		for _, e := range r.entries {
+			if !yield(e.Spec) {
+				return
+			}
+		}
+	}
+}
+
+// Len is how many tools there are.
+func (r *Registry) Len() int { return len(r.entries) }

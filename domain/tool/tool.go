@@ -1,0 +1,162 @@
+// Package tool is the vocabulary of the one door: what a tool is (Spec), how a call becomes an Invocation with a Plan, and what
+// comes back (Outcome). The Registry holds every tool that exists in a process; there is no second list anywhere.
+//
+// It refuses to know transports, contracts' wire forms, and what any capability does.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Name is a tool's name on every face: [a-z][a-z0-9_]*, at most 40 characters.
+type Name string
+
+// Contract names the document that fixes how a tool's results and refusals look, with its version ("contextpack.v2").
+type Contract string
+
+// Spec is everything public about a tool. Toolset, Contract and Mode are filled in from its Capability by NewRegistry.
+type Spec struct {
+	Name        Name
+	Title       string // short, for people
+	Description string // for models; its first sentence is searchable
+	Toolset     string // the capability's flag name ("packs")
+	Contract    Contract
+	Class       policy.Class    // the most any call of this tool may claim
+	Effects     policy.Effects  // likewise
+	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
+	Mode        policy.Mode     // the toolset's default mode
+	Preview     Name            // the tool that issues this one's tokens, if one does
+	Timeout     time.Duration   // zero means the application's default
+	MaxOutput   int             // bytes; zero means the application's default
+	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
+	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
+	Output      json.RawMessage // JSON Schema of the value, or nil
+}
+
+// Entry is a tool and the code behind it.
+type Entry struct {
+	Spec    Spec
+	Handler Handler
+}
+
+// Handler turns raw arguments into an invocation. It checks them against the published schema and the contract's own rules and
+// fails with a fault of the contract; it does no I/O.
+type Handler interface {
+	Decode(args json.RawMessage) (Invocation, error)
+}
+
+// Invocation is one decoded call.
+type Invocation interface {
+	// Claims says what the call is about to do; never more than its Spec.
+	Claims() policy.Claims
+	// Prepare works out the plan and changes nothing. A nil plan means the call is a query and Commit only reads.
+	Prepare(ctx context.Context, s Scope) (Plan, error)
+	// Commit receives the very plan that was confirmed, re-checks its preconditions under its own lock, and makes it so.
+	// The value it returns marshals to JSON, or is a Text.
+	Commit(ctx context.Context, s Scope, p Plan) (any, error)
+}
+
+// Plan is what would be done. It marshals to what a dry run shows, and its hash is over exactly that.
+type Plan interface {
+	Hash() canon.Hash
+}
+
+// Strengthened is a plan that raises how strongly it must be confirmed; a lower strength than the tool's has no effect.
+type Strengthened interface {
+	Strength() policy.Strength
+}
+
+// Targeter is a plan that says what type-to-confirm must type.
+type Targeter interface {
+	Target() string
+}
+
+// Prompter is a plan that says in one line what is about to happen.
+type Prompter interface {
+	Prompt() string
+}
+
+// Text is a value that is a document for people rather than JSON.
+type Text string
+
+// Offer is the value of a preview tool: please issue a token for Tool, bound to Plan and Args.
+type Offer interface {
+	Offer() (Name, json.RawMessage, Plan)
+}
+
+// Forward is the value of a tool in whose place another call answers: how control's confirm repeats what was confirmed.
+type Forward struct{ Call Call }
+
+// Scope is who a call runs for, handed to the code behind a tool.
+type Scope struct {
+	CallID    string
+	Session   string // client instance
+	Client    string // self-declared name and version
+	Principal policy.Principal
+	Progress  func(Progress) // never nil inside an invocation
+}
+
+// Progress is one step of a long call. Total is zero when unknown.
+type Progress struct {
+	Done, Total int64
+	Message     string
+}
+
+// Call is one request to the one door.
+type Call struct {
+	ID        string          // unique; made by the application when empty
+	RequestID json.RawMessage // the transport's own id of the request, repeated where a contract promises it
+	Session   string          // client instance: mode, grants and confirmations belong to it
+	Client    string
+	Principal policy.Principal
+	Mode      policy.Mode // the call's own mode argument, usually unset
+	Tool      Name
+	Args      json.RawMessage // a JSON object; nil means {}
+	Token     confirm.Token
+	Typed     string
+	Always    bool            // a redemption also approves the tool for the rest of the session
+	Answer    *confirm.Answer // what a person said on a channel only a person has; set by transports, never from arguments
+	Progress  func(Progress)  // may be nil
+}
+
+// Issued is a confirmation asked for. Token is zero under approval: human.
+type Issued struct {
+	ID        string
+	Token     confirm.Token
+	Tool      Name
+	Strength  policy.Strength
+	Prompt    string
+	Target    string // what must be typed, when Strength is Typed
+	PlanHash  canon.Hash
+	Plan      json.RawMessage // redacted
+	ExpiresAt time.Time
+}
+
+// Outcome is what came of a call. Exactly one of Err and a result is set; DryRun and Explained say that Value is a plan that was
+// not carried out. Everything in it is redacted and bounded.
+type Outcome struct {
+	CallID     string
+	RequestID  json.RawMessage
+	Spec       Spec
+	Args       json.RawMessage // as sent, without token: for contracts that name the action in their errors
+	Value      json.RawMessage
+	Text       string // the result when it is a Text; Value is nil then
+	Err        error  // always a *fault.Error
+	DryRun     bool
+	Explained  bool // Err says why it was refused, Value shows what it would have done
+	Warnings   []string
+	Decision   policy.Decision
+	Issued     *Issued
+	Elapsed    time.Duration
+	Redactions int
+	Truncated  bool // the result was longer than the tool's bound
+}
+
+// Ref is a typed handle for Go callers: which input a tool takes and which output it gives.
+type Ref[In, Out any] struct{ Name Name }
