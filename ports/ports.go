@@ -1,0 +1,115 @@
+// Package ports is what the core needs from outside: small interfaces written in domain types, for the caller's use. Each one's
+// comments are its contract, and internal/testkit/porttest is that contract executable: every adapter runs it.
+//
+// It refuses to know files, SQL, HTTP or any other technology. (Some books call inbound adapters "ports"; here the word means
+// what the core drives.)
+package ports
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Clock tells the time. It never goes through time zones: Now is UTC.
+type Clock interface {
+	Now() time.Time
+}
+
+// IDs makes identifiers that do not repeat.
+type IDs interface {
+	// NewID is prefix followed by n characters drawn independently from a-z and 2-7 (RFC 4648 base32 in lower case).
+	NewID(prefix string, n int) string
+}
+
+// Tokens makes confirmation secrets.
+type Tokens interface {
+	// NewToken is a fresh UUIDv4 from the operating system's randomness.
+	NewToken() confirm.Token
+}
+
+// PendingFilter chooses grants. Zero fields match everything.
+type PendingFilter struct {
+	ID      string
+	Session string
+	Binding *confirm.Binding
+}
+
+// Ledger keeps confirmations. What it stores survives a restart, and it never stores a token, only its digest.
+type Ledger interface {
+	// Issue stores a new grant. A digest or ID that exists already is an internal error.
+	Issue(ctx context.Context, g confirm.Grant) error
+	// Settle loads the grant with that digest, runs f on it, and stores what f leaves whether f fails or not; only one Settle of a
+	// digest runs at a time, across all processes. It returns f's error, or confirm.ErrUnknown when there is no such grant.
+	Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Grant) error) error
+	// Pending lists copies of grants that are not final and not expired at now, oldest first.
+	Pending(ctx context.Context, f PendingFilter, now time.Time) ([]confirm.Grant, error)
+	// Purge forgets grants that are final or expired before the given time, and reports how many.
+	Purge(ctx context.Context, before time.Time) (int, error)
+}
+
+// AuditLog keeps the hash chain of what happened.
+type AuditLog interface {
+	// Append stores the events in order, durably and all or none; records of several processes interleave but never break the chain.
+	Append(ctx context.Context, events ...audit.Event) error
+	// Records lists up to limit records with Seq > after in rising order; limit ≤ 0 means 100.
+	Records(ctx context.Context, after int64, limit int) ([]audit.Record, error)
+	// Tail lists the last n records in rising order.
+	Tail(ctx context.Context, n int) ([]audit.Record, error)
+}
+
+// Settings is what a person set, product-wide. The zero Settings of a fresh store is Revision 0 with nothing set.
+type Settings struct {
+	Revision int64                     `json:"revision"`
+	Level    policy.Level              `json:"permission_level"`
+	Tools    map[string]policy.Setting `json:"tool_permissions"`
+	Auto     policy.AutoApprove        `json:"auto_approve"`
+}
+
+// SettingsStore keeps Settings.
+type SettingsStore interface {
+	// Load is the settings as they are now; cheap enough to call before every decision.
+	Load(ctx context.Context) (Settings, error)
+	// Save stores s as Revision s.Revision+1 and returns it; if another save came between, it fails with ErrSettingsConflict.
+	Save(ctx context.Context, s Settings) (Settings, error)
+}
+
+// ErrSettingsConflict reports settings that changed since they were read.
+var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the settings have changed since they were read; read them again")
+
+// Session is what is remembered for one client instance. The zero Session is one nobody said anything to.
+type Session struct {
+	Mode    policy.Mode `json:"mode"`
+	Granted []string    `json:"granted"` // tools answered "always allow"
+}
+
+// Grant remembers "always allow" for a tool.
+func (s *Session) Grant(tool string) {
+	if !slices.Contains(s.Granted, tool) {
+		s.Granted = append(s.Granted, tool)
+	}
+}
+
+// SessionKey is the key of a principal's client instance in Sessions.
+func SessionKey(principal, instance string) string { return principal + "\x00" + instance }
+
+// Sessions keeps Session by key (principal and client instance).
+type Sessions interface {
+	// Load is the session, zero when nothing was stored; cheap enough to call before every decision. The caller owns the copy.
+	Load(ctx context.Context, key string) (Session, error)
+	// Update runs change on the session (zero when absent) and stores it unless change fails; one at a time per key.
+	Update(ctx context.Context, key string, change func(*Session) error) error
+	// End forgets the session; ending one that is absent is no error.
+	End(ctx context.Context, key string) error
+}
+
+// Limiter bounds how often something happens.
+type Limiter interface {
+	// Take charges one call to key, or fails with a rate_limited fault that says when to try again.
+	Take(ctx context.Context, key string) error
+}
