@@ -1,0 +1,209 @@
+// Package app is the one door: every transport, the console and an embedding host call tools through App.Call, which works out a
+// plan, has it confirmed where policy says so, commits exactly that plan, and records what happened.
+//
+// It knows no capability and no wire: capabilities are values handed to New, and outcomes are presented elsewhere.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Bounds of a call whose Spec names none.
+const (
+	DefaultTimeout   = 2 * time.Minute
+	DefaultMaxOutput = 256 << 10 // bytes
+)
+
+// Core is what the door needs from outside. Every field is required.
+type Core struct {
+	Clock    ports.Clock
+	IDs      ports.IDs
+	Tokens   ports.Tokens
+	Ledger   ports.Ledger
+	Audit    ports.AuditLog
+	Settings ports.SettingsStore
+	Sessions ports.Sessions
+	Limiter  ports.Limiter
+	Redact   func() *redact.Redactor // built on first need
+	Log      *slog.Logger
+}
+
+// Options is how an operator runs the door. The zero Options lets nothing change.
+type Options struct {
+	Policy     policy.Policy // the operator's; a person's stored settings replace Level, Tools and Auto once there are any
+	HumanOnly  bool          // approval: human; tokens never reach the caller
+	ConfirmTTL time.Duration // 1 to 10 minutes; zero is confirm.DefaultTTL
+	Timeout    time.Duration // zero is DefaultTimeout
+	MaxOutput  int           // bytes; zero is DefaultMaxOutput
+	Serve      Selection
+}
+
+// App is the door. It is safe for concurrent use.
+type App struct {
+	core     Core
+	opts     Options
+	registry *tool.Registry
+	served   map[tool.Name]bool
+	journal  *journal
+}
+
+// ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
+var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
+
+// New assembles the door from its parts and the capabilities' tools. It opens nothing and starts nothing.
+func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
+	if core.Clock == nil || core.IDs == nil || core.Tokens == nil || core.Ledger == nil || core.Audit == nil || core.Settings == nil ||
+		core.Sessions == nil || core.Limiter == nil || core.Redact == nil || core.Log == nil {
+		return nil, ErrWiring.Sayf("every part of app.Core is required")
+	}
+	registry, err := tool.NewRegistry(caps...)
+	if err != nil {
+		return nil, err
+	}
+	served, err := opts.Serve.apply(registry)
+	if err != nil {
+		return nil, err
+	}
+	return &App{core: core, opts: opts, registry: registry, served: served, journal: newJournal(core.Audit, core.Log)}, nil
+}
+
+// Close waits for audit records still on their way. The App must not be called afterwards.
+func (a *App) Close(ctx context.Context) error { return a.journal.close(ctx) }
+
+// Specs yields the tools that are served, sorted by name.
+func (a *App) Specs() iter.Seq[tool.Spec] {
+	return func(yield func(tool.Spec) bool) {
+		for s := range a.registry.Specs() {
+			if a.served[s.Name] && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Spec is the served tool of that exact name.
+func (a *App) Spec(n tool.Name) (tool.Spec, bool) {
+	e, ok := a.registry.Lookup(n)
+	return e.Spec, ok && a.served[n]
+}
+
+// Call carries out one call, or says why not. It never panics and never returns an unredacted word.
+func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	r := a.begin(c)
+	value, err := r.guarded(ctx)
+	if f, ok := value.(tool.Forward); ok && err == nil {
+		f.Call.RequestID, f.Call.Progress = c.RequestID, c.Progress
+		return a.Call(ctx, f.Call)
+	}
+	return r.finish(ctx, value, err)
+}
+
+// guarded is run with a panic turned into an error: one broken tool never takes the process along.
+func (r *run) guarded(ctx context.Context) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", p, "stack", string(debug.Stack()))
+			value, err = nil, fault.ErrInternal.Sayf("the tool %s failed in an unforeseen way; nothing more is known than the log shows", r.call.Tool).
+				Because(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	return r.steps(ctx)
+}
+
+// steps is one call from top to bottom (architecture: flow of one call). Nothing before commit changes anything.
+func (r *run) steps(ctx context.Context) (any, error) {
+	if err := r.lookUp(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
+	if err := r.takeToken(); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.invocation, err = r.entry.Handler.Decode(r.call.Args); err != nil {
+		return nil, err
+	}
+	if err := r.claim(); err != nil {
+		return nil, err
+	}
+	if err := r.admit(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.decide(ctx, r.entry.Spec.Confirm); err != nil {
+		return nil, err
+	}
+	if r.plan, err = r.invocation.Prepare(ctx, r.scope); err != nil {
+		return nil, err
+	}
+	if err := r.subject(ctx); err != nil {
+		return nil, err
+	}
+	switch r.decision.Verdict {
+	case policy.DryRun:
+		r.out.DryRun = true
+		return r.plan, nil
+	case policy.Explain:
+		r.out.Explained = true
+		return r.plan, r.refusal()
+	case policy.Confirm:
+		if err := r.confirmed(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.intend(ctx); err != nil {
+		return nil, err
+	}
+	value, err := r.invocation.Commit(ctx, r.scope, r.plan)
+	if offer, ok := value.(tool.Offer); ok && err == nil {
+		err = r.offer(ctx, offer)
+	}
+	return value, err
+}
+
+// finish redacts and bounds what came out and records it.
+func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
+	r.render(value)
+	if err != nil {
+		f := fault.From(err)
+		if f.Err != nil && (f.Kind == fault.Internal || f.Kind == fault.Unavailable) {
+			r.app.core.Log.Error("call failed", "tool", r.call.Tool, "call", r.call.ID, "code", f.Code, "cause", r.maskText(f.Err.Error()))
+		}
+		r.out.Err = r.maskFault(f)
+	}
+	r.out.Decision = r.decision
+	r.out.Elapsed = r.app.core.Clock.Now().Sub(r.started)
+	if auditErr := r.record(context.WithoutCancel(ctx)); auditErr != nil {
+		r.out.Warnings = append(r.out.Warnings, "what this call did could not be recorded in the audit: "+fault.From(auditErr).Message)
+	}
+	return r.out
+}
+
+// record appends the outcome: at once for a call whose intent was recorded, through the journal otherwise.
+func (r *run) record(ctx context.Context) error {
+	e := r.event(audit.Outcome)
+	e.DurationUS = r.out.Elapsed.Microseconds()
+	e.Redactions = r.out.Redactions
+	var f *fault.Error
+	if errors.As(r.out.Err, &f) {
+		e.Code = string(f.Code)
+	}
+	if r.intended {
+		return r.app.core.Audit.Append(ctx, e)
+	}
+	r.app.journal.add(e)
+	return nil
+}

@@ -1,0 +1,245 @@
+package bind
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	invopop "github.com/invopop/jsonschema"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrArguments reports arguments that do not fit the published schema; its details are Problems.
+var ErrArguments = fault.New(fault.Invalid, "invalid_arguments", "the arguments do not fit the tool's schema")
+
+// Problems is everything that is wrong with one call's arguments.
+type Problems struct {
+	Problems []Problem `json:"problems"`
+}
+
+// Problem is one thing that is wrong. Field is a property's name, empty for the arguments as a whole.
+type Problem struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// SchemaOf derives the published schema of an input type from its json and jsonschema tags: one flat object, draft 2020-12,
+// without $schema, $id or references. Recursive types are not supported.
+func SchemaOf[In any]() json.RawMessage {
+	r := invopop.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
+	s := r.Reflect(new(In))
+	s.Version = ""
+	doc, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("bind.SchemaOf: %v", err)) // a type that has no schema is a programmer's error, found at wiring
+	}
+	return doc
+}
+
+// Document is a published schema and its checks, compiled on the first call.
+type Document struct {
+	compiled func() (*compiled, error)
+}
+
+type compiled struct {
+	properties map[string]*jsonschema.Resolved
+	required   []string
+	closed     bool                 // additionalProperties is false
+	whole      *jsonschema.Resolved // nil when the properties say it all
+}
+
+// NewDocument wraps a published object schema.
+func NewDocument(schema json.RawMessage) *Document {
+	return &Document{compiled: sync.OnceValues(func() (*compiled, error) { return compile(schema) })}
+}
+
+func compile(raw json.RawMessage) (*compiled, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fault.ErrInternal.Because(err)
+	}
+	c := &compiled{properties: map[string]*jsonschema.Resolved{}, required: s.Required, closed: s.AdditionalProperties != nil}
+	for name, p := range s.Properties {
+		one, err := p.CloneSchemas().Resolve(nil)
+		if err != nil {
+			return nil, fault.ErrInternal.Because(err)
+		}
+		c.properties[name] = one
+	}
+	if s.OneOf != nil || s.AnyOf != nil || s.AllOf != nil || s.Not != nil || s.If != nil || s.DependentRequired != nil || s.DependentSchemas != nil {
+		whole, err := s.Resolve(nil)
+		if err != nil {
+			return nil, fault.ErrInternal.Because(err)
+		}
+		c.whole = whole
+	}
+	return c, nil
+}
+
+// Check holds arguments against the schema and reports every problem at once as ErrArguments with Problems.
+func (d *Document) Check(args json.RawMessage) error {
+	c, err := d.compiled()
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(args, &fields); err != nil || fields == nil {
+		return ErrArguments.Sayf("the arguments must be a JSON object")
+	}
+	var problems []Problem
+	for _, name := range c.required {
+		if _, ok := fields[name]; !ok {
+			problems = append(problems, Problem{Field: name, Message: fmt.Sprintf("'%s' is required", name)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if p, ok := c.problem(name, fields[name]); ok {
+			problems = append(problems, p)
+		}
+	}
+	if len(problems) == 0 && c.whole != nil {
+		if err := c.whole.Validate(fields); err != nil { // oneOf, dependent fields and the like
+			problems = append(problems, Problem{Message: plainly(err)})
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	var say []string
+	for _, p := range problems {
+		say = append(say, p.Message)
+	}
+	return ErrArguments.Sayf("%s", strings.Join(say, "; ")).With(Problems{Problems: problems})
+}
+
+func (c *compiled) problem(name string, value any) (Problem, bool) {
+	p, known := c.properties[name]
+	if !known {
+		if !c.closed {
+			return Problem{}, false
+		}
+		say := fmt.Sprintf("'%s' is not supported", name)
+		if near := Nearest(name, slices.Collect(maps.Keys(c.properties))); near != "" {
+			say += fmt.Sprintf("; did you mean '%s'?", near)
+		}
+		return Problem{Field: name, Message: say}, true
+	}
+	if err := p.Validate(value); err != nil {
+		return Problem{Field: name, Message: fmt.Sprintf("'%s' %s", name, plainly(err))}, true
+	}
+	return Problem{}, false
+}
+
+// plainly strips the validator's own path from its message: the field is named already.
+func plainly(err error) string {
+	text := err.Error()
+	for _, cut := range []string{"validating root: ", "validating "} {
+		if i := strings.LastIndex(text, cut); i >= 0 {
+			text = text[i+len(cut):]
+		}
+	}
+	return "is not as the schema wants it: " + text
+}
+
+// decode is strict: unknown fields and second values are errors. Whole floats (2.0) are integers, as JSON Schema has it.
+func decode(args json.RawMessage, in any) error {
+	if bytes.ContainsAny(args, ".eE") {
+		args = wholeNumbers(args)
+	}
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(in); err != nil {
+		return ErrArguments.Sayf("the arguments cannot be read: %v", err)
+	}
+	return nil
+}
+
+func wholeNumbers(args json.RawMessage) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var tree any
+	if dec.Decode(&tree) != nil {
+		return args
+	}
+	doc, err := json.Marshal(whole(tree))
+	if err != nil {
+		return args
+	}
+	return doc
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if digits, zeros, ok := strings.Cut(v.String(), "."); ok && strings.Trim(zeros, "0") == "" {
+			return json.Number(digits)
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = whole(v[k])
+		}
+	}
+	return v
+}
+
+// withConfirmation adds the two properties every confirmable tool's schema carries; the door takes them out before a tool sees them.
+func withConfirmation(schema json.RawMessage) json.RawMessage {
+	const more = `"confirm_token":{"type":"string","description":"token of the confirmation asked for"},` +
+		`"typed_value":{"type":"string","description":"what a person typed, where a name must be typed"}`
+	at := bytes.Index(schema, []byte(`"properties":{`))
+	if at < 0 {
+		return schema
+	}
+	at += len(`"properties":{`)
+	sep := ","
+	if schema[at] == '}' {
+		sep = ""
+	}
+	return json.RawMessage(string(schema[:at]) + more + sep + string(schema[at:]))
+}
+
+// Nearest is the known name that name was probably meant to be, or "" when none is close.
+func Nearest(name string, known []string) string {
+	best, distance := "", max(2, len(name)/3)+1
+	slices.Sort(known)
+	for _, k := range known {
+		d := edits(strings.ToLower(name), k)
+		if strings.HasSuffix(k, "_"+name) {
+			d = 1
+		}
+		if d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance in bytes.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+func (r *run) binding() confirm.Binding {
+	return confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(r.call.Tool), Subject: r.planHash}
+}
+
+// confirmed passes when the plan at hand was confirmed: by the call's token, by a person's answer, or by a grant that a person has
+// approved meanwhile. Otherwise it asks. The grant is spent later, after the intent is on record.
+func (r *run) confirmed(ctx context.Context) error {
+	ledger, now := r.app.core.Ledger, r.app.core.Clock.Now()
+	if r.call.Answer == nil && !r.call.Token.IsZero() {
+		r.digest, r.answerer = r.call.Token.Digest(), "token"
+		return ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+			if g.Answerer != "" {
+				r.answerer = g.Answerer
+			}
+			return g.Check(r.binding(), r.call.Typed, now)
+		})
+	}
+	if a := r.call.Answer; a != nil {
+		g, err := r.app.answer(ctx, *a)
+		if err != nil {
+			return err
+		}
+		r.digest, r.answerer = g.Digest, a.By
+		return g.Check(r.binding(), a.Typed, now)
+	}
+	binding := r.binding()
+	pending, err := ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
+	if err != nil {
+		return err
+	}
+	for _, g := range pending {
+		if g.State == confirm.Approved {
+			r.digest, r.answerer = g.Digest, g.Answerer
+			return nil
+		}
+		if g.HumanOnly && r.app.opts.HumanOnly {
+			return r.asked(g, confirm.Token{})
+		}
+	}
+	return r.ask(ctx, r.call.Tool, r.call.Args, r.plan, r.decision.Strength)
+}
+
+// ask issues a grant for a plan and answers with it.
+func (r *run) ask(ctx context.Context, name tool.Name, args json.RawMessage, plan tool.Plan, strength policy.Strength) error {
+	g, token, err := r.grant(name, args, plan, strength)
+	if err != nil {
+		return err
+	}
+	if err := r.app.core.Ledger.Issue(ctx, g); err != nil {
+		return err
+	}
+	return r.asked(g, token)
+}
+
+// asked puts the question into the outcome.
+func (r *run) asked(g confirm.Grant, token confirm.Token) error {
+	r.out.Issued = &tool.Issued{
+		ID: g.ID, Token: token, Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Prompt: g.Prompt, Target: g.Target,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, ExpiresAt: g.ExpiresAt,
+	}
+	if token.IsZero() {
+		return ErrRequired.Sayf("%s; a person answers it in the client's form, with countersign approve %s, or in the console; then call again", g.Prompt, g.ID)
+	}
+	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token", g.Prompt)
+}
+
+// grant is a new confirmation for a plan of tool name, bound to this call's session and principal.
+func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, strength policy.Strength) (confirm.Grant, confirm.Token, error) {
+	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
+	g := confirm.Grant{
+		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode, Strength: max(strength, policy.Simple),
+		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
+		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(r.app.confirmTTL()),
+	}
+	if t, ok := plan.(tool.Targeter); ok {
+		g.Target = t.Target()
+	}
+	if p, ok := plan.(tool.Prompter); ok {
+		g.Prompt = p.Prompt()
+	}
+	g.Prompt = r.maskText(g.Prompt)
+	if plan != nil {
+		doc, err := tool.Encode(plan)
+		if err != nil {
+			return confirm.Grant{}, confirm.Token{}, err
+		}
+		g.Plan, g.Binding.Subject = r.maskJSON(doc), plan.Hash()
+	}
+	if g.HumanOnly {
+		return g, confirm.Token{}, nil
+	}
+	return g, token, nil
+}
+
+// offer issues the token a preview tool asks for, for the tool that will carry the plan out.
+func (r *run) offer(ctx context.Context, o tool.Offer) error {
+	name, args, plan := o.Offer()
+	e, ok := r.app.registry.Lookup(name)
+	if !ok || plan == nil {
+		return nil
+	}
+	strength := e.Spec.Confirm
+	if s, ok := plan.(tool.Strengthened); ok {
+		strength = max(strength, s.Strength())
+	}
+	g, token, err := r.grant(name, args, plan, strength)
+	if err != nil {
+		return err
+	}
+	if err := r.app.core.Ledger.Issue(ctx, g); err != nil {
+		return err
+	}
+	r.asked(g, token) //nolint:errcheck // the preview itself succeeded; only the question is wanted
+	return nil
+}
+
+func (a *App) confirmTTL() time.Duration {
+	if a.opts.ConfirmTTL == 0 {
+		return confirm.DefaultTTL
+	}
+	return min(max(a.opts.ConfirmTTL, confirm.MinTTL), confirm.MaxTTL)
+}
+
+// Answer records what a person said to a pending confirmation, on a channel only a person has (a terminal, the console). An approval
+// lets the same call pass when it is repeated; a denial refuses it. It fails with the faults of package confirm.
+func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error) {
+	g, err := a.answer(ctx, answer)
+	if err != nil && g.ID == "" {
+		return confirm.View{}, err
+	}
+	if !answer.Approve && g.State == confirm.Denied {
+		err = nil
+	}
+	return g.View(), err
+}
+
+// answer settles the grant an answer names, records who said what, and remembers an "always".
+func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
+	now := a.core.Clock.Now()
+	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now)
+	if err != nil {
+		return confirm.Grant{}, err
+	}
+	if len(found) == 0 {
+		return confirm.Grant{}, confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", answer.ID)
+	}
+	var settled confirm.Grant
+	err = a.core.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Grant) error {
+		err := answer.Settle(g, now)
+		settled = *g
+		return err
+	})
+	word := "approve"
+	if !answer.Approve {
+		word = "deny"
+	}
+	event := audit.Event{Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
+		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: answer.By, CallID: answer.ID}
+	if auditErr := a.core.Audit.Append(ctx, event); auditErr != nil && err == nil {
+		return settled, auditErr
+	}
+	if err == nil && answer.Always && settled.Strength < policy.Typed {
+		err = a.remember(ctx, settled.Binding)
+	}
+	return settled, err
+}
+
+// remember keeps "always allow" for the tool in the session the confirmation came from.
+func (a *App) remember(ctx context.Context, b confirm.Binding) error {
+	return a.core.Sessions.Update(ctx, ports.SessionKey(b.Principal, b.Session), func(s *ports.Session) error {
+		s.Grant(b.Tool)
+		return nil
+	})
+}
+
+// Confirmations lists what is waiting for an answer, oldest first; session empty lists all of them, for the machine's owner.
+func (a *App) Confirmations(ctx context.Context, session string) ([]confirm.View, error) {
+	pending, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, a.core.Clock.Now())
+	return confirm.Views(pending), err
+}

@@ -1,0 +1,45 @@
+package control
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// ConfirmInput answers a confirmation.
+type ConfirmInput struct {
+	Token    string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
+	Typed    string `json:"typed_value,omitempty" jsonschema:"description=what the person typed where a name must be typed"`
+	Decision string `json:"decision,omitempty" jsonschema:"enum=approve,enum=deny,enum=always,description=default approve"`
+}
+
+// confirm repeats the confirmed call in place of its own answer. It never spends the token itself: the repeated call does, after
+// its plan has been worked out anew and found to be the one confirmed.
+func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (any, error) {
+	token, now := confirm.NewToken(in.Token), s.Clock.Now()
+	var grant confirm.Grant
+	err := s.Ledger.Settle(ctx, token.Digest(), func(g *confirm.Grant) error {
+		switch {
+		case !own(g, sc):
+			return confirm.ErrMismatch.Sayf("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
+		case in.Decision == "deny":
+			err := g.Deny(sc.Client, now)
+			grant = *g
+			return err
+		}
+		grant = *g
+		return g.Check(g.Binding, in.Typed, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if in.Decision == "deny" {
+		return grant.View(), nil
+	}
+	return tool.Forward{Call: tool.Call{
+		ID: sc.CallID, Session: sc.Session, Client: sc.Client, Principal: sc.Principal, Mode: grant.Mode,
+		Tool: tool.Name(grant.Binding.Tool), Args: grant.Args, Token: token, Typed: in.Typed,
+		Always: in.Decision == "always",
+	}}, nil
+}

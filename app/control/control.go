@@ -1,0 +1,126 @@
+// Package control is the door's own tools: the session's mode, pending confirmations, the policy in force, the toolsets and the tail
+// of the audit. They run in every mode, are never confirmed themselves and are never weaker than policy: confirm only repeats a call,
+// which is decided anew.
+//
+// Contract countersign.v1: a success is the bare JSON value of the tool; a failure is {error, kind, code, message, details?,
+// confirmation?}.
+package control
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Name is the toolset's name; it is served whatever an operator selects.
+const Name = "control"
+
+// Contract is the contract of these tools.
+const Contract tool.Contract = "countersign.v1"
+
+// Deps is what the control tools work with. Every field is required.
+type Deps struct {
+	Clock    ports.Clock
+	Ledger   ports.Ledger
+	Audit    ports.AuditLog
+	Sessions ports.Sessions
+	Settings ports.SettingsStore
+	Operator policy.Policy         // as the server was started
+	Toolsets func() []tool.Toolset // of the assembled door
+}
+
+// The typed handles.
+var (
+	SetMode           = tool.Ref[SetModeInput, ModeAnswer]{Name: "set_mode"}
+	Confirm           = tool.Ref[ConfirmInput, any]{Name: "confirm"}
+	CancelConfirm     = tool.Ref[CancelInput, CancelAnswer]{Name: "cancel_confirm"}
+	ListConfirmations = tool.Ref[NoInput, ConfirmationList]{Name: "list_confirmations"}
+	GetPolicy         = tool.Ref[NoInput, PolicyAnswer]{Name: "get_policy"}
+	ListToolsets      = tool.Ref[NoInput, ToolsetList]{Name: "list_toolsets"}
+	AuditTail         = tool.Ref[TailInput, AuditList]{Name: "audit_tail"}
+)
+
+// NoInput is the input of a tool without arguments.
+type NoInput struct{}
+
+// ConfirmationList is what waits for an answer in this session.
+type ConfirmationList struct {
+	Count         int            `json:"count"`
+	Confirmations []confirm.View `json:"confirmations"`
+}
+
+// ToolsetList is every toolset of the process.
+type ToolsetList struct {
+	Toolsets []tool.Toolset `json:"toolsets"`
+}
+
+// TailInput says how many records audit_tail shows.
+type TailInput struct {
+	Limit int `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200,description=how many records (default 20)"`
+}
+
+// AuditList is the last records, oldest first.
+type AuditList struct {
+	Count   int            `json:"count"`
+	Records []audit.Record `json:"records"`
+}
+
+const defaultTail = 20
+
+// Capability is the control toolset.
+func Capability(d Deps) tool.Capability {
+	s := service{d}
+	read := func(title, description string) tool.Spec {
+		return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read}
+	}
+	note := func(title, description string) tool.Spec {
+		return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read}
+	}
+	answer := note("Confirm", "Answer a pending confirmation with its token: approve repeats exactly the call that was shown and returns its result, "+
+		"deny withdraws it, always also approves this tool for the rest of the session.")
+	answer.CarriesOut = true
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+		bind.Query(SetMode, note("Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
+			"Never above the operator's ceiling; lowering it cancels pending confirmations."), s.setMode),
+		bind.Query(Confirm, answer, s.confirm),
+		bind.Query(CancelConfirm, note("Cancel confirmation", "Withdraw a pending confirmation of this session, by its id or token."), s.cancel),
+		bind.Query(ListConfirmations, read("List confirmations", "List this session's confirmations that wait for an answer, with their plans."), s.list),
+		bind.Query(GetPolicy, read("Get policy", "Show the policy in force here: mode, ceiling, permission level, per-tool settings, auto-approval."), s.policy),
+		bind.Query(ListToolsets, read("List toolsets", "List the toolsets of this server and which of their tools are served."),
+			func(context.Context, tool.Scope, NoInput) (ToolsetList, error) {
+				return ToolsetList{Toolsets: d.Toolsets()}, nil
+			}),
+		bind.Query(AuditTail, read("Audit tail", "Show the last audit records: who asked for what, what was decided and what came of it."), s.tail),
+	}}
+}
+
+type service struct{ Deps }
+
+func (s service) list(ctx context.Context, sc tool.Scope, _ NoInput) (ConfirmationList, error) {
+	grants, err := s.Ledger.Pending(ctx, ports.PendingFilter{Session: sc.Session}, s.Clock.Now())
+	own := make([]confirm.Grant, 0, len(grants))
+	for _, g := range grants {
+		if g.Binding.Principal == sc.Principal.ID {
+			own = append(own, g)
+		}
+	}
+	views := confirm.Views(own)
+	return ConfirmationList{Count: len(views), Confirmations: views}, err
+}
+
+func (s service) tail(ctx context.Context, _ tool.Scope, in TailInput) (AuditList, error) {
+	n := in.Limit
+	if n == 0 {
+		n = defaultTail
+	}
+	records, err := s.Audit.Tail(ctx, n)
+	if records == nil {
+		records = []audit.Record{}
+	}
+	return AuditList{Count: len(records), Records: records}, err
+}

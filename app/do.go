@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Caller is an App together with who calls it, for Go code that embeds the door.
+type Caller struct {
+	app  *App
+	call tool.Call
+}
+
+// As is a Caller for a principal, in a session of its own name.
+func (a *App) As(p policy.Principal) Caller {
+	return Caller{app: a, call: tool.Call{Principal: p, Session: "embedded"}}
+}
+
+// In is the caller in the named session: mode, grants and confirmations belong to it.
+func (c Caller) In(session string) Caller {
+	c.call.Session = session
+	return c
+}
+
+// With is the caller holding a confirmation token for its next call, with what was typed where a name had to be.
+func (c Caller) With(t confirm.Token, typed ...string) Caller {
+	c.call.Token = t
+	if len(typed) > 0 {
+		c.call.Typed = typed[0]
+	}
+	return c
+}
+
+// Unconfirmed is the error of a call that a person has to confirm first. Repeat the call With its token.
+type Unconfirmed struct {
+	Issued tool.Issued
+	Err    *fault.Error
+}
+
+// Error says what has to be confirmed.
+func (u *Unconfirmed) Error() string { return u.Err.Error() }
+
+// Unwrap is the fault.
+func (u *Unconfirmed) Unwrap() error { return u.Err }
+
+// Call carries out any tool by name with JSON arguments.
+func (c Caller) Call(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
+	call := c.call
+	call.Tool, call.Args = name, args
+	return c.app.Call(ctx, call)
+}
+
+// Do calls a tool through its typed handle. Its errors are *Unconfirmed or *fault.Error.
+func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In) (Out, error) {
+	var out Out
+	args, err := tool.Encode(in)
+	if err != nil {
+		return out, ErrArguments.Because(err)
+	}
+	o := c.Call(ctx, ref.Name, args)
+	if o.Err != nil {
+		f := fault.From(o.Err)
+		if o.Issued != nil {
+			return out, &Unconfirmed{Issued: *o.Issued, Err: f}
+		}
+		return out, f
+	}
+	if t, ok := any(&out).(*tool.Text); ok {
+		*t = tool.Text(o.Text)
+		return out, nil
+	}
+	if err := json.Unmarshal(o.Value, &out); err != nil {
+		return out, fault.ErrInternal.Sayf("the value of %s does not fit its Go type", ref.Name).Because(err)
+	}
+	return out, nil
+}
