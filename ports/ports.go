@@ -49,7 +49,8 @@ type Ledger interface {
 	Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Grant) error) error
 	// Pending lists copies of grants that are not final and not expired at now, oldest first.
 	Pending(ctx context.Context, f PendingFilter, now time.Time) ([]confirm.Grant, error)
-	// Purge forgets grants that are final or expired before the given time, and reports how many.
+	// Purge forgets every grant that expired before the given time, final or not, and reports how many. Until then a spent token is
+	// told apart from one that never was.
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 

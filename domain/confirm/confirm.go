@@ -8,6 +8,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -37,17 +39,31 @@ var (
 	ErrHuman    = fault.New(fault.Denied, "confirm_human_only", "only a person may answer this confirmation: in the client's form, with countersign approve, or in the console")
 )
 
-// Token is the secret a caller repeats to confirm. Its String hides it.
-type Token struct{ secret string }
+// Token is the secret a caller repeats to confirm. However it is printed, logged or encoded, alone or inside something else, it hides
+// the secret: package fmt shows the target of no pointer that it cannot call methods on. Tokens are not comparable by ==.
+type Token struct {
+	_      [0]func()
+	secret *string
+}
 
 // NewToken wraps a secret made by the operating system's randomness (a UUIDv4), or one a caller sent.
-func NewToken(secret string) Token { return Token{secret: secret} }
+func NewToken(secret string) Token {
+	if secret == "" {
+		return Token{}
+	}
+	return Token{secret: &secret}
+}
 
 // Reveal is the secret itself, for showing it once.
-func (t Token) Reveal() string { return t.secret }
+func (t Token) Reveal() string {
+	if t.secret == nil {
+		return ""
+	}
+	return *t.secret
+}
 
 // IsZero reports whether there is no token.
-func (t Token) IsZero() bool { return t.secret == "" }
+func (t Token) IsZero() bool { return t.secret == nil }
 
 // String hides the secret, so that no log shows it.
 func (t Token) String() string {
@@ -57,14 +73,14 @@ func (t Token) String() string {
 	return "[token]"
 }
 
-// GoString hides the secret from %#v as well.
-func (t Token) GoString() string { return t.String() }
+// Format hides the secret from every verb of package fmt, %d and %#v included.
+func (t Token) Format(s fmt.State, _ rune) { io.WriteString(s, t.String()) } //nolint:errcheck // fmt keeps it in memory
 
 // Digest is what is stored of a token.
 type Digest [sha256.Size]byte
 
 // Digest is the token's digest: a labelled SHA-256.
-func (t Token) Digest() Digest { return Digest(canon.Bytes("confirm.token.v1", []byte(t.secret))) }
+func (t Token) Digest() Digest { return Digest(canon.Bytes("confirm.token.v1", []byte(t.Reveal()))) }
 
 // String is 64 lower-case hex digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }

@@ -19,11 +19,11 @@ type Claims struct {
 	Resources []string
 }
 
-// needed is the effects a principal must be granted. A claim that leaves out its class's own effect needs it all the same, so that
+// needed is the effects a principal must be granted. A claim that leaves out its class's least effect needs it all the same, so that
 // zero grants allow nothing, whatever a tool forgot to claim.
 func (c Claims) needed() Effects {
 	switch {
-	case c.Class == ClassRead:
+	case c.Class < ClassWrite:
 		return c.Effects | Read
 	case c.Effects&Mutating == 0:
 		return c.Effects | Write

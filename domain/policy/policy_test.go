@@ -47,7 +47,9 @@ func TestMissingNamesTheEffects(t *testing.T) {
 		{policy.ClassRead, 0, 0, policy.Read},
 		{policy.ClassRead, policy.Read | policy.Network, policy.Read, policy.Network},
 		{policy.ClassRead, policy.Network, policy.Network, policy.Read},
-		{policy.ClassScratch, 0, policy.Read, policy.Write},
+		{policy.ClassScratch, 0, policy.Write, policy.Read},
+		{policy.ClassScratch, policy.Read, policy.Read, 0}, // set_mode: a session's own state
+		{policy.ClassScratch, policy.Write, policy.Read, policy.Write},
 		{policy.ClassWrite, policy.Read, policy.Read, policy.Write},
 		{policy.ClassWrite, policy.Exec, policy.Read | policy.Write, policy.Exec},
 		{policy.ClassDangerous, policy.Delete | policy.Exec, policy.Write, policy.Delete | policy.Exec},

@@ -79,7 +79,7 @@ func (s situation) restricted() map[string]situation {
 	for bit := policy.Read; bit <= policy.Network; bit <<= 1 {
 		add("without the grant "+bit.String(), func(c *situation) { c.request.Principal.Grants &^= bit })
 		first := s.request.Claims.Effects&policy.Mutating == 0 && bit&policy.Mutating != 0
-		if first && s.request.Claims.Class != policy.ClassRead {
+		if first && s.request.Claims.Class >= policy.ClassWrite {
 			continue // until a change is named, Write stands for it
 		}
 		add("claiming also "+bit.String(), func(c *situation) { c.request.Claims.Effects |= bit })

@@ -41,8 +41,9 @@ var (
 
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
-// NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing description, class or handler, an
-// input schema that is no object schema, or a mutating effect under a reading class.
+// NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing title, description, class or handler,
+// an input schema that is no object schema, an output schema that is no JSON, effects the class does not permit, or a strength or mode
+// that does not exist.
 func NewRegistry(caps ...Capability) (*Registry, error) {
 	r := &Registry{index: map[Name]int{}}
 	for _, c := range caps {
@@ -76,12 +77,16 @@ func check(e Entry) string {
 		return "title and description are required"
 	case s.Class == policy.ClassUnknown || s.Class > policy.ClassDangerous:
 		return "the class is unknown"
-	case s.Class == policy.ClassRead && s.Effects&policy.Mutating != 0:
-		return fmt.Sprintf("class read with effects %s", s.Effects)
+	case !s.Class.Permits(s.Effects):
+		return fmt.Sprintf("class %s with effects %s", s.Class, s.Effects)
+	case s.Confirm > policy.Typed || s.Mode > policy.Execute:
+		return "the strength or the toolset's mode does not exist"
 	case e.Handler == nil:
 		return "no handler"
 	case json.Unmarshal(s.Input, &root) != nil || root.Type != "object":
 		return "the input schema is no object schema"
+	case s.Output != nil && !json.Valid(s.Output):
+		return "the output schema is no JSON"
 	}
 	return ""
 }
