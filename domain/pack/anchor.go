@@ -1,0 +1,103 @@
+package pack
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+)
+
+// ContextLines is how many lines before and after a ref its anchor remembers, as a fingerprint.
+const ContextLines = 3
+
+// Anchor remembers what a ref's lines held, so that the text is found again when it moves and its change is noticed.
+type Anchor struct {
+	Hash   canon.Hash `json:"hash"`   // of the lines' text
+	Print  Print      `json:"print"`  // fingerprint of the same text, for finding it in one pass
+	Before Print      `json:"before"` // fingerprint of up to ContextLines lines before
+	After  Print      `json:"after"`  // and after
+}
+
+// Print is a 64-bit fingerprint of some lines; its text form is 16 hex digits. It finds candidates, Anchor.Hash decides.
+type Print uint64
+
+// MarshalText is 16 lower-case hex digits.
+func (p Print) MarshalText() ([]byte, error) {
+	s := strconv.FormatUint(uint64(p), 16)
+	return []byte(strings.Repeat("0", 16-len(s)) + s), nil
+}
+
+// UnmarshalText reads hex digits.
+func (p *Print) UnmarshalText(b []byte) error {
+	n, err := strconv.ParseUint(string(b), 16, 64)
+	if err != nil {
+		return ErrValue.Sayf("fingerprint %q is not 16 hex digits", b)
+	}
+	*p = Print(n)
+	return nil
+}
+
+// TakeAnchor makes the anchor of text with the lines around it; before and after may be longer than what is remembered.
+func TakeAnchor(before, text, after []string) Anchor {
+	return Anchor{
+		Hash: TextHash([]byte(strings.Join(text, "\n"))), Print: PrintOf(text),
+		Before: PrintOf(before[max(0, len(before)-ContextLines):]), After: PrintOf(after[:min(len(after), ContextLines)]),
+	}
+}
+
+// TextHash is the Hash of an anchor of this text, lines joined by "\n".
+func TextHash(text []byte) canon.Hash { return canon.Bytes("pack.anchor.v1", text) }
+
+// RollBase is what a Print is rolled by: Print(lines) is the sum of every LinePrint times RollBase to the power of the lines after
+// it, modulo 2^64. It is odd, so that multiplying loses nothing.
+const RollBase uint64 = 0x9E3779B97F4A7C15
+
+// PrintOf is the fingerprint of some lines.
+func PrintOf(lines []string) Print {
+	var sum uint64
+	for _, l := range lines {
+		sum = sum*RollBase + LinePrint(l)
+	}
+	return Print(sum)
+}
+
+// LinePrint is one line's part in a Print: FNV-1a with a final mix, never zero for practical purposes.
+func LinePrint[T string | []byte](line T) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(line) {
+		h = (h ^ uint64(line[i])) * 1099511628211
+	}
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	return h ^ h>>29
+}
+
+// Standing says how a ref relates to the code as it is now.
+type Standing uint8
+
+// The standings. The zero Standing is Unreadable: nothing is known, so nothing is claimed.
+const (
+	Unreadable Standing = iota // the file cannot be shown; Reason says why
+	Stale                      // file or lines are gone, and the text is nowhere in the file
+	Changed                    // the lines exist and hold something else than what was anchored
+	Moved                      // the anchored text stands at other lines now
+	Exact                      // the lines hold what was anchored, or nothing was ever anchored
+)
+
+var standingNames = [...]string{"unreadable", "stale", "changed", "moved", "exact"}
+
+// String is the standing's name.
+func (s Standing) String() string { return standingNames[min(int(s), len(standingNames)-1)] }
+
+// MarshalText is the standing's name.
+func (s Standing) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Evidence is what a ref shows now.
+type Evidence struct {
+	Standing Standing
+	Lines    LineRange // where Text stands now; the ref's own lines when there is none
+	Text     []string  // one entry a line
+	Reason   string    // for Stale and Unreadable: names the path
+	Anchor   *Anchor   // of Text where it stands now; nil when there is none
+	Masked   int       // secrets masked in Text
+}

@@ -1,0 +1,41 @@
+package locate
+
+import (
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/pack"
+)
+
+// Reanchored is one ref that Reanchor rewrote.
+type Reanchored struct {
+	Section  pack.Key       `json:"section_key"`
+	Ref      pack.Key       `json:"ref_key"`
+	Standing pack.Standing  `json:"standing"` // what it was
+	From     pack.LineRange `json:"from"`
+	To       pack.LineRange `json:"to"`
+}
+
+// Reanchor lets a draft's refs follow the code: a moved ref gets its new lines, one that was never anchored its anchor. A changed ref
+// is taken as it is now only where accept says so, because then its text is no longer what was meant. evidence is in the order of
+// State.Refs; a zero entry leaves its ref alone. However many refs are rewritten, it is one change; rewriting none leaves the revision.
+func Reanchor(p *pack.Pack, evidence []pack.Evidence, accept func(pack.RefID) bool, now time.Time) ([]Reanchored, error) {
+	if p.Status() == pack.Finalized {
+		return nil, pack.ErrFinalized.Sayf("pack %s is finalized; set_status draft first to let its refs follow the code", p.ID())
+	}
+	ids, refs := p.State().Refs()
+	before, done := p.Revision(), []Reanchored{}
+	for i, e := range evidence {
+		fresh := refs[i].Anchor == nil && e.Standing == pack.Exact
+		if e.Anchor == nil || !(fresh || e.Standing == pack.Moved || e.Standing == pack.Changed && accept(ids[i])) {
+			continue
+		}
+		done = append(done, Reanchored{ids[i].Section, ids[i].Ref, e.Standing, refs[i].Lines, e.Lines})
+		ref := refs[i]
+		ref.Lines, ref.Anchor = e.Lines, e.Anchor
+		if err := p.PutRef(ids[i].Section, ref, now); err != nil {
+			return nil, err
+		}
+	}
+	p.Squash(before + 1)
+	return done, nil
+}

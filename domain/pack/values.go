@@ -1,0 +1,233 @@
+package pack
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Limits of the value types (context-pack contract §1.1). Lengths are bytes of UTF-8.
+const (
+	IDPrefix    = "pk_"
+	IDChars     = 8 // characters after the prefix, out of a-z2-7
+	MinName     = 3
+	MaxName     = 120
+	MinKey      = 2
+	MaxKey      = 64
+	MaxPath     = 1024
+	MaxSpan     = 2000 // lines of one ref
+	MaxRoot     = 64
+	MinCommit   = 7
+	MaxCommit   = 64
+	MinTTL      = TTL(1)
+	MaxTTL      = TTL(5 * 365 * 24 * 60) // five years
+	MaxIDTries  = 8                      // how often create draws another id after a collision
+	maxRemovals = 16
+)
+
+// ErrValue reports a value that breaks its type's rule.
+var ErrValue = fault.New(fault.Invalid, "pack_value_invalid", "a value breaks its rule")
+
+// ID identifies a pack: pk_ and 8 characters out of a-z2-7.
+type ID string
+
+// Name is a pack's own name: 3 to 120 bytes, case-sensitive, trimmed, and never of the form of an ID.
+type Name string
+
+// Key names a section, ref or diagram: 2 to 64 characters [a-z0-9_-], the first a letter or digit.
+type Key string
+
+// Path is a slash path relative to a source root, as typed but with / for \; it never names a parent directory.
+type Path string
+
+// Root names a configured source root; empty is the default one.
+type Root string
+
+// Commit is 7 to 64 lower-case hex digits, or empty.
+type Commit string
+
+// TTL is a time to live in minutes.
+type TTL uint64
+
+// Duration is the TTL as a duration.
+func (t TTL) Duration() time.Duration { return time.Duration(t) * time.Minute }
+
+func (t TTL) check() error {
+	if t < MinTTL || t > MaxTTL {
+		return ErrValue.Sayf("a time to live is %d to %d minutes, not %d", MinTTL, MaxTTL, uint64(t))
+	}
+	return nil
+}
+
+// LineRange is first and last line, both from 1 and both included.
+type LineRange struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// Span is how many lines the range covers.
+func (l LineRange) Span() int { return l.End - l.Start + 1 }
+
+// NewLineRange checks a range: start ≥ 1, end ≥ start, at most MaxSpan lines.
+func NewLineRange(start, end int) (LineRange, error) {
+	switch {
+	case start < 1:
+		return LineRange{}, ErrValue.Sayf("line_start %d: lines count from 1", start)
+	case end < start:
+		return LineRange{}, ErrValue.Sayf("line_end %d lies before line_start %d", end, start)
+	case end-start >= MaxSpan:
+		return LineRange{}, ErrValue.Sayf("lines %d-%d are more than %d; split the ref", start, end, MaxSpan)
+	}
+	return LineRange{start, end}, nil
+}
+
+// ParseID trims and checks an ID.
+func ParseID(s string) (ID, error) {
+	s = strings.TrimSpace(s)
+	if !validID(s) {
+		return "", ErrValue.Sayf("%q is no pack id: pk_ and 8 characters out of a-z2-7", s)
+	}
+	return ID(s), nil
+}
+
+func validID(s string) bool {
+	rest, ok := strings.CutPrefix(s, IDPrefix)
+	if !ok || len(rest) != IDChars {
+		return false
+	}
+	for i := range len(rest) {
+		if c := rest[i]; (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseName trims and checks a name.
+func ParseName(s string) (Name, error) {
+	s = strings.TrimSpace(s)
+	switch {
+	case len(s) < MinName || len(s) > MaxName:
+		return "", ErrValue.Sayf("a pack name has %d to %d bytes, not %d", MinName, MaxName, len(s))
+	case validID(s):
+		return "", ErrValue.Sayf("%q has the form of a pack id; choose another name", s)
+	}
+	return Name(s), nil
+}
+
+// ParseKey trims and checks a key; what names the field it is for.
+func ParseKey(what, s string) (Key, error) {
+	s = strings.TrimSpace(s)
+	if !validKey(s) {
+		return "", ErrValue.Sayf("%s %q must match ^[a-z0-9][a-z0-9_-]{1,63}$", what, s)
+	}
+	return Key(s), nil
+}
+
+func validKey(s string) bool {
+	if len(s) < MinKey || len(s) > MaxKey || s[0] == '_' || s[0] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// ParsePath trims, rewrites \ to / and then checks: not empty, at most MaxPath bytes, not absolute, no .. component, no NUL.
+func ParsePath(s string) (Path, error) {
+	s = strings.ReplaceAll(strings.TrimSpace(s), `\`, "/")
+	switch {
+	case s == "":
+		return "", ErrValue.Sayf("path is empty")
+	case len(s) > MaxPath:
+		return "", ErrValue.Sayf("path is longer than %d bytes", MaxPath)
+	case strings.HasPrefix(s, "/"):
+		return "", ErrValue.Sayf("path %q is absolute; give it relative to the source root", s)
+	case strings.ContainsRune(s, 0):
+		return "", ErrValue.Sayf("path contains a NUL byte")
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if part == ".." {
+			return "", ErrValue.Sayf("path %q leaves the source root: .. is not allowed", s)
+		}
+	}
+	return Path(s), nil
+}
+
+// ParseRoot trims and checks the name of a source root: at most MaxRoot letters, digits and ._- , the first a letter or digit; empty is
+// the default root.
+func ParseRoot(s string) (Root, error) {
+	const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	s = strings.TrimSpace(s)
+	if len(s) > MaxRoot || strings.Trim(s, alnum+"._-") != "" || strings.IndexAny(s, "._-") == 0 {
+		return "", ErrValue.Sayf("root %q is no root name: up to %d letters, digits, dots, underscores and dashes", s, MaxRoot)
+	}
+	return Root(s), nil
+}
+
+// ParseCommit trims and checks an abbreviated or full commit; empty stays empty.
+func ParseCommit(s string) (Commit, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "", nil
+	}
+	if len(s) < MinCommit || len(s) > MaxCommit || strings.Trim(s, "0123456789abcdef") != "" {
+		return "", ErrValue.Sayf("commit %q is not %d to %d lower-case hex digits", s, MinCommit, MaxCommit)
+	}
+	return Commit(s), nil
+}
+
+// Status is where a pack stands. The zero Status is invalid.
+type Status uint8
+
+// The statuses.
+const (
+	Draft Status = iota + 1
+	Finalized
+)
+
+var statusNames = [...]string{"", "draft", "finalized"}
+
+// String is the status's name, empty for an invalid one.
+func (s Status) String() string {
+	if int(s) < len(statusNames) {
+		return statusNames[s]
+	}
+	return ""
+}
+
+// MarshalText is the status's name.
+func (s Status) MarshalText() ([]byte, error) {
+	if s.String() == "" {
+		return nil, ErrValue.Sayf("status %d does not exist", uint8(s))
+	}
+	return []byte(s.String()), nil
+}
+
+// UnmarshalText reads what ParseStatus reads.
+func (s *Status) UnmarshalText(b []byte) (err error) {
+	*s, err = ParseStatus(string(b))
+	return err
+}
+
+// ParseStatus reads draft or finalized, trimmed and in any case.
+func ParseStatus(s string) (Status, error) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "draft":
+		return Draft, nil
+	case "finalized":
+		return Finalized, nil
+	}
+	return 0, ErrValue.Sayf("status %q is neither draft nor finalized", s)
+}
+
+// Expired reports whether now is at or past the expiry.
+func Expired(expires, now time.Time) bool { return !now.Before(expires) }
+
+func decimal(n int) string { return strconv.Itoa(n) }

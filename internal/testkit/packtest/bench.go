@@ -1,0 +1,63 @@
+package packtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/ids"
+	"github.com/countersign-dev/countersign/ports/packport"
+)
+
+// BenchmarkRepository measures get, lookup, list and update of a pack in stores of 10 and 5,000 packs; the ratio between the two sizes
+// is what must stay small.
+func BenchmarkRepository(b *testing.B, open Open) {
+	for _, size := range []int{10, 5000} {
+		c, seq := &clock.Fake{}, &ids.Sequence{}
+		repo := open(b, c)
+		var last *pack.Pack
+		for n := range size {
+			last = New(b, seq, c.Now(), fmt.Sprintf("pack %d", n), 600)
+			require.NoError(b, repo.Create(b.Context(), last))
+		}
+		for name, run := range map[string]func() error{
+			"get":    func() error { _, err := repo.Get(b.Context(), last.ID()); return err },
+			"lookup": func() error { _, err := repo.Lookup(b.Context(), pack.Name(last.Name())); return err },
+			"list":   func() error { _, err := repo.List(b.Context()); return err },
+			"update": func() error {
+				_, err := repo.Update(b.Context(), last.ID(), func(p *pack.Pack) error { return p.SetTTL(600, c.Now()) })
+				return err
+			},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					require.NoError(b, run())
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkExcerpts measures one pass over a file of about 50 MB: every line, and 40 lines of it.
+func BenchmarkExcerpts(b *testing.B, open OpenSource) {
+	line := "\tif err := verify(token, now); err != nil { return err }\n"
+	const lines = 900_000
+	text := make([]byte, 0, lines*len(line))
+	for range lines {
+		text = append(text, line...)
+	}
+	e := open(b, map[pack.Root]Tree{"": {"big.go": string(text)}})
+	for name, step := range map[string]int{"every line": 1, "40 lines": lines / 40} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				_, err := e.Read(b.Context(), packport.Location{Path: "big.go"}, 1, func(n int, _ []byte) int { return n + step })
+				require.NoError(b, err)
+			}
+		})
+	}
+}
