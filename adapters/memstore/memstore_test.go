@@ -1,0 +1,24 @@
+package memstore_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/internal/testkit/porttest"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+func ledger(testing.TB) ports.Ledger          { return memstore.New() }
+func auditLog(testing.TB) ports.AuditLog      { return memstore.New() }
+func settings(testing.TB) ports.SettingsStore { return memstore.New() }
+func sessions(testing.TB) ports.Sessions      { return memstore.New().Sessions() }
+
+func TestLedger(t *testing.T)        { porttest.Ledger(t, ledger) }
+func TestAuditLog(t *testing.T)      { porttest.AuditLog(t, auditLog) }
+func TestSettingsStore(t *testing.T) { porttest.SettingsStore(t, settings) }
+func TestSessions(t *testing.T)      { porttest.Sessions(t, sessions) }
+
+func BenchmarkLedger(b *testing.B)        { porttest.BenchmarkLedger(b, ledger) }
+func BenchmarkAuditLog(b *testing.B)      { porttest.BenchmarkAuditLog(b, auditLog) }
+func BenchmarkSettingsStore(b *testing.B) { porttest.BenchmarkSettingsStore(b, settings) }
+func BenchmarkSessions(b *testing.B)      { porttest.BenchmarkSessions(b, sessions) }

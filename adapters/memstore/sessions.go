@@ -1,0 +1,59 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Sessions is a ports.Sessions; Store.Sessions makes it.
+type Sessions struct {
+	mu    sync.Mutex
+	byKey map[string]ports.Session
+}
+
+// Load is a copy of the session, zero when nothing was stored.
+func (s *Sessions) Load(ctx context.Context, key string) (ports.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return ports.Session{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return own(s.byKey[key]), nil
+}
+
+// Update runs change on the session and stores it unless change fails, or leaves a mode that does not exist (policy.ErrWord).
+func (s *Sessions) Update(ctx context.Context, key string, change func(*ports.Session) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	session := own(s.byKey[key])
+	if err := change(&session); err != nil {
+		return err
+	}
+	if err := writable(session); err != nil {
+		return err
+	}
+	s.byKey[key] = own(session)
+	return nil
+}
+
+// End forgets the session.
+func (s *Sessions) End(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byKey, key)
+	return nil
+}
+
+func own(s ports.Session) ports.Session {
+	s.Granted = slices.Clone(s.Granted)
+	return s
+}

@@ -1,0 +1,37 @@
+// Package memstore keeps every storage port in memory: the reference implementation of the ports' contracts, and what tests and
+// short-lived hosts use.
+//
+// It refuses to remember anything after the process ends. What it takes in and hands out are copies, so nobody can reach into it.
+package memstore
+
+import (
+	"sync"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Store is a ports.Ledger, a ports.AuditLog and a ports.SettingsStore; Sessions is its ports.Sessions. All methods may be called from
+// many goroutines. A function handed to Settle or Update must not call the same port of the same Store: it would wait for itself.
+type Store struct {
+	ledger struct {
+		sync.Mutex
+		grants []*confirm.Grant // in order of issue
+	}
+	audit struct {
+		sync.Mutex
+		records []audit.Record
+	}
+	settings struct {
+		sync.Mutex
+		now ports.Settings
+	}
+	sessions Sessions
+}
+
+// New is an empty store.
+func New() *Store { return &Store{sessions: Sessions{byKey: map[string]ports.Session{}}} }
+
+// Sessions is the store's ports.Sessions.
+func (s *Store) Sessions() *Sessions { return &s.sessions }

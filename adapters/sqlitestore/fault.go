@@ -1,0 +1,78 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"modernc.org/sqlite"
+	"modernc.org/sqlite/lib"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways the database refuses.
+var (
+	ErrUnavailable = fault.New(fault.Unavailable, "store_unavailable", "the database cannot be used now")
+	ErrNewer       = fault.New(fault.Unavailable, "store_schema_newer", "the database was written by a newer Countersign")
+)
+
+// explain turns what SQLite and the operating system say into faults. Faults stay themselves. A context that has ended is the reason of
+// whatever else failed: SQLite only knows that it was interrupted.
+func (s *Store) explain(ctx context.Context, err error) error {
+	var f *fault.Error
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	if why := s.why(err); why != "" {
+		return ErrUnavailable.Sayf("%s", why).Because(err)
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return ErrUnavailable.Sayf("the database %s cannot be used: cannot %s %s: %v", s.path, p.Op, p.Path, p.Err).Because(err)
+	}
+	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, errRetired) {
+		return ErrUnavailable.Sayf("the database %s was let go while this call used it; call again", s.path).Because(err)
+	}
+	return fmt.Errorf("database %s: %w", s.path, err)
+}
+
+// family is the kind of SQLite's error: the low byte of its result code; zero when err is none.
+func family(err error) int {
+	var low *sqlite.Error
+	if !errors.As(err, &low) {
+		return 0
+	}
+	return low.Code() & 0xff
+}
+
+// locked reports that another connection holds a lock that is needed.
+func locked(err error) bool {
+	family := family(err)
+	return family == sqlite3.SQLITE_BUSY || family == sqlite3.SQLITE_LOCKED
+}
+
+// why is a sentence for the failures that something outside the program causes.
+func (s *Store) why(err error) string {
+	switch family(err) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Sprintf("another process kept the database %s locked for more than %v; try again when it is done", s.path, busy)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		return fmt.Sprintf("the database %s cannot be written; make the file and its directory writable", s.path)
+	case sqlite3.SQLITE_CANTOPEN:
+		return fmt.Sprintf("the database %s cannot be opened; check that its directory exists and may be read and written", s.path)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Sprintf("the disk that holds the database %s is full; free some space", s.path)
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return fmt.Sprintf("the file %s is no SQLite database, or it is damaged; restore a copy, or move it away to start with an empty one", s.path)
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_PROTOCOL:
+		return fmt.Sprintf("reading or writing the database %s failed; check the disk it is on", s.path)
+	}
+	return ""
+}

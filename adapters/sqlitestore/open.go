@@ -1,0 +1,253 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	"modernc.org/sqlite/lib"
+)
+
+// A call waits so long for another process that writes, and looks that often whether its context has ended meanwhile.
+const (
+	busy = 5 * time.Second
+	turn = 250 * time.Millisecond
+)
+
+// readers bounds the connections that list records and confirmations: each has a page cache of its own.
+const readers = 2
+
+// errOutdated reports a database whose schema is older than this program's.
+var errOutdated = errors.New("the schema is older than this program")
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// The two ways to connect. Neither creates a file; SQLite itself falls back to reading where it may not write.
+const (
+	readingDSN = "mode=rw&_pragma=query_only(1)"
+	writingDSN = "mode=rw&_txlock=immediate&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+)
+
+// connector connects to the database; a statement waits for a lock as long as wait says.
+func (s *Store) connector(options string, wait time.Duration) (driver.Connector, error) {
+	path, err := filepath.Abs(s.path)
+	if err != nil {
+		return nil, err
+	}
+	// With the default locks, closing any other descriptor of the database anywhere in this process (a backup, a checksum) would drop
+	// SQLite's own. It is refused once a database is open, and where there is nothing better; both leave things as they are.
+	sqlite.OFDLocking(true) //nolint:errcheck // see above
+	file := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}
+	return sqlite.NewConnector(fmt.Sprintf("%s?%s&_pragma=busy_timeout(%d)", &file, options, wait.Milliseconds()))
+}
+
+// openExisting opens the database for reading, or returns nil when there is none, or none that anything was stored in.
+func (s *Store) openExisting() (*handle, error) {
+	file, err := os.Stat(s.path)
+	if err != nil {
+		if missing(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if !file.Mode().IsRegular() {
+		return nil, ErrUnavailable.Sayf("the database %s is no regular file; move it away", s.path)
+	}
+	h, err := s.connect(file, readingDSN)
+	if frozen(err) && s.settled() {
+		// Nothing may be written here, not even the files that readers share with writers. Without a write-ahead log the database file
+		// says everything, and it is opened anew for every call, so that no call sees an old one.
+		if h, err = s.connect(file, "mode=ro&immutable=1"); h != nil {
+			h.passing = true
+		}
+	}
+	return h, err
+}
+
+// frozen reports a failure to set up what readers and writers share.
+func frozen(err error) bool {
+	family := family(err)
+	return family == sqlite3.SQLITE_CANTOPEN || family == sqlite3.SQLITE_READONLY
+}
+
+// settled reports whether no write-ahead log holds anything.
+func (s *Store) settled() bool {
+	wal, err := os.Stat(s.path + "-wal")
+	return missing(err) || err == nil && wal.Size() == 0
+}
+
+// connect opens connections with the given options and checks the schema. It is nil when nothing was ever stored.
+func (s *Store) connect(file fs.FileInfo, options string) (*handle, error) {
+	c, err := s.connector(options, busy)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWatch(c)
+	if err != nil {
+		return nil, err
+	}
+	version, err := w.schema()
+	if err == nil {
+		switch known := schemaVersion(); {
+		case version == 0:
+			return nil, w.close()
+		case version < known:
+			err = errOutdated
+		case version > known:
+			err = s.newer(version)
+		default:
+			err = w.prepare()
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	read := sql.OpenDB(c)
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(1)
+	return &handle{file: file, watch: w, read: read}, nil
+}
+
+func (s *Store) newer(version int) error {
+	return ErrNewer.Sayf("the database %s was written by a newer Countersign (schema %d; this one knows %d); update this program",
+		s.path, version, schemaVersion())
+}
+
+// openWritable connects for writing. It creates the directory (0700) and the file (0600) when they are missing, and brings the schema
+// up to date.
+func (s *Store) openWritable() (*sql.DB, error) {
+	if err := s.create(); err != nil {
+		return nil, err
+	}
+	c, err := s.connector(writingDSN, turn)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(1) // one transaction at a time: waiting in line here is cheaper than for SQLite's lock
+	if err := s.ready(db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// create makes an empty file that nobody else may read. SQLite gives its companion files the same mode.
+func (s *Store) create() error {
+	if _, err := os.Lstat(s.path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// ready turns the write-ahead log on and brings the schema up to date. Processes that do so at once wait for one another.
+func (s *Store) ready(db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*busy)
+	defer cancel()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()                                                  //nolint:errcheck // this only returns it
+	version, err := s.version(conn.QueryRowContext(ctx, selectVersion)) // before anything is written: it may not be ours
+	if err != nil {
+		return err
+	}
+	for {
+		var mode string
+		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		if err == nil {
+			break
+		}
+		if !locked(err) || !pause(ctx, 5*time.Millisecond) { // SQLite does not wait for this lock by itself
+			return err
+		}
+	}
+	if version == schemaVersion() {
+		return nil
+	}
+	return s.migrate(ctx, conn)
+}
+
+const selectVersion = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
+
+// version is the schema that selectVersion finds; zero for an empty database. It refuses what this program must not write to.
+func (s *Store) version(row *sql.Row) (int, error) {
+	var version, tables int
+	if err := row.Scan(&version, &tables); err != nil {
+		return 0, err
+	}
+	switch {
+	case version > schemaVersion():
+		return 0, s.newer(version)
+	case version == 0 && tables > 0:
+		return 0, ErrUnavailable.Sayf("the database %s belongs to another program; name another file", s.path)
+	}
+	return version, nil
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// schemaVersion is the newest schema this program knows: how many migrations there are.
+func schemaVersion() int {
+	scripts, _ := migrations.ReadDir("migrations") // an embedded directory can be read
+	return len(scripts)
+}
+
+// migrate runs the migrations that the database has not seen, in one transaction.
+func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
+	tx, err := immediate(ctx, conn)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()                                               //nolint:errcheck // does nothing after Commit
+	version, err := s.version(tx.QueryRowContext(ctx, selectVersion)) // again, now that nobody else can migrate
+	if err != nil {
+		return err
+	}
+	scripts, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	for _, name := range scripts[version:] {
+		script, err := migrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

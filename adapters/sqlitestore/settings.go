@@ -1,0 +1,129 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/countersign-dev/countersign/ports"
+)
+
+const (
+	selectRevision = `SELECT revision FROM settings WHERE one = 1`
+	upsertSettings = `INSERT INTO settings (one, revision, body) VALUES (1, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET revision = excluded.revision, body = excluded.body`
+	selectSession = `SELECT body FROM sessions WHERE key = ?`
+	upsertSession = `INSERT INTO sessions (key, body) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body`
+	deleteSession = `DELETE FROM sessions WHERE key = ?`
+)
+
+// Load is the settings as they are now. It costs a few microseconds while nothing is committed to the database.
+func (s *Store) Load(ctx context.Context) (ports.Settings, error) {
+	var now ports.Settings
+	err := s.watching(ctx, func(w *watch) (err error) {
+		now, err = w.loadSettings()
+		return err
+	})
+	return now, err
+}
+
+// Save stores next as the next revision and returns it, or fails with ports.ErrSettingsConflict. Settings that have no written form (a
+// level or setting that does not exist) are refused with policy.ErrWord.
+func (s *Store) Save(ctx context.Context, next ports.Settings) (ports.Settings, error) {
+	had := next.Revision
+	next.Revision++
+	body, err := encoded(next)
+	if err != nil {
+		return ports.Settings{}, err
+	}
+	err = s.changing(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var now int64
+		if err := tx.QueryRowContext(ctx, selectRevision).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if now != had {
+			return ports.ErrSettingsConflict
+		}
+		_, err := tx.ExecContext(ctx, upsertSettings, next.Revision, body)
+		return err
+	})
+	if err != nil {
+		return ports.Settings{}, err
+	}
+	return next, nil
+}
+
+// Sessions is a ports.Sessions; Store.Sessions makes it.
+type Sessions struct{ store *Store }
+
+// Load is a copy of the session, zero when nothing was stored. It costs a few microseconds while nothing is committed to the database.
+func (s *Sessions) Load(ctx context.Context, key string) (ports.Session, error) {
+	var now ports.Session
+	err := s.store.watching(ctx, func(w *watch) (err error) {
+		now, err = w.loadSession(key)
+		return err
+	})
+	return now, err
+}
+
+// Update runs change on the session and stores it unless change fails, or leaves a mode that does not exist (policy.ErrWord).
+func (s *Sessions) Update(ctx context.Context, key string, change func(*ports.Session) error) error {
+	var said error
+	err := s.store.changing(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var (
+			session ports.Session
+			had     []byte
+		)
+		err := tx.QueryRowContext(ctx, selectSession, []byte(key)).Scan(&had)
+		if err == nil {
+			err = json.Unmarshal(had, &session)
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if said = change(&session); said != nil {
+			return nil
+		}
+		body, err := encoded(session)
+		if err != nil || bytes.Equal(body, had) {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, upsertSession, []byte(key), body)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return said
+}
+
+// End forgets the session.
+func (s *Sessions) End(ctx context.Context, key string) error {
+	_, err := s.store.altering(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, deleteSession, []byte(key))
+		return err
+	})
+	return err
+}
+
+// watching runs f on the watch, or not at all when there is no database.
+func (s *Store) watching(ctx context.Context, f func(*watch) error) error {
+	return s.reading(ctx, func(h *handle) error {
+		err := f(h.watch)
+		if err != nil && !h.passing {
+			s.retire(h)
+		}
+		return err
+	})
+}
+
+// encoded is v as JSON that decodes again. What does not would make every later read fail.
+func encoded[T any](v T) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return body, json.Unmarshal(body, new(T))
+}

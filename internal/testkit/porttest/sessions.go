@@ -1,0 +1,177 @@
+package porttest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// key is a key as the application makes it: it holds a zero byte.
+var key = ports.SessionKey("me", "s-1")
+
+// Sessions runs the contract of ports.Sessions.
+func Sessions(t *testing.T, open func(testing.TB) ports.Sessions) {
+	for name, test := range map[string]func(*testing.T, ports.Sessions){
+		"AbsentIsZero":            sessionsAbsent,
+		"KeepsByKey":              sessionsKeep,
+		"FailureStoresNothing":    sessionsFailure,
+		"NoLostUpdate":            sessionsContention,
+		"CopiesNotAliases":        sessionsCopies,
+		"EndForgets":              sessionsEnd,
+		"ManyKeys":                sessionsMany,
+		"EndedContextDoesNothing": sessionsContext,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+func sessionsAbsent(t *testing.T, s ports.Sessions) {
+	assert.Equal(t, ports.Session{}, session(t, s, key))
+	require.NoError(t, s.End(t.Context(), key), "ending what is absent is no error")
+	require.NoError(t, s.Update(t.Context(), key, func(have *ports.Session) error {
+		assert.Equal(t, ports.Session{}, *have)
+		return nil
+	}))
+	assert.Equal(t, ports.Session{}, session(t, s, key))
+}
+
+func sessionsKeep(t *testing.T, s ports.Sessions) {
+	want := map[string]ports.Session{
+		key:                               {Mode: policy.Plan, Granted: []string{"deploy", "status"}},
+		ports.SessionKey("me", "s-2"):     {Mode: policy.Ask},
+		ports.SessionKey("mes", "-1"):     {Granted: []string{"deploy"}},
+		ports.SessionKey("me", "s-1\x00"): {Mode: policy.Execute},
+		"me":                              {Mode: policy.Execute, Granted: []string{"one"}},
+		"\xff\xfe":                        {Mode: policy.Ask, Granted: []string{"two"}},
+		"":                                {Granted: []string{"three"}},
+	}
+	for k, v := range want {
+		require.NoError(t, s.Update(t.Context(), k, func(have *ports.Session) error { *have = v; return nil }))
+	}
+	for range 2 {
+		for k, v := range want {
+			assert.Equal(t, v, session(t, s, k), "%q", k)
+		}
+	}
+	require.NoError(t, s.Update(t.Context(), key, func(have *ports.Session) error {
+		assert.Equal(t, want[key], *have)
+		have.Mode = policy.Execute
+		have.Grant("plan")
+		return nil
+	}))
+	assert.Equal(t, ports.Session{Mode: policy.Execute, Granted: []string{"deploy", "status", "plan"}}, session(t, s, key), "at once")
+}
+
+func sessionsFailure(t *testing.T, s ports.Sessions) {
+	set(t, s, ports.Session{Mode: policy.Plan, Granted: []string{"deploy"}})
+	failure := errors.New("as it was")
+	require.Equal(t, failure, s.Update(t.Context(), key, func(have *ports.Session) error {
+		have.Mode, have.Granted[0] = policy.Execute, "all"
+		return failure
+	}), "the function's own error comes back as it is")
+	require.ErrorIs(t, s.Update(t.Context(), key, func(have *ports.Session) error { have.Mode = 99; return nil }), policy.ErrWord)
+	require.PanicsWithValue(t, "boom", func() {
+		s.Update(t.Context(), key, func(have *ports.Session) error { have.Mode = policy.Execute; panic("boom") }) //nolint:errcheck // it panics
+	})
+	assert.Equal(t, ports.Session{Mode: policy.Plan, Granted: []string{"deploy"}}, session(t, s, key))
+	require.NoError(t, s.Update(t.Context(), key, func(*ports.Session) error { return nil }), "and the store is not locked")
+}
+
+func sessionsContention(t *testing.T, s ports.Sessions) {
+	const writers, each = 16, 5
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for n := range each {
+				err := s.Update(t.Context(), key, func(have *ports.Session) error { have.Grant(fmt.Sprintf("tool_%d_%d", w, n)); return nil })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, session(t, s, key).Granted, writers*each)
+}
+
+func sessionsCopies(t *testing.T, s ports.Sessions) {
+	granted := []string{"deploy", "status"}
+	set(t, s, ports.Session{Granted: granted})
+	granted[0] = "all"
+	for range 3 {
+		have := session(t, s, key)
+		require.Equal(t, []string{"deploy", "status"}, have.Granted)
+		have.Granted[0] = "all"
+		_ = append(have.Granted[:1], "all")
+	}
+}
+
+func sessionsEnd(t *testing.T, s ports.Sessions) {
+	set(t, s, ports.Session{Mode: policy.Plan})
+	require.NoError(t, s.Update(t.Context(), "other", func(have *ports.Session) error { have.Mode = policy.Ask; return nil }))
+	require.NoError(t, s.End(t.Context(), key))
+	assert.Equal(t, ports.Session{}, session(t, s, key), "at once")
+	assert.Equal(t, ports.Session{Mode: policy.Ask}, session(t, s, "other"))
+	require.NoError(t, s.End(t.Context(), key))
+}
+
+// More sessions than anybody caches are all there.
+func sessionsMany(t *testing.T, s ports.Sessions) {
+	set(t, s, ports.Session{Mode: policy.Plan})
+	for n := range 3000 {
+		require.Equal(t, ports.Session{}, session(t, s, fmt.Sprint(n)))
+	}
+	assert.Equal(t, ports.Session{Mode: policy.Plan}, session(t, s, key))
+}
+
+func sessionsContext(t *testing.T, s ports.Sessions) {
+	require.Error(t, s.Update(ended(t), key, func(have *ports.Session) error { have.Mode = policy.Plan; return nil }))
+	_, err := s.Load(ended(t), key)
+	require.Error(t, err)
+	assert.Equal(t, ports.Session{}, session(t, s, key))
+	set(t, s, ports.Session{Mode: policy.Plan})
+	require.Error(t, s.End(ended(t), key))
+	assert.Equal(t, ports.Session{Mode: policy.Plan}, session(t, s, key))
+}
+
+func session(t testing.TB, s ports.Sessions, key string) ports.Session {
+	t.Helper()
+	have, err := s.Load(t.Context(), key)
+	require.NoError(t, err)
+	return have
+}
+
+func set(t testing.TB, s ports.Sessions, to ports.Session) {
+	t.Helper()
+	require.NoError(t, s.Update(t.Context(), key, func(have *ports.Session) error { *have = to; return nil }))
+}
+
+// BenchmarkSessions measures Load while nothing changes, which happens before every decision, and Update.
+func BenchmarkSessions(b *testing.B, open func(testing.TB) ports.Sessions) {
+	b.Run("LoadUnchanged", func(b *testing.B) {
+		s := open(b)
+		set(b, s, ports.Session{Mode: policy.Plan, Granted: []string{"deploy"}})
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.Load(b.Context(), key); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Update", func(b *testing.B) {
+		s := open(b)
+		for b.Loop() {
+			err := s.Update(b.Context(), key, func(have *ports.Session) error { have.Mode = have.Mode%policy.Execute + 1; return nil })
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
