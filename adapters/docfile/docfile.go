@@ -1,0 +1,332 @@
+// Package docfile keeps documents as files in a directory: read whole, written atomically and durably, guarded by advisory locks
+// that hold between processes. Several stores build on it.
+//
+// It refuses to know what a document holds. Every access goes through os.Root, so no name and no symbolic link leads out of the
+// directory; directories are made 0700 and files 0600, while those that exist keep working whatever their mode.
+package docfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+const (
+	dirMode  fs.FileMode = 0o700
+	fileMode fs.FileMode = 0o600
+
+	tempPrefix = "."
+	tempSuffix = ".tmp"
+)
+
+// What can be wrong with a document besides the errors of the file system.
+var (
+	ErrTooLarge = fault.New(fault.Unavailable, "document_too_large", "a stored document is larger than it may be")
+	ErrNotFile  = fault.New(fault.Unavailable, "document_not_a_file", "a stored document is no regular file")
+	ErrLocked   = fault.New(fault.Unavailable, "document_locked", "another process holds the lock of a document for too long")
+)
+
+// Dir is a directory of documents. Names are slash paths below it. Nothing is opened or made until it is needed, and nothing is
+// kept open between calls, so the directory may come and go. The zero Dir is not usable. Methods may run concurrently.
+//
+// Errors of the file system come as *fs.PathError with the document's full path; errors.Is(err, fs.ErrNotExist) works.
+type Dir struct{ path string }
+
+// At is the directory of that path, which need not exist.
+func At(dir string) *Dir { return &Dir{filepath.Clean(dir)} }
+
+// Path is where the directory is.
+func (d *Dir) Path() string { return d.path }
+
+// File is where the named document is, for people to look at.
+func (d *Dir) File(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
+
+// Read is the whole document and what the file system says about the very file that was read. A symbolic link is followed while it stays
+// inside the directory. A document over limit bytes fails with ErrTooLarge, anything but a regular file with ErrNotFile.
+func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
+	root, err := d.open()
+	if err != nil {
+		return nil, nil, d.in("open", name, err)
+	}
+	defer root.Close()
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	if err != nil {
+		return nil, nil, d.in("open", name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, d.in("stat", name, err)
+	case !info.Mode().IsRegular():
+		return nil, nil, ErrNotFile.Sayf("%s is no regular file", d.File(name))
+	case info.Size() > limit:
+		return nil, nil, d.tooLarge(name, limit)
+	}
+	data := make([]byte, 0, info.Size()+1)
+	for { // what io.ReadAll does, in one allocation when the size holds
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return data, info, nil
+		case err != nil:
+			return nil, nil, d.in("read", name, err)
+		case int64(len(data)) > limit:
+			return nil, nil, d.tooLarge(name, limit)
+		case len(data) == cap(data):
+			data = append(data, 0)[:len(data)]
+		}
+	}
+}
+
+func (d *Dir) tooLarge(name string, limit int64) error {
+	return ErrTooLarge.Sayf("%s is larger than %d bytes", d.File(name), limit)
+}
+
+// Stat describes the document; a symbolic link is followed while it stays inside the directory.
+func (d *Dir) Stat(name string) (fs.FileInfo, error) {
+	root, err := d.open()
+	if err != nil {
+		return nil, d.in("stat", name, err)
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	return info, d.in("stat", name, err)
+}
+
+// Write stores data as the document, over whatever has that name. When it returns nil the document survives a crash of the machine; when it
+// fails, or the process dies in the middle, the document is what it was. The one exception is an error whose Op is "sync": the new document is
+// there, but the machine could not promise to keep it. Missing directories are made.
+func (d *Dir) Write(name string, data []byte) error {
+	root, err := d.openFor(name)
+	if err != nil {
+		return d.in("write", name, err)
+	}
+	defer root.Close()
+	temp := path.Join(path.Dir(name), tempPrefix+path.Base(name)+"."+rand.Text()+tempSuffix)
+	if err := writeSynced(root, temp, data); err != nil {
+		_ = root.Remove(temp)
+		return d.in("write", name, err)
+	}
+	if err := root.Rename(temp, name); err != nil {
+		_ = root.Remove(temp)
+		return d.in("write", name, err)
+	}
+	return d.in("sync", name, syncDir(root, path.Dir(name)))
+}
+
+func writeSynced(root *os.Root, name string, data []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Remove deletes the document. One that is gone already is no error.
+func (d *Dir) Remove(name string) error {
+	root, err := d.open()
+	if err == nil {
+		defer root.Close()
+		err = root.Remove(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return d.in("remove", name, err)
+}
+
+// Move renames the document durably, making the directory it goes to. It fails with fs.ErrExist rather than replace another; the caller holds a
+// lock that keeps others from making one meanwhile.
+func (d *Dir) Move(from, to string) error {
+	root, err := d.openFor(to)
+	if err != nil {
+		return d.in("move", to, err)
+	}
+	defer root.Close()
+	if _, err := root.Lstat(to); err == nil {
+		return d.in("move", to, fs.ErrExist)
+	}
+	if err := root.Rename(from, to); err != nil {
+		return d.in("move", from, err)
+	}
+	err = syncDir(root, path.Dir(to))
+	if err == nil {
+		err = syncDir(root, path.Dir(from))
+	}
+	return d.in("sync", to, err)
+}
+
+// Sweep removes what writers that died left in sub, once it is older than age, and reports how many.
+func (d *Dir) Sweep(sub string, age time.Duration) (removed int, err error) {
+	err = d.Scan(sub, func(name string, info func() (fs.FileInfo, error)) error {
+		if !isTemp(name) {
+			return nil
+		}
+		at, err := info()
+		if err != nil || !at.Mode().IsRegular() || time.Since(at.ModTime()) < age {
+			return nil // gone, not ours, or perhaps still being written
+		}
+		if d.Remove(path.Join(sub, name)) == nil {
+			removed++
+		}
+		return nil
+	})
+	return removed, err
+}
+
+func isTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
+
+// Scan visits the names in sub, in no order, until visit fails. info looks the file up when it is called; a symbolic link is followed while
+// it stays inside the directory. A sub that does not exist fails with fs.ErrNotExist.
+func (d *Dir) Scan(sub string, visit func(name string, info func() (fs.FileInfo, error)) error) error {
+	root, err := d.open()
+	if err != nil {
+		return d.in("open", sub, err)
+	}
+	defer root.Close()
+	inner, err := root.OpenRoot(sub)
+	if err != nil {
+		return d.in("open", sub, notDir(err, func() (fs.FileInfo, error) { return root.Stat(sub) }))
+	}
+	defer inner.Close()
+	names, err := namesIn(inner)
+	if err != nil {
+		return d.in("list", sub, err)
+	}
+	var name string
+	info := func() (fs.FileInfo, error) {
+		at, err := inner.Lstat(name)
+		if err == nil && at.Mode()&fs.ModeSymlink != 0 {
+			at, err = root.Stat(path.Join(sub, name)) // a link may lead to a neighbour of sub
+		}
+		return at, d.in("stat", path.Join(sub, name), err)
+	}
+	for _, name = range names {
+		if err := visit(name, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func namesIn(root *os.Root) ([]string, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+func (d *Dir) open() (*os.Root, error) {
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return nil, notDir(err, func() (fs.FileInfo, error) { return os.Stat(d.path) })
+	}
+	return root, nil
+}
+
+// notDir makes ENOTDIR of an error that os.Root has no errno for: the root is no directory.
+func notDir(err error, stat func() (fs.FileInfo, error)) error {
+	if info, statErr := stat(); statErr == nil && !info.IsDir() {
+		return syscall.ENOTDIR
+	}
+	return err
+}
+
+// openFor opens the directory for a change of name, making it and name's parents when they are missing.
+func (d *Dir) openFor(name string) (*os.Root, error) {
+	root, err := d.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeDirs(d.path); err != nil {
+			return nil, err
+		}
+		root, err = d.open()
+	}
+	if err != nil {
+		return nil, err
+	}
+	parent := path.Dir(name)
+	if _, err := root.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		err := root.MkdirAll(parent, dirMode)
+		if err == nil {
+			err = syncDir(root, path.Dir(parent))
+		}
+		if err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+	}
+	return root, nil
+}
+
+// makeDirs makes the directory and its parents; each new one is made durable in its parent.
+func makeDirs(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDirs(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, err := os.Open(parent)
+	if err != nil {
+		return nil // a parent we may enter but not read cannot be synced
+	}
+	return errors.Join(sync(f), f.Close())
+}
+
+func syncDir(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(sync(f), f.Close())
+}
+
+// sync tolerates file systems that cannot sync a directory.
+func sync(dir *os.File) error {
+	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// in gives an error of the file system the document's full path; nil stays nil.
+func (d *Dir) in(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	cause := err
+	var at *fs.PathError
+	var link *os.LinkError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &at):
+		cause = at.Err
+	case errors.As(err, &link):
+		cause = link.Err
+	case errors.As(err, &call):
+		cause = call.Err
+	}
+	return &fs.PathError{Op: op, Path: d.File(name), Err: cause}
+}

@@ -1,0 +1,186 @@
+package packfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/domain/pack"
+)
+
+// settleAfter is how old a file's time stamp must be when the file is read before a later change surely shows in it. Younger files are read again
+// the next time, because some file systems stamp coarsely.
+const settleAfter = 100 * time.Millisecond
+
+// index remembers the summary of every pack file, so that a list costs one look at each file instead of reading it. The file system is the truth:
+// refresh believes a summary only while the file's identity, size and time stamp are what they were when it was read.
+type index struct {
+	mu      sync.Mutex
+	entries map[string]*entry // by file name
+	order   []*entry          // by file name, hence by id
+	pass    uint64            // of refresh; marks what it has seen
+}
+
+type entry struct {
+	file    string
+	info    fs.FileInfo // of the file that was read
+	settled bool
+	summary pack.Summary
+	damage  error // why the file is no readable pack; the summary is void then
+	pass    uint64
+}
+
+func (e *entry) current(info fs.FileInfo) bool {
+	return e.settled && e.info.Size() == info.Size() && e.info.ModTime().Equal(info.ModTime()) && os.SameFile(e.info, info)
+}
+
+// Lookup implements packport.Reader.
+func (s *Store) Lookup(ctx context.Context, name pack.Name) ([]pack.Summary, error) {
+	return s.list(ctx, func(p *pack.Summary) bool { return string(p.Name) == string(name) })
+}
+
+// List implements packport.Reader. Now and then it also deletes the files of expired packs.
+func (s *Store) List(ctx context.Context) ([]pack.Summary, error) { return s.list(ctx, nil) }
+
+func (s *Store) list(ctx context.Context, want func(*pack.Summary) bool) ([]pack.Summary, error) {
+	found, expired, err := s.collect(ctx, want)
+	s.clean(expired)
+	return found, err
+}
+
+// collect brings the index up to date and picks the live packs that are wanted; nil wants all. It fails when any file is damaged, and says
+// even then which packs have expired.
+func (s *Store) collect(ctx context.Context, want func(*pack.Summary) bool) (found []pack.Summary, expired []pack.ID, err error) {
+	s.index.mu.Lock()
+	defer s.index.mu.Unlock()
+	if err := s.refresh(ctx); err != nil {
+		return nil, nil, err
+	}
+	now := s.clock.Now()
+	found = []pack.Summary{}
+	if want == nil {
+		found = make([]pack.Summary, 0, len(s.index.order))
+	}
+	var damage error
+	for _, e := range s.index.order {
+		switch {
+		case e.damage != nil:
+			damage = cmp.Or(damage, e.damage)
+		case pack.Expired(e.summary.ExpiresAt, now):
+			expired = append(expired, e.summary.ID)
+		case want == nil || want(&e.summary):
+			found = append(found, e.summary)
+		}
+	}
+	if damage != nil {
+		return nil, expired, damage
+	}
+	return found, expired, nil
+}
+
+// refresh looks at every pack file and reads those that changed. The caller holds the index's lock.
+func (s *Store) refresh(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x := &s.index
+	x.pass++
+	seen, stale := 0, []*entry(nil)
+	err := s.dir.Scan(packsDir, func(file string, look func() (fs.FileInfo, error)) error {
+		if !strings.HasSuffix(file, packSuffix) {
+			return nil
+		}
+		info, err := look()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			return nil
+		}
+		e := x.entries[file]
+		if e == nil {
+			e = &entry{file: file}
+		}
+		e.pass = x.pass
+		seen++
+		if err != nil || e.info == nil || !e.current(info) { // an error shows again, with its reason, when the file is read
+			stale = append(stale, e)
+		}
+		return nil
+	})
+	switch {
+	case absent(err):
+	case err != nil:
+		return unusable("list the packs", err)
+	}
+	if err := s.reread(ctx, stale); err != nil {
+		return err
+	}
+	x.settle(seen, stale)
+	return nil
+}
+
+// reread reads the files again, several at a time.
+func (s *Store) reread(ctx context.Context, stale []*entry) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, e := range stale {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return s.fill(e)
+		})
+	}
+	return group.Wait()
+}
+
+// fill reads the entry's file. Only trouble that is not the file's fails.
+func (s *Store) fill(e *entry) error {
+	p, info, err := s.read(e.file)
+	e.info, e.damage, e.settled = info, nil, false
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.pass = 0 // it went between the look and the reading
+		return nil
+	case errors.Is(err, pack.ErrMalformed), errors.Is(err, pack.ErrSchema):
+		e.damage = err
+	case err != nil:
+		return err
+	default:
+		e.summary = p.Summary()
+	}
+	if info != nil {
+		age := time.Since(info.ModTime())
+		e.settled = age > settleAfter || age < -settleAfter
+	}
+	return nil
+}
+
+// settle makes the entries those of this pass. seen counts them, those that vanished included; stale are those that were read.
+func (x *index) settle(seen int, stale []*entry) {
+	if len(stale) == 0 && seen == len(x.entries) {
+		return
+	}
+	if x.entries == nil {
+		x.entries = make(map[string]*entry, seen)
+	}
+	for _, e := range stale {
+		x.entries[e.file] = e
+	}
+	x.order = x.order[:0]
+	for file, e := range x.entries {
+		if e.pass != x.pass {
+			delete(x.entries, file)
+			continue
+		}
+		x.order = append(x.order, e)
+	}
+	slices.SortFunc(x.order, func(a, b *entry) int { return cmp.Compare(a.file, b.file) })
+}

@@ -1,0 +1,249 @@
+// Package packfile keeps context packs as the original does: one Markdown file with YAML front matter a pack, in ROOT/packs. It is a
+// packport.Repository and a packport.Doctor, and shares a directory safely with other processes of this program and with the original.
+//
+// It refuses to know what may change in a pack; it stores what the aggregate leaves. Beside packs it keeps ROOT/trash, for deleted
+// packs, and ROOT/quarantine, for files its doctor set aside; neither is ever read as packs again.
+package packfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// MaxFile is how many bytes a pack file may have. Larger ones are neither written nor read. It is four times what one message or one rendered
+// pack may have, so that a pack and the snapshots of all it shows fit.
+const MaxFile = 4 << 20
+
+const (
+	packsDir      = "packs"
+	trashDir      = "trash"
+	quarantineDir = "quarantine"
+
+	packSuffix = ".md"
+	lockSuffix = ".lock"
+	createLock = packsDir + "/.create" + lockSuffix
+)
+
+// What can be wrong besides what the port says.
+var (
+	ErrStore    = fault.New(fault.Unavailable, "pack_store_unusable", "the pack store cannot be used")
+	ErrTooLarge = fault.New(fault.Invalid, "pack_too_large", "the pack is too large to store")
+)
+
+// Store keeps packs below one directory. It opens nothing until it is used and holds nothing open, so it needs no closing. Its
+// methods may run concurrently, and beside other processes on the same directory.
+type Store struct {
+	dir   *docfile.Dir
+	clock ports.Clock
+	index index
+	house house
+}
+
+// New is the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
+func New(root string, clock ports.Clock) *Store {
+	return &Store{dir: docfile.At(root), clock: clock}
+}
+
+func packName(id pack.ID) string { return packsDir + "/" + string(id) + packSuffix }
+func lockName(id pack.ID) string { return packsDir + "/" + string(id) + lockSuffix }
+
+// Get implements packport.Reader. It opens one file.
+func (s *Store) Get(ctx context.Context, id pack.ID) (*pack.Pack, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.live(id)
+}
+
+// live loads a pack that has not expired.
+func (s *Store) live(id pack.ID) (*pack.Pack, error) {
+	p, _, err := s.load(id)
+	if err != nil {
+		return nil, err
+	}
+	if p.Expired(s.clock.Now()) {
+		return nil, notFound(id)
+	}
+	return p, nil
+}
+
+func notFound(id pack.ID) error {
+	return pack.ErrNotFound.Sayf("there is no pack %s; it may have expired", id)
+}
+
+func (s *Store) load(id pack.ID) (*pack.Pack, fs.FileInfo, error) {
+	if _, err := pack.ParseID(string(id)); err != nil {
+		return nil, nil, notFound(id)
+	}
+	p, info, err := s.read(string(id) + packSuffix)
+	if absent(err) {
+		return nil, nil, notFound(id)
+	}
+	return p, info, err
+}
+
+// read restores the pack in the file of that name. What is wrong with the file is pack.ErrMalformed or pack.ErrSchema and names it; a file
+// that is not there is fs.ErrNotExist.
+func (s *Store) read(file string) (*pack.Pack, fs.FileInfo, error) {
+	name := packsDir + "/" + file
+	data, info, err := s.dir.Read(name, MaxFile)
+	switch {
+	case err == nil:
+	case absent(err):
+		return nil, nil, fs.ErrNotExist
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
+		return nil, nil, ErrStore.Sayf("%v; too much is open at once, try again", err).Because(err)
+	default:
+		return nil, nil, s.malformed(name, err)
+	}
+	p, err := Decode(data)
+	switch {
+	case errors.Is(err, pack.ErrSchema):
+		return nil, info, pack.ErrSchema.Sayf("%s: %v; use the version that wrote it, or set the file aside with countersign pack doctor", s.dir.File(name), err)
+	case err != nil:
+		return nil, info, s.malformed(name, err)
+	case string(p.ID())+packSuffix != file:
+		return nil, info, s.malformed(name, fmt.Errorf("it holds pack %s, whose file is %s%s", p.ID(), p.ID(), packSuffix))
+	}
+	return p, info, nil
+}
+
+func (s *Store) malformed(name string, reason error) error {
+	return pack.ErrMalformed.Sayf("%s is not a readable pack: %s; repair it, or set it aside with countersign pack doctor",
+		s.dir.File(name), reasonOf(reason))
+}
+
+// reasonOf is the error without the path, which the message names already.
+func reasonOf(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return "cannot " + at.Op + " it: " + at.Err.Error()
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Message
+	}
+	return err.Error()
+}
+
+// absent reports a file that is not there, or cannot be because a parent is a plain file.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Update implements packport.Writer. It never looks at another pack.
+func (s *Store) Update(ctx context.Context, id pack.ID, change func(*pack.Pack) error) (*pack.Pack, error) {
+	lock, err := s.lock(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	stored, err := s.live(id)
+	if err != nil {
+		return nil, err
+	}
+	next := stored.Clone()
+	if err := change(next); err != nil {
+		return nil, err
+	}
+	if next.Revision() == stored.Revision() {
+		return stored, nil
+	}
+	if err := s.write(next); err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// Delete implements packport.Writer: the file moves to ROOT/trash.
+func (s *Store) Delete(ctx context.Context, id pack.ID, check func(*pack.Pack) error) error {
+	lock, err := s.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	stored, err := s.live(id)
+	if err != nil {
+		return err
+	}
+	if err := check(stored); err != nil {
+		return err
+	}
+	if _, err := s.moveAside(packName(id), trashDir); err != nil {
+		return unusable("delete pack "+string(id), err)
+	}
+	_ = lock.Retire() // the id does not come back; a lock file left behind does no harm
+	return nil
+}
+
+// lock takes a pack's lock, unless its file is not there: no lock file appears for an id that only somebody's typing error made.
+func (s *Store) lock(ctx context.Context, id pack.ID) (*docfile.Lock, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if _, err := pack.ParseID(string(id)); err != nil {
+		return nil, notFound(id)
+	}
+	if _, err := s.dir.Stat(packName(id)); absent(err) {
+		return nil, notFound(id)
+	}
+	lock, err := s.dir.Lock(ctx, lockName(id))
+	if err != nil {
+		return nil, unusable("lock pack "+string(id), err)
+	}
+	return lock, nil
+}
+
+func (s *Store) write(p *pack.Pack) error {
+	data, err := Encode(p.State())
+	if err != nil {
+		return err
+	}
+	if len(data) > MaxFile {
+		return ErrTooLarge.Sayf("pack %s would take %d bytes of at most %d; split it", p.ID(), len(data), MaxFile)
+	}
+	if err := s.dir.Write(packName(p.ID()), data); err != nil {
+		return unusable("store pack "+string(p.ID()), err)
+	}
+	return nil
+}
+
+// moveAside moves the file to dir, under its own name or, when that is taken, its name with a number, and says where it is now.
+func (s *Store) moveAside(name, dir string) (moved string, err error) {
+	base := name[len(packsDir)+1:]
+	for i := 1; ; i++ {
+		to := dir + "/" + base
+		if i > 1 {
+			to += fmt.Sprintf(".%d", i)
+		}
+		if err := s.dir.Move(name, to); !errors.Is(err, fs.ErrExist) {
+			return s.dir.File(to), err
+		}
+	}
+}
+
+// unusable says what could not be done and the way out; errors of the context and faults stay what they are.
+func unusable(what string, err error) error {
+	var at *fs.PathError
+	if !errors.As(err, &at) {
+		return err
+	}
+	out := "check " + at.Path
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		out = "free some space there"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		out = "make it writable, or set CONTEXT_PACK_ROOT to a directory that is"
+	case errors.Is(err, syscall.ENOTDIR):
+		out = "a parent of it is a plain file; set CONTEXT_PACK_ROOT to a directory"
+	}
+	return ErrStore.Sayf("cannot %s: %s %s: %v; %s", what, at.Op, at.Path, at.Err, out).Because(err)
+}
