@@ -1,0 +1,107 @@
+package archtest_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/archtest"
+)
+
+// aliased are the imports that may have another name: two libraries that only bind needs are both called jsonschema. (The second
+// entry is for the small module that breaks the rule.)
+var aliased = []string{"app/bind/schema.go github.com/invopop/jsonschema", "domain/pack/pack.go path"}
+
+// rules are all rules, with the settings that the small modules in testdata are written for.
+func rules(limits archtest.Limits) map[string]func(*archtest.Module) []archtest.Finding {
+	return map[string]func(*archtest.Module) []archtest.Finding{
+		"imports": func(m *archtest.Module) []archtest.Finding { return archtest.Imports(m, archtest.Law()) },
+		"apart":   func(m *archtest.Module) []archtest.Finding { return archtest.Apart(m, archtest.Stems()) },
+		"pure":    archtest.Pure,
+		"docs":    archtest.Docs,
+		"map":     func(m *archtest.Module) []archtest.Finding { return archtest.Map(m, "ARCHITECTURE.md") },
+		"sizes":   func(m *archtest.Module) []archtest.Finding { return archtest.Sizes(m, limits) },
+		"names":   func(m *archtest.Module) []archtest.Finding { return archtest.Names(m, aliased...) },
+		"hidden":  archtest.Hidden,
+		"codes": func(m *archtest.Module) []archtest.Finding {
+			_, found := archtest.Codes(m)
+			return found
+		},
+	}
+}
+
+// TestEachRuleCanFail runs every rule over a small module that breaks it; the archive's comment is what the rule has to say.
+func TestEachRuleCanFail(t *testing.T) {
+	small := archtest.Limits{Package: 12, File: 8, Function: 5, Main: 3, Interface: 2, Params: 2}
+	for name, rule := range rules(small) {
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+			require.NoError(t, err)
+			m, err := archtest.Load(tree(archive))
+			require.NoError(t, err)
+
+			want := strings.Split(strings.TrimSpace(string(archive.Comment)), "\n")
+			assert.ElementsMatch(t, want, lines(rule(m)))
+		})
+	}
+}
+
+func tree(archive *txtar.Archive) fs.FS {
+	files := fstest.MapFS{}
+	for _, f := range archive.Files {
+		files[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	return files
+}
+
+func lines(found []archtest.Finding) []string {
+	text := make([]string, len(found))
+	for i, f := range found {
+		text[i] = f.String()
+	}
+	return text
+}
+
+func TestLoadRefusesWhatIsNoModule(t *testing.T) {
+	_, err := archtest.Load(fstest.MapFS{"go.mod": {Data: []byte("go 1.26\n")}})
+	require.ErrorIs(t, err, archtest.ErrNoModule)
+
+	_, err = archtest.Load(fstest.MapFS{"go.mod": {Data: []byte("module m\n")}, "a.go": {Data: []byte("nonsense")}})
+	require.ErrorContains(t, err, "a.go")
+}
+
+func TestEveryRowHasAReasonAndItsOwnPackages(t *testing.T) {
+	owner := map[string]string{}
+	for _, row := range archtest.Law() {
+		assert.Greater(t, len(strings.Fields(row.Reason)), 4, "the row of %v needs a reason, in a sentence", row.Packages)
+		for _, pattern := range row.Packages {
+			assert.Empty(t, owner[pattern], "%s has two rows", pattern)
+			owner[pattern] = row.Reason
+		}
+	}
+}
+
+// TestOnlyOneRowKnowsEachLibrary keeps every library exchangeable in a single place. The extended sync package and the libraries of
+// tests are no technology.
+func TestOnlyOneRowKnowsEachLibrary(t *testing.T) {
+	users := map[string][]string{}
+	for _, row := range archtest.Law() {
+		for _, module := range row.Modules {
+			if !strings.HasPrefix(row.Packages[0], "internal/") && module != "golang.org/x/sync" {
+				users[module] = append(users[module], row.Packages...)
+			}
+		}
+	}
+	for module, packages := range users {
+		assert.Len(t, packages, 1, "%s may be imported by %v", module, packages)
+	}
+}
+
+func root() fs.FS { return os.DirFS(filepath.Join("..", "..", "..")) }

@@ -1,0 +1,184 @@
+package archtest
+
+import "slices"
+
+// Row is one line of the import law: what the packages it covers may import, and why no more than that.
+type Row struct {
+	Packages []string // directories in the module; "a/..." is a and everything below it; the longest pattern that matches rules
+	Std      []string // standard library packages, or Any
+	Module   []string // directories in the module, same patterns
+	Modules  []string // other modules, each with everything in it
+	Reason   string   // one sentence that a finding repeats
+}
+
+// Any as the only standard library entry of a Row lets everything in.
+const Any = "*"
+
+// Stem is the vocabulary of one capability: one name a layer, the same everywhere.
+type Stem struct {
+	Name   string   // domain/pack
+	Port   string   // ports/packport
+	Slice  string   // app/packs
+	Store  string   // adapters/packfile
+	Kit    string   // internal/testkit/packtest
+	Adapts []string // the other modules its store needs
+}
+
+// Stems are the five capabilities of the product.
+func Stems() []Stem {
+	return []Stem{
+		{Name: "pack", Port: "packport", Slice: "packs", Store: "packfile", Kit: "packtest", Adapts: []string{frontmatter}},
+		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Kit: "deploytest"},
+		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Kit: "projecttest"},
+		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Kit: "sandboxtest"},
+		{Name: "ecosystem", Port: "ecosystemport", Slice: "ecosystems", Store: "ecosystemfile", Kit: "ecosystemtest"},
+	}
+}
+
+// Dirs are the directories that belong to the capability, whether they exist or not.
+func (s Stem) Dirs() []string {
+	return []string{"domain/" + s.Name, "ports/" + s.Port, "app/" + s.Slice, "adapters/" + s.Store, "internal/testkit/" + s.Kit}
+}
+
+// The other modules that a row may name. Everything else needs a row of its own, and a reason.
+const (
+	mcpSDK       = "github.com/modelcontextprotocol/go-sdk"
+	cobra        = "github.com/spf13/cobra"
+	pflag        = "github.com/spf13/pflag"
+	prettyTables = "github.com/jedib0t/go-pretty/v6"
+	xTerm        = "golang.org/x/term"
+	xTime        = "golang.org/x/time"
+	xSync        = "golang.org/x/sync"
+	sqlite       = "modernc.org/sqlite"
+	flock        = "github.com/gofrs/flock"
+	yaml         = "go.yaml.in/yaml/v4"
+	frontmatter  = "github.com/adrg/frontmatter"
+	uuid         = "github.com/google/uuid"
+	deriveSchema = "github.com/invopop/jsonschema"
+	checkSchema  = "github.com/google/jsonschema-go"
+)
+
+// testLibraries are what tests and suites may lean on.
+var testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid"}
+
+// pure is the part of the standard library that cannot touch the machine. Package time is in it for its types; Pure bans its clock.
+var pure = []string{
+	"bytes", "cmp", "context", "crypto/sha256", "encoding", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex",
+	"encoding/json", "errors", "fmt", "io", "io/fs", "iter", "maps", "math", "math/bits", "net/url", "path", "regexp", "slices", "strconv", "strings", "time",
+	"unicode", "unicode/utf8",
+}
+
+// kernel are the domain packages every capability may build on.
+var kernel = []string{
+	"domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/policy", "domain/process", "domain/redact",
+	"domain/relpath", "domain/tool",
+}
+
+// Law is the import table of this module.
+func Law() []Row {
+	rows := slices.Concat(domainRows(), coreRows(), drivingRows(), drivenRows(), outerRows())
+	for _, s := range Stems() {
+		rows = append(rows, stemRows(s)...)
+	}
+	return rows
+}
+
+func domainRows() []Row {
+	return []Row{
+		{Packages: []string{"domain/fault"}, Std: pure,
+			Reason: "every package depends on the one error, so it depends on none"},
+		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/..."},
+			Reason: "masking is text in, text out, wherever the text comes from"},
+		{Packages: []string{"domain/canon", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault"},
+			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
+		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/relpath"},
+			Reason: "a process runs in a directory that cannot leave its root, and knows nothing else"},
+		{Packages: []string{"domain/confirm", "domain/audit"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy"},
+			Reason: "confirmations and audit records are hashes over decisions, and know no tool"},
+		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
+			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
+	}
+}
+
+func stemRows(s Stem) []Row {
+	values := []string{"domain/canon", "domain/fault", "domain/gitref", "domain/process", "domain/relpath"}
+	own := "domain/" + s.Name + "/..."
+	return []Row{
+		{Packages: []string{own}, Std: pure, Module: append([]string{own}, values...),
+			Reason: "capabilities never meet: what two of them need moves into the kernel"},
+		{Packages: []string{"ports/" + s.Port}, Std: pure, Module: append([]string{own}, kernel...),
+			Reason: "a port is written in the words of its own domain"},
+		{Packages: []string{"app/" + s.Slice + "/..."}, Std: pure, Modules: []string{xSync},
+			Module: slices.Concat(kernel, []string{own, "app/bind", "app/" + s.Slice + "/...", "ports", "ports/" + s.Port}),
+			Reason: "use cases reach the world through ports and other capabilities through the door"},
+		{Packages: []string{"adapters/" + s.Store}, Std: []string{Any}, Modules: append([]string{xSync}, s.Adapts...),
+			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "adapters/docfile", "adapters/yamlcodec"}),
+			Reason: "a capability's on-disk format serves that capability alone"},
+		{Packages: []string{"internal/testkit/" + s.Kit}, Std: []string{Any}, Modules: testLibraries,
+			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "app/bind", "app/" + s.Slice + "/...", "internal/testkit/..."}),
+			Reason: "a conformance suite proves one capability's ports and knows no adapter"},
+	}
+}
+
+func coreRows() []Row {
+	return []Row{
+		{Packages: []string{"ports"}, Std: pure, Module: kernel,
+			Reason: "what the core needs from outside is said in kernel words"},
+		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug", "sync", "sync/atomic"}), Modules: []string{xSync},
+			Module: append([]string{"ports"}, kernel...),
+			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
+		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
+			Reason: "the only reflection in the product is here, so that the schema library can be exchanged in one place"},
+		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "ports"}),
+			Reason: "the pipeline's own tools are tools like any other"},
+	}
+}
+
+func drivingRows() []Row {
+	door := slices.Concat(kernel, []string{"app", "adapters/present"})
+	const reason = "a transport sees the door, the presenters and the kernel; never a use case, a repository or a port"
+	return []Row{
+		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/..."}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/..."}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
+		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
+			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
+		{Packages: []string{"adapters/httpapi", "adapters/console"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/present"}, Std: []string{Any}, Module: kernel,
+			Reason: "a contract's wire form is a pure function of an outcome"},
+	}
+}
+
+func drivenRows() []Row {
+	inner := []string{"domain/...", "ports/..."}
+	return []Row{
+		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, uuid},
+			Reason: "clock and randomness come from the operating system through one door"},
+		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
+			Reason: "the YAML library stays exchangeable behind one package"},
+		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},
+			Reason: "durable documents are an engine below the stores and know none of them"},
+		{Packages: []string{"adapters/sqlitestore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, sqlite},
+			Reason: "SQL is spoken in one package"},
+		{Packages: []string{"adapters/memstore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, xTime},
+			Reason: "the reference implementation of every storage port keeps all of it in memory"},
+		{Packages: []string{"adapters/srcfile", "adapters/gitcli", "adapters/osproc"}, Std: []string{Any},
+			Module: append([]string{"adapters/docfile", "adapters/yamlcodec"}, inner...), Modules: []string{xSync},
+			Reason: "a driven adapter implements ports over one technology and knows no other adapter"},
+	}
+}
+
+func outerRows() []Row {
+	return []Row{
+		{Packages: []string{"adapters/local"}, Std: []string{Any}, Module: []string{"domain/...", "ports/...", "app/...", "adapters/..."}, Modules: []string{xSync},
+			Reason: "wiring knows everything but the commands, and adapts nothing itself"},
+		{Packages: []string{"cmd/..."}, Std: []string{Any}, Module: []string{"domain/...", "app/...", "adapters/...", "cmd/internal/..."},
+			Reason: "a command chooses adapters and starts them"},
+		{Packages: []string{"internal/testkit/stdiotest", "internal/testkit/archtest"}, Std: []string{Any}, Modules: append([]string{xSync}, testLibraries...),
+			Reason: "what judges the product from outside shares no code with it"},
+		{Packages: []string{"internal/testkit/porttest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
+			Reason: "a conformance suite proves ports and knows no adapter"},
+		{Packages: []string{"internal/testkit/..."}, Std: []string{Any}, Module: []string{"domain/...", "ports/...", "app/...", "adapters/...", "internal/testkit/..."},
+			Modules: append([]string{xSync}, testLibraries...),
+			Reason:  "suites and tools for tests may see the product, and the product never sees them"},
+	}
+}
