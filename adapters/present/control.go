@@ -1,0 +1,53 @@
+package present
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// control presents countersign.v1, the contract of Countersign's own tools: the bare value on success; on failure one object with
+// kind, code, message, details and, where a person has to confirm, the confirmation asked for.
+func control(o tool.Outcome) Document {
+	f := failure(o)
+	if f == nil {
+		value := o.Value
+		if value == nil {
+			value = object(o.Text)
+		}
+		if o.DryRun {
+			value = object(map[string]any{"dry_run": true, "plan": json.RawMessage(value)})
+		}
+		text := o.Text
+		if text == "" {
+			text = string(value)
+		}
+		return Document{Text: text, Body: value}
+	}
+	body := object(struct {
+		Error        bool            `json:"error"`
+		Kind         string          `json:"kind"`
+		Code         string          `json:"code"`
+		Message      string          `json:"message"`
+		Details      any             `json:"details,omitempty"`
+		Confirmation *confirmation   `json:"confirmation,omitempty"`
+		Plan         json.RawMessage `json:"plan,omitempty"`
+	}{true, f.Kind.String(), string(f.Code), f.Message, f.Details, confirmationOf(o.Issued), explained(o)})
+	return Document{Text: string(body), Body: body, Fail: true, Kind: f.Kind}
+}
+
+func explained(o tool.Outcome) json.RawMessage {
+	if !o.Explained {
+		return nil
+	}
+	return o.Value
+}
+
+// object encodes a value made of plain data; it cannot fail on such.
+func object(v any) json.RawMessage {
+	doc, err := tool.Encode(v)
+	if err != nil {
+		return json.RawMessage(`null`)
+	}
+	return doc
+}

@@ -1,0 +1,82 @@
+// Package present turns outcomes into what each contract promises: one pure function a contract, the only place where an answer's
+// wire form is known. Transports choose the function by the tool's contract and stay blind to it.
+package present
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Document is an outcome in a contract's form.
+type Document struct {
+	Text   string          // for a model or a terminal: MCP content, CLI text
+	Object json.RawMessage // MCP structuredContent, or nil when the contract has none
+	Body   json.RawMessage // the JSON face: HTTP body, CLI --json; never nil
+	Fail   bool            // MCP isError
+	Kind   fault.Kind      // of the failure; says HTTP status and exit code
+}
+
+// Func is a contract's presenter. It is pure and never fails.
+type Func func(tool.Outcome) Document
+
+// The contracts with a presenter.
+const (
+	Control     tool.Contract = "countersign.v1"
+	ContextPack tool.Contract = "contextpack.v2"
+)
+
+// For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's.
+func For(c tool.Contract) Func {
+	switch c {
+	case ContextPack:
+		return contextPack
+	default:
+		return control
+	}
+}
+
+// ExitCode is the process exit code for a failure of kind k (architecture: errors and codes).
+func ExitCode(k fault.Kind) int {
+	switch k {
+	case fault.Invalid:
+		return 2
+	case fault.NotFound:
+		return 3
+	case fault.Conflict, fault.State:
+		return 4
+	case fault.Denied:
+		return 5
+	case fault.Unconfirmed:
+		return 6
+	case fault.Unavailable, fault.Timeout:
+		return 7
+	case fault.Canceled:
+		return 130
+	}
+	return 1
+}
+
+// confirmation is the object every JSON contract shows for a confirmation asked for (product rules on policy and confirmation).
+type confirmation struct {
+	Token     string          `json:"confirm_token,omitempty"`
+	ID        string          `json:"confirmation_id"`
+	Strength  string          `json:"strength"`
+	Prompt    string          `json:"prompt"`
+	Target    string          `json:"type_to_confirm,omitempty"`
+	ExpiresAt string          `json:"expires_at"`
+	PlanHash  string          `json:"plan_hash"`
+	Plan      json.RawMessage `json:"plan,omitempty"`
+}
+
+func confirmationOf(i *tool.Issued) *confirmation {
+	if i == nil {
+		return nil
+	}
+	return &confirmation{Token: i.Token.Reveal(), ID: i.ID, Strength: i.Strength.String(), Prompt: i.Prompt, Target: i.Target,
+		ExpiresAt: i.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), PlanHash: i.PlanHash.String(), Plan: i.Plan}
+}
+
+// failure is an outcome's fault, or nil. Every error of an outcome is one; anything else counts as internal.
+func failure(o tool.Outcome) *fault.Error { return fault.From(o.Err) }

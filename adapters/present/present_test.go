@@ -1,0 +1,70 @@
+package present_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+)
+
+// outcomes is every shape an outcome can have, the same for all contracts.
+func outcomes() map[string]tool.Outcome {
+	err := func(k fault.Kind, code fault.Code, details any) tool.Outcome {
+		return tool.Outcome{Err: fault.New(k, code, "the message").With(details), RequestID: json.RawMessage(`7`)}
+	}
+	issued := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "burn", Strength: policy.Typed, Prompt: "burn it",
+		Target: "it", PlanHash: canon.Bytes("t", nil), Plan: json.RawMessage(`{"burns":["it"]}`), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC)}
+	unconfirmed := err(fault.Unconfirmed, "confirm_token_required", nil)
+	unconfirmed.Issued = issued
+	human := err(fault.Unconfirmed, "confirm_token_required", nil)
+	byPerson := *issued
+	byPerson.Token = confirm.Token{}
+	human.Issued = &byPerson
+	explained := err(fault.Denied, "mode_forbids", nil)
+	explained.Explained, explained.Value = true, json.RawMessage(`{"burns":["it"]}`)
+	return map[string]tool.Outcome{
+		"success":     {Value: json.RawMessage(`{"a":1}`), RequestID: json.RawMessage(`7`)},
+		"text":        {Text: "# Title\n"},
+		"dry_run":     {Value: json.RawMessage(`{"burns":["it"]}`), DryRun: true},
+		"denied":      err(fault.Denied, "policy_denied", nil),
+		"explained":   explained,
+		"unconfirmed": unconfirmed,
+		"human":       human,
+		"expired":     err(fault.Unconfirmed, "confirm_token_expired", nil),
+		"not_found":   err(fault.NotFound, "pack_not_found", nil),
+		"conflict":    err(fault.Conflict, "plan_stale", map[string]int{"actual": 4}),
+		"internal":    err(fault.Internal, "internal", nil),
+		"no_contract": err(fault.NotFound, "tool_unknown", nil),
+	}
+}
+
+func TestEveryOutcomeOfTheControlContract(t *testing.T) {
+	for name, o := range outcomes() {
+		t.Run(name, func(t *testing.T) {
+			d := present.For(present.Control)(o)
+			exit := 0
+			if d.Fail {
+				exit = present.ExitCode(d.Kind)
+			}
+			golden.JSON(t, "control/"+name, map[string]any{"text": d.Text, "body": d.Body, "object": d.Object, "fail": d.Fail, "exit": exit})
+			assert.True(t, json.Valid(d.Body))
+			assert.Equal(t, o.Err != nil, d.Fail)
+		})
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for kind, want := range map[fault.Kind]int{fault.Internal: 1, fault.Invalid: 2, fault.NotFound: 3, fault.Conflict: 4, fault.State: 4,
+		fault.Denied: 5, fault.Unconfirmed: 6, fault.Unavailable: 7, fault.Timeout: 7, fault.Canceled: 130} {
+		assert.Equal(t, want, present.ExitCode(kind), kind)
+	}
+}

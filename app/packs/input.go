@@ -1,0 +1,362 @@
+package packs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/packs/arguments"
+	"github.com/countersign-dev/countersign/app/packs/shelf"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/pack/render"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// inputHandler decodes calls of the tool input.
+type inputHandler struct {
+	*service
+	shape arguments.Shape
+}
+
+// Decode checks, in the contract's order, everything that needs no pack: aliases, names and types, the action, what it requires.
+func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
+	a, err := arguments.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	name := "list"
+	if a.Given("action") {
+		_ = json.Unmarshal(a["action"], &name) // a wrong type is reported by the shape
+	}
+	act, known := h.actions[name]
+	for _, bad := range []string{"title", "description", "why"} {
+		if right := act.aliases[bad]; right != "" && a.Has(bad) {
+			return nil, arguments.Err.Sayf("'%s' is not supported by %s; use '%s'", bad, name, right)
+		}
+	}
+	lax := []string{"tags"}
+	if name == "touch_ttl" {
+		lax = append(lax, "ttl_minutes", "extend_minutes")
+	}
+	if err := h.shape.Check(a, lax...); err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, arguments.Err.Sayf("unknown input action %q; use one of %s", name, actionNames())
+	}
+	if err := h.present(act, a); err != nil {
+		return nil, err
+	}
+	return &inputCall{service: h.service, name: name, action: act, args: a}, nil
+}
+
+// present checks that what the action needs is there: identifier, revision, then its own arguments in the table's order.
+func (h inputHandler) present(act action, a arguments.Set) error {
+	if act.ident && a.Identifier() == "" {
+		return arguments.Err.Sayf("'id' or 'name' is required")
+	}
+	if act.revision {
+		if err := h.shape.Need(a, "expected_revision"); err != nil {
+			return err
+		}
+	}
+	for _, r := range act.required {
+		if err := h.shape.Need(a, r); err != nil {
+			return err
+		}
+	}
+	if act.check != nil {
+		return act.check(a)
+	}
+	return nil
+}
+
+// inputCall is one decoded call of input.
+type inputCall struct {
+	*service
+	name   string
+	action action
+	args   arguments.Set
+}
+
+// reads reports whether the call changes nothing.
+func (c *inputCall) reads() bool {
+	return c.action.reads || c.name == "write" && c.args.Flag("validate_only")
+}
+
+// Claims is a read for list, get and a validated document, and scratch for everything else.
+func (c *inputCall) Claims() policy.Claims {
+	claims := policy.Claims{Class: policy.ClassScratch, Effects: policy.Read | policy.Write}
+	if c.reads() {
+		claims = policy.Claims{Class: policy.ClassRead, Effects: policy.Read}
+	}
+	if id := c.args.Identifier(); id != "" {
+		claims.Resources = []string{"pack:" + id}
+	}
+	return claims
+}
+
+// Prepare works out the pack as it would be.
+func (c *inputCall) Prepare(ctx context.Context, _ tool.Scope) (tool.Plan, error) {
+	if c.reads() {
+		return nil, nil
+	}
+	p, err := c.plan(ctx, c.now())
+	if err != nil {
+		return nil, err
+	}
+	if p.hash, err = canon.Sum("pack.plan.v1", p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c *inputCall) plan(ctx context.Context, now time.Time) (*plan, error) {
+	identifier := c.args.Identifier()
+	switch {
+	case c.name == "create":
+		return c.planCreate(now)
+	case c.name == "write" && identifier == "":
+		return c.planDocument(ctx, nil, now)
+	}
+	stored, err := c.shelf.Find(ctx, identifier)
+	if err != nil {
+		return nil, err
+	}
+	revision, _ := c.args.Number("expected_revision")
+	if err := stored.Expect(revision); err != nil {
+		return nil, err
+	}
+	if c.name == "write" {
+		return c.planDocument(ctx, stored, now)
+	}
+	next := stored.Clone()
+	var more json.RawMessage
+	if c.action.edit != nil {
+		if more, err = c.action.edit(c.service, ctx, next, c.args, now); err != nil {
+			return nil, err
+		}
+	}
+	p := newPlan(c.name, next)
+	p.ID, p.Revision = stored.ID(), revision
+	p.more = more
+	p.minutes(c.args)
+	return p, nil
+}
+
+func (c *inputCall) planCreate(now time.Time) (*plan, error) {
+	minutes, _ := c.args.Number("ttl_minutes")
+	p, err := pack.New(c.newID(), c.args.Optional("name"), now, pack.TTL(minutes))
+	if err != nil {
+		return nil, err
+	}
+	title, brief := c.args.Optional("title"), c.args.Optional("brief")
+	tags, err := c.args.Tags()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.SetMeta(pack.Meta{Title: &title, Brief: &brief, Tags: tags}, now); err != nil {
+		return nil, err
+	}
+	p.Squash(1)
+	made := newPlan(c.name, p)
+	made.minutes(c.args)
+	return made, nil
+}
+
+func (s *service) newID() pack.ID { return pack.ID(s.IDs.NewID(pack.IDPrefix, pack.IDChars)) }
+
+// plan is a change of one pack, worked out. It shows and hashes what is decided by the call and the stored pack, and leaves out what
+// is decided by the moment (times, a new pack's id), so that asking twice gives the same plan.
+type plan struct {
+	Action        string       `json:"action"`
+	ID            pack.ID      `json:"id,omitempty"`
+	Revision      uint64       `json:"expected_revision,omitempty"`
+	TTLMinutes    uint64       `json:"ttl_minutes,omitempty"`
+	ExtendMinutes uint64       `json:"extend_minutes,omitempty"`
+	Pack          *planContent `json:"pack,omitempty"`
+
+	next *pack.Pack
+	more json.RawMessage // what the edit has to say besides
+	hash canon.Hash
+}
+
+type planContent struct {
+	Name     pack.Optional  `json:"name"`
+	Title    pack.Optional  `json:"title"`
+	Brief    pack.Optional  `json:"brief"`
+	Status   pack.Status    `json:"status"`
+	Tags     []string       `json:"tags"`
+	Sections []pack.Section `json:"sections"`
+	Revision uint64         `json:"revision"`
+}
+
+func newPlan(action string, next *pack.Pack) *plan {
+	p := &plan{Action: action, next: next}
+	if action != "delete_pack" {
+		s := next.State()
+		p.Pack = &planContent{s.Name, s.Title, s.Brief, s.Status, s.Tags, s.Sections, s.Revision}
+	}
+	return p
+}
+
+func (p *plan) minutes(a arguments.Set) {
+	p.TTLMinutes, _ = a.Number("ttl_minutes")
+	p.ExtendMinutes, _ = a.Number("extend_minutes")
+}
+
+// Hash is the canonical sum of what the plan shows.
+func (p *plan) Hash() canon.Hash { return p.hash }
+
+// Prompt is one line for a person who is asked.
+func (p *plan) Prompt() string {
+	if p.ID == "" {
+		return p.Action + " a context pack"
+	}
+	return p.Action + " on context pack " + string(p.ID)
+}
+
+// Commit answers a read, or makes the plan so.
+func (c *inputCall) Commit(ctx context.Context, _ tool.Scope, decided tool.Plan) (any, error) {
+	if p, ok := decided.(*plan); ok {
+		return c.commit(ctx, p)
+	}
+	switch c.name {
+	case "list":
+		found, err := c.shelf.List(ctx, c.args)
+		if err != nil {
+			return nil, err
+		}
+		return c.result(summaries(found, c.now()))
+	case "get":
+		p, err := c.shelf.Find(ctx, c.args.Identifier())
+		if err != nil {
+			return nil, err
+		}
+		return c.result(c.view(p))
+	}
+	return c.validate(ctx)
+}
+
+func (c *inputCall) commit(ctx context.Context, p *plan) (any, error) {
+	switch {
+	case p.ID == "":
+		stored, err := c.create(ctx, p.next)
+		if err != nil {
+			return nil, err
+		}
+		return c.result(c.view(stored))
+	case p.Action == "delete_pack":
+		if err := c.Repo.Delete(ctx, p.ID, func(stored *pack.Pack) error { return stored.Expect(p.Revision) }); err != nil {
+			return nil, err
+		}
+		return c.result(deleted{p.ID, true})
+	}
+	stored, err := c.Repo.Update(ctx, p.ID, func(stored *pack.Pack) error {
+		if err := stored.Expect(p.Revision); err != nil {
+			return err
+		}
+		return stored.Replace(p.next)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.result(c.view(stored))
+	out.Reanchored = p.more
+	return out, err
+}
+
+// create stores a new pack, drawing another id when one is taken (context-pack contract §1.1).
+func (s *service) create(ctx context.Context, p *pack.Pack) (*pack.Pack, error) {
+	var err error
+	for range pack.MaxIDTries {
+		if err = s.Repo.Create(ctx, p); !errors.Is(err, pack.ErrExists) {
+			return p, err
+		}
+		state := p.State()
+		state.ID = s.newID()
+		if p, err = pack.Restore(state); err != nil {
+			return nil, err
+		}
+	}
+	return nil, pack.ErrExists.Sayf("%d ids in a row were taken; try again", pack.MaxIDTries)
+}
+
+// deleted is the payload of delete_pack.
+type deleted struct {
+	ID      pack.ID `json:"id"`
+	Deleted bool    `json:"deleted"`
+}
+
+// brief is the payload of any change with terse.
+type brief struct {
+	ID       pack.ID `json:"id"`
+	Revision uint64  `json:"revision"`
+}
+
+// view is what a pack answers: whole, without what only anchoring needs, or terse.
+func (c *inputCall) view(p *pack.Pack) any {
+	if c.args.Flag("terse") {
+		return brief{p.ID(), p.Revision()}
+	}
+	s := p.State()
+	s.Removed = nil
+	for i := range s.Sections {
+		s.Sections[i].ChangedAt = 0
+		for j := range s.Sections[i].Refs {
+			s.Sections[i].Refs[j].Anchor, s.Sections[i].Refs[j].Snapshot = nil, nil
+		}
+	}
+	return s
+}
+
+// result wraps a payload. One that is too long to send is refused to a reader; a change that is already stored answers tersely.
+func (c *inputCall) result(payload any) (InputResult, error) {
+	doc, err := tool.Encode(payload)
+	if len(doc) <= MaxOutput || err != nil {
+		return InputResult{Action: c.name, Payload: doc}, err
+	}
+	if s, ok := payload.(pack.State); ok && !c.reads() {
+		doc, err = tool.Encode(brief{s.ID, s.Revision})
+		return InputResult{Action: c.name, Payload: doc}, err
+	}
+	return InputResult{}, ErrTooLarge.Sayf("the answer is too large: %d bytes, at most %d; use limit or terse, or show the pack page by page with output",
+		len(doc), MaxOutput)
+}
+
+// summary is one pack of a list (context-pack contract §2).
+type summary struct {
+	ID               pack.ID          `json:"id"`
+	Name             pack.Optional    `json:"name"`
+	Title            pack.Optional    `json:"title"`
+	Status           pack.Status      `json:"status"`
+	Revision         uint64           `json:"revision"`
+	UpdatedAt        string           `json:"updated_at"`
+	ExpiresAt        string           `json:"expires_at"`
+	RemainingSeconds int64            `json:"ttl_remaining_seconds"`
+	RemainingHuman   string           `json:"ttl_remaining_human"`
+	Freshness        render.Freshness `json:"freshness_state"`
+}
+
+// summaryList is the payload of list. Count is the packs returned, Total those that match.
+type summaryList struct {
+	Count int       `json:"count"`
+	Total int       `json:"total"`
+	Packs []summary `json:"packs"`
+}
+
+func summaries(l shelf.Listing, now time.Time) summaryList {
+	out := summaryList{Count: len(l.Packs), Total: l.Total, Packs: make([]summary, len(l.Packs))}
+	for i, p := range l.Packs {
+		out.Packs[i] = summary{
+			ID: p.ID, Name: p.Name, Title: p.Title, Status: p.Status, Revision: p.Revision,
+			UpdatedAt: pack.FormatTime(p.UpdatedAt), ExpiresAt: pack.FormatTime(p.ExpiresAt),
+			RemainingSeconds: render.Remaining(p.ExpiresAt, now), RemainingHuman: render.Human(p.ExpiresAt, now),
+			Freshness: render.FreshnessAt(p.ExpiresAt, now),
+		}
+	}
+	return out
+}

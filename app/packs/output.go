@@ -1,0 +1,218 @@
+package packs
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+
+	"github.com/countersign-dev/countersign/app/packs/arguments"
+	"github.com/countersign-dev/countersign/app/packs/evidence"
+	"github.com/countersign-dev/countersign/app/packs/shelf"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/pack/render"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/packport"
+)
+
+// maxPattern bounds the regular expression of match, in bytes.
+const maxPattern = 1000
+
+// outputHandler decodes calls of the tool output.
+type outputHandler struct {
+	*service
+	shape arguments.Shape
+}
+
+// Decode checks what needs no pack: format first of all, then names and types, then the action.
+func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
+	a, err := arguments.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	if a.Has("format") {
+		return nil, arguments.Err.Sayf("'format' is not supported: output is always markdown")
+	}
+	if err := h.shape.Check(a); err != nil {
+		return nil, err
+	}
+	c := &outputCall{service: h.service, name: "list", args: a}
+	if a.Identifier() != "" {
+		c.name = "get"
+	}
+	if a.Given("action") {
+		_ = json.Unmarshal(a["action"], &c.name) // the shape has seen that it is a string
+	}
+	switch c.name {
+	case "list":
+		return c, nil
+	case "get", "diff":
+	default:
+		return nil, arguments.Err.Sayf("unknown output action %q; use list, get or diff", c.name)
+	}
+	if a.Identifier() == "" {
+		return nil, arguments.Err.Sayf("'id' or 'name' is required")
+	}
+	c.options, err = outputOptions(a)
+	return c, err
+}
+
+// outputOptions reads how a pack is to be shown. offset and limit page it only where one of them, or a cursor, is given.
+func outputOptions(a arguments.Set) (o render.Options, err error) {
+	if o.View, err = render.ParseView(a.Text("view")); err != nil {
+		return o, err
+	}
+	if m := a.Text("match"); m != "" {
+		if len(m) > maxPattern {
+			return o, arguments.Err.Sayf("'match' is longer than %d bytes", maxPattern)
+		}
+		if o.Match, err = regexp.Compile(m); err != nil {
+			return o, arguments.Err.Sayf("'match' is no regular expression: %v", err)
+		}
+	}
+	if n, ok := a.Count("max_tokens"); ok {
+		if n == 0 {
+			return o, arguments.Err.Sayf("'max_tokens' must be at least 1")
+		}
+		o.MaxTokens = n
+	}
+	var limited, moved bool
+	o.Limit, limited = a.Count("limit")
+	o.Offset, moved = a.Count("offset")
+	o.Paged = limited || moved || a.Text("cursor") != ""
+	switch {
+	case limited && o.Limit == 0:
+		return o, arguments.Err.Sayf("'limit' must be at least 1")
+	case moved && a.Text("cursor") != "":
+		return o, render.ErrCursor.Sayf("invalid_cursor: 'offset' and 'cursor' exclude each other")
+	}
+	return o, nil
+}
+
+// outputCall is one decoded call of output.
+type outputCall struct {
+	*service
+	name    string
+	args    arguments.Set
+	options render.Options
+}
+
+// Claims is a read.
+func (c *outputCall) Claims() policy.Claims {
+	claims := policy.Claims{Class: policy.ClassRead, Effects: policy.Read}
+	if id := c.args.Identifier(); id != "" {
+		claims.Resources = []string{"pack:" + id}
+	}
+	return claims
+}
+
+// Prepare has nothing to plan.
+func (c *outputCall) Prepare(context.Context, tool.Scope) (tool.Plan, error) { return nil, nil }
+
+// Commit renders.
+func (c *outputCall) Commit(ctx context.Context, _ tool.Scope, _ tool.Plan) (any, error) {
+	var doc string
+	var err error
+	switch c.name {
+	case "list":
+		var found shelf.Listing
+		if found, err = c.shelf.List(ctx, c.args); err == nil {
+			doc = render.List(found.Packs, c.now())
+		}
+	case "diff":
+		doc, err = c.diff(ctx)
+	default:
+		doc, err = c.document(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(doc) > MaxOutput {
+		return nil, ErrTooLarge.Sayf("the document is too large: %d bytes, at most %d; use limit, max_tokens, match or view compact", len(doc), MaxOutput)
+	}
+	return tool.Text(doc), nil
+}
+
+// open finds the pack and holds it to the wanted status.
+func (c *outputCall) open(ctx context.Context) (*pack.Pack, []string, error) {
+	var want pack.Status
+	var err error
+	if t := c.args.Text("status"); t != "" {
+		if want, err = pack.ParseStatus(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	p, legend, err := c.shelf.Pick(ctx, c.args.Identifier(), want)
+	if err == nil && want != 0 && p.Status() != want {
+		err = pack.ErrStatus.Sayf("pack %s is %s, not %s", p.ID(), p.Status(), want)
+	}
+	return p, legend, err
+}
+
+func (c *outputCall) document(ctx context.Context) (string, error) {
+	p, legend, err := c.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	state, o := p.State(), c.options
+	o.Legend = legend
+	if text := c.args.Text("cursor"); text != "" {
+		from, err := render.ParseCursor(text, state, o)
+		if err != nil {
+			return "", err
+		}
+		if o.Limit != 0 && o.Limit != from.Limit {
+			return "", render.ErrCursor.Sayf("invalid_cursor: limit was %d; repeat it, or leave it out", from.Limit)
+		}
+		o.Offset, o.Limit = from.Offset, from.Limit
+	}
+	_, refs := state.Refs()
+	f, err := c.sight.Look(ctx, refs, render.Needs(state, o))
+	if err != nil {
+		return "", err
+	}
+	c.sight.Hide(f.Evidence)
+	next := func(offset int) string { return render.Cursor{Offset: offset, Limit: o.Limit}.Encode(state, o) }
+	return render.Document(render.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, o, next), nil
+}
+
+// diff is the pack against now. Earlier text is what was kept at finalizing, else the file at the ref's commit.
+func (c *outputCall) diff(ctx context.Context) (string, error) {
+	p, _, err := c.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	state := p.State()
+	_, refs := state.Refs()
+	f, err := c.sight.Look(ctx, refs, evidence.All(refs))
+	if err != nil {
+		return "", err
+	}
+	c.sight.Hide(f.Evidence)
+	then := make([]render.Then, len(refs))
+	for i, e := range f.Evidence {
+		if e.Standing < pack.Moved {
+			then[i] = c.earlier(ctx, refs[i])
+		}
+	}
+	return render.Diff(render.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, then), ctx.Err()
+}
+
+func (c *outputCall) earlier(ctx context.Context, r pack.Ref) render.Then {
+	if n := r.Snapshot; n != nil {
+		return render.Then{Lines: n.Lines, Text: n.TextLines(), Source: "kept when the pack was finalized"}
+	}
+	if r.Commit == "" {
+		return render.Then{Reason: "not kept; finalize with snapshot, or give refs a commit"}
+	}
+	if c.History == nil {
+		return render.Then{Reason: "of commit " + string(r.Commit) + ", which cannot be read here"}
+	}
+	text, err := c.History.Lines(ctx, packport.Location{Root: r.Root, Path: r.Path}, r.Commit, r.Lines)
+	if err != nil {
+		return render.Then{Reason: "of commit " + string(r.Commit) + ": " + fault.From(err).Message}
+	}
+	text, _ = c.Mask(text)
+	return render.Then{Lines: r.Lines, Text: text, Source: "commit " + string(r.Commit)}
+}

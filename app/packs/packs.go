@@ -1,0 +1,98 @@
+// Package packs is what people and agents do with context packs: the tools input and output, and the use cases behind them. Bad
+// arguments, the order of checks and coercions are the context-pack contract's; results are plain values.
+//
+// It refuses to know how packs are stored, how source files are read, and how an answer looks on a wire.
+package packs
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/packs/arguments"
+	"github.com/countersign-dev/countersign/app/packs/evidence"
+	"github.com/countersign-dev/countersign/app/packs/shelf"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/packport"
+)
+
+// Contract is the document that fixes how answers look.
+const Contract tool.Contract = "contextpack.v2"
+
+// MaxOutput is the longest Markdown in bytes; more is refused, never cut (context-pack contract §3).
+const MaxOutput = 1 << 20
+
+// outputSlack is room for what the door's redaction may add to a document.
+const outputSlack = 64 << 10
+
+// The typed handles of the two tools.
+var (
+	Input  = tool.Ref[InputArgs, InputResult]{Name: "input"}
+	Output = tool.Ref[OutputArgs, tool.Text]{Name: "output"}
+)
+
+// The ways a call is refused before a pack's own rules are asked.
+var (
+	ErrTTLRequired = fault.New(fault.Invalid, "pack_ttl_required", "touch_ttl needs ttl_minutes or extend_minutes")
+	ErrTooLarge    = fault.New(fault.Invalid, "pack_output_too_large", "the document is too large")
+)
+
+// Deps is what the use cases need. History and Roots may be empty, everything else is required.
+type Deps struct {
+	Repo     packport.Repository
+	Excerpts packport.Excerpts
+	History  packport.History // earlier text of refs with a commit; nil means it is not known
+	Clock    ports.Clock
+	IDs      ports.IDs
+	Mask     func(lines []string) (masked []string, secrets int) // masks secrets in place and counts them
+	Roots    []pack.Root                                         // the named source roots; the default one has no name
+}
+
+type service struct {
+	Deps
+	shelf   shelf.Shelf
+	sight   evidence.Sight
+	actions map[string]action
+}
+
+// now is the time of a call.
+func (s *service) now() time.Time { return s.Clock.Now().UTC() }
+
+// Capability is the toolset "packs". It panics, at wiring, when a required dependency is missing.
+func Capability(d Deps) tool.Capability {
+	if d.Repo == nil || d.Excerpts == nil || d.Clock == nil || d.IDs == nil || d.Mask == nil {
+		panic("packs.Capability: Repo, Excerpts, Clock, IDs and Mask are required")
+	}
+	s := &service{
+		Deps: d, shelf: shelf.Shelf{Packs: d.Repo, Clock: d.Clock}, sight: evidence.Sight{Excerpts: d.Excerpts, Mask: d.Mask}, actions: actions(),
+	}
+	return tool.Capability{Name: "packs", Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+		{Spec: inputSpec(), Handler: inputHandler{s, arguments.NewShape(inputSchema)}},
+		{Spec: outputSpec(), Handler: outputHandler{s, arguments.NewShape(outputSchema)}},
+	}}
+}
+
+func inputSpec() tool.Spec {
+	return tool.Spec{
+		Name: Input.Name, Title: "Build a context pack",
+		Description: "Create and edit context packs: anchors to exact lines of source files, notes and Mermaid diagrams, in sections. " +
+			"Without arguments it lists packs. create needs ttl_minutes; every later change needs id or name, expected_revision, and: " +
+			"upsert_section section_key, section_title; upsert_ref section_key, ref_key, path, line_start, line_end; " +
+			"upsert_diagram section_key, diagram_key, title, mermaid; delete_* the keys; set_meta title, brief, tags or clear; " +
+			"set_status status; touch_ttl ttl_minutes or extend_minutes; write document; reanchor lets refs follow moved code.",
+		Class: policy.ClassScratch, Effects: policy.Read | policy.Write,
+		MaxOutput: MaxOutput + outputSlack, Input: json.RawMessage(inputSchema),
+	}
+}
+
+func outputSpec() tool.Spec {
+	return tool.Spec{
+		Name: Output.Name, Title: "Show a context pack",
+		Description: "Render a context pack as Markdown with its code excerpts as they are now. Without id or name it lists packs.",
+		Class:       policy.ClassRead, Effects: policy.Read,
+		MaxOutput: MaxOutput + outputSlack, Input: json.RawMessage(outputSchema),
+	}
+}
