@@ -1,0 +1,90 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// peer is a client as lean as can be, so that what is measured is the server.
+type peer struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startPeer(b testing.TB, who string) *peer {
+	cmd := play(b, who, "GOGC=400")
+	in, err := cmd.StdinPipe()
+	require.NoError(b, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	return &peer{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<16)}
+}
+
+func (p *peer) exchange(b testing.TB, lines string, answers int) {
+	_, err := io.WriteString(p.in, lines)
+	require.NoError(b, err)
+	for range answers {
+		_, err := p.out.ReadSlice('\n')
+		require.NoError(b, err)
+	}
+}
+
+// stop ends the process and returns the CPU time it used.
+func (p *peer) stop(b testing.TB) time.Duration {
+	require.NoError(b, p.in.Close())
+	_, _ = io.Copy(io.Discard, p.out)
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// cpuOf is the CPU time of n calls of the trivial tool, one after the other, without that of starting.
+func cpuOf(b testing.TB, who string, n int) time.Duration {
+	used := [2]time.Duration{}
+	for i, calls := range []int{0, n} {
+		p := startPeer(b, who)
+		p.exchange(b, hello+"\n"+ready+"\n", 1)
+		for range calls {
+			p.exchange(b, callTool("1", "echo", `{"text":"hello"}`)+"\n", 1)
+		}
+		used[i] = p.stop(b)
+	}
+	return used[1] - used[0]
+}
+
+// BenchmarkToolsCall compares the CPU time of a trivial tools/call over stdio with the bare SDK's, both with
+// GOGC=400 (product goal for the whole pipeline: at most 1.25).
+func BenchmarkToolsCall(b *testing.B) {
+	n := max(b.N, 2000)
+	bare, ours := cpuOf(b, "bare", n), cpuOf(b, "demo", n)
+	b.ReportMetric(float64(bare.Microseconds())/float64(n), "bare-us/call")
+	b.ReportMetric(float64(ours.Microseconds())/float64(n), "ours-us/call")
+	b.ReportMetric(ours.Seconds()/bare.Seconds(), "cpu-ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkStart compares the time from the start of the process to the answered handshake with the bare
+// SDK's (product goal: at most 1.5).
+func BenchmarkStart(b *testing.B) {
+	runs := max(b.N, 20)
+	took := map[string]time.Duration{}
+	for range runs {
+		for _, who := range []string{"bare", "demo"} {
+			began := time.Now()
+			p := startPeer(b, who)
+			p.exchange(b, hello+"\n", 1)
+			took[who] += time.Since(began)
+			p.stop(b)
+		}
+	}
+	b.ReportMetric(float64(took["bare"].Microseconds())/float64(runs)/1000, "bare-ms")
+	b.ReportMetric(float64(took["demo"].Microseconds())/float64(runs)/1000, "ours-ms")
+	b.ReportMetric(took["demo"].Seconds()/took["bare"].Seconds(), "start-ratio")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,71 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// directParams are never sent: everything is in the request's stdio.Call.
+type directParams struct{ mcp.ParamsBase }
+
+// addDirect lets the SDK take stdio.MethodDirect. What it does with it, direct does before.
+func (s *Server) addDirect() error {
+	return mcp.AddReceivingCustomMethod(s.sdk, stdio.MethodDirect,
+		func(context.Context, *mcp.ServerSession, *directParams) (*mcp.CallToolResult, error) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + stdio.MethodDirect}
+		})
+}
+
+// direct serves a tools/call of the older era that the stdio transport has read already. A question to a
+// person is asked in between: the SDK would do just that for this era, but give up, instead of denying, when
+// the form comes back otherwise than it asks.
+func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		wire, known := stdio.CallOf(req.GetExtra())
+		if !known || method != stdio.MethodDirect {
+			return next(ctx, method, req)
+		}
+		spec, ok := s.tools[wire.Tool]
+		if !ok {
+			return nil, invalid("unknown tool %q", wire.Tool)
+		}
+		session, _ := req.GetSession().(*mcp.ServerSession)
+		r := s.newRequest(ctx, session, spec, wire)
+		defer r.progress.stop()
+		if r.turn == nil {
+			r.turn = s.turnOf(spec)
+			defer r.turn.Release()
+		}
+		out := s.run(ctx, r)
+		if wantsAnswer(out) && canBeAsked(session) {
+			out = s.ask(ctx, r, out)
+		}
+		return result(out), nil
+	}
+}
+
+// canBeAsked reports whether the client of a session takes questions: only the older era knows those.
+func canBeAsked(session *mcp.ServerSession) bool {
+	p := session.InitializeParams()
+	return p != nil && p.ProtocolVersion < firstModern && canElicit(p.Capabilities)
+}
+
+const firstModern = "2026-07-28"
+
+// ask puts the question of an outcome to a person and calls again with the answer. No answer denies.
+func (s *Server) ask(ctx context.Context, r *request, out tool.Outcome) tool.Outcome {
+	r.turn.Release() // nothing waits for a person
+	form, err := r.progress.session.Elicit(ctx, form(out.Issued))
+	if err != nil {
+		s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
+		form, ctx = nil, context.WithoutCancel(ctx) // a call that was cancelled still denies
+	}
+	r.call.ID, r.call.Answer = out.CallID, answerOf(out.Issued.ID, form)
+	r.turn = s.turnOf(r.spec)
+	defer r.turn.Release()
+	return s.run(ctx, r)
+}

@@ -1,0 +1,53 @@
+package mcpserver
+
+import (
+	"context"
+	"runtime/debug"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// guard stands around every method. The SDK lets a panic end the process, and the end of the server does not
+// reach calls in flight.
+func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.opts.Log.Error("a method panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed in an unforeseen way; the server's log has more"}
+			}
+		}()
+		if s.lacks(method) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + method + " is not served here"}
+		}
+		switch method {
+		case "initialize", "ping", stdio.MethodDirect: // need no list
+		default:
+			s.enlistTools()
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.life, cancel)()
+		return next(ctx, method, req)
+	}
+}
+
+// lacks reports whether a method belongs to a capability that is not announced. The SDK would serve empty
+// lists.
+func (s *Server) lacks(method string) bool {
+	area, _, _ := strings.Cut(method, "/")
+	switch area {
+	case "resources":
+		return s.caps.Resources == nil
+	case "prompts":
+		return s.caps.Prompts == nil
+	case "completion":
+		return s.caps.Completions == nil
+	case "logging":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,61 @@
+package mcpserver
+
+import (
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+)
+
+// DefaultInitializeTimeout is how long a process waits for its client (context-pack contract §6.4).
+const DefaultInitializeTimeout = 20 * time.Second
+
+// grace is how long calls may take to notice that they were cancelled.
+const grace = 2 * time.Second
+
+// InitializeTimeout reads the value of CONTEXT_PACK_INITIALIZE_TIMEOUT_MS: a positive number of milliseconds,
+// else the default (context-pack contract §6.4).
+func InitializeTimeout(value string) time.Duration {
+	ms, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if err != nil || ms <= 0 {
+		return DefaultInitializeTimeout
+	}
+	return time.Duration(min(ms, int64(math.MaxInt64/time.Millisecond))) * time.Millisecond
+}
+
+// ServeStdio serves one client on in and out until it leaves, does not come in time, or the server's life
+// ends. Every call accepted is answered, at the latest some seconds after the input has ended. None of these
+// is an error; it fails only when the session cannot be started.
+func (s *Server) ServeStdio(in io.Reader, out io.Writer, initializeTimeout time.Duration) error {
+	t := stdio.New(stdio.Options{
+		In: in, Out: out, Log: s.opts.Log, InitializeTimeout: initializeTimeout,
+		Turn: s.Turn, Initialize: s.Handshake,
+	})
+	session, err := s.sdk.Connect(s.life, t, nil)
+	if err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if err := session.Wait(); err != nil {
+			s.opts.Log.Debug("the session has ended", "reason", err)
+		}
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-s.life.Done():
+		t.End()
+	case <-t.Ending():
+	}
+	select {
+	case <-over:
+	case <-time.After(stdio.DefaultDrain + grace):
+		s.opts.Log.Warn("calls did not stop when they were cancelled; they are left behind")
+	}
+	return nil
+}

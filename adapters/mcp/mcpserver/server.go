@@ -1,0 +1,170 @@
+// Package mcpserver is the MCP face of the one door: it publishes the served tools, calls them, and presents
+// what came of it in each tool's contract. The SDK's server does the protocol; every transport shares one.
+//
+// It is blind to contracts and capabilities: schemas pass through as they are published, results as they are
+// presented. Nothing here needs a session, because one of the two protocol eras has none.
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"sync"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/semaphore"
+)
+
+// Name is what the server calls itself (product rules: rulings on policy).
+const Name = "countersign"
+
+// DefaultConcurrency is how many calls run at once.
+const DefaultConcurrency = 16
+
+// Door is what is served: an *app.App.
+type Door interface {
+	Specs() iter.Seq[tool.Spec] // the tools to publish; Call checks again
+	Call(ctx context.Context, c tool.Call) tool.Outcome
+}
+
+// Options says who is served and what besides tools. The zero Options serves a principal without grants.
+type Options struct {
+	Version      string // of the program
+	Instructions string // for the model, about the tools as a whole
+	Principal    policy.Principal
+	Session      string // the client instance: mode, grants and confirmations belong to it
+	Concurrency  int    // zero is DefaultConcurrency
+	Log          *slog.Logger
+
+	Resources Resources // nil: none
+	Prompts   Prompts   // nil: none
+	Completer Completer // nil: none
+}
+
+// Server serves MCP on any number of transports. It is safe for concurrent use.
+type Server struct {
+	door   Door
+	opts   Options
+	life   context.Context //nolint:containedctx // the lifetime of the server, which ends every call in flight
+	sdk    *mcp.Server
+	caps   *mcp.ServerCapabilities
+	tools  map[string]tool.Spec
+	turns  *turns
+	slots  *semaphore.Weighted
+	seal   sealer
+	enlist sync.Once
+}
+
+// New makes a server. When life ends, calls in flight are cancelled.
+func New(life context.Context, door Door, o Options) *Server {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	s := &Server{
+		door: door, opts: o, life: life, caps: capabilities(o), tools: map[string]tool.Spec{}, turns: newTurns(),
+		slots: semaphore.NewWeighted(int64(o.Concurrency)), seal: newSealer(rand.Text()),
+	}
+	for spec := range door.Specs() {
+		s.tools[string(spec.Name)] = spec
+	}
+	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
+	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.listings)
+	if err := s.addDirect(); err != nil {
+		panic(err) // the method's name is taken: only a changed SDK could have it
+	}
+	s.addPrompts()
+	s.addTemplates()
+	return s
+}
+
+// MCP is the SDK's server, for transports beside this package.
+func (s *Server) MCP() *mcp.Server { return s.sdk }
+
+func (s *Server) implementation() *mcp.Implementation {
+	return &mcp.Implementation{Name: Name, Title: "Countersign", Version: s.opts.Version}
+}
+
+// capabilities are stated in full, so that none is inferred: the lists never change while the server runs,
+// and hosts ignore the notification that they did.
+func capabilities(o Options) *mcp.ServerCapabilities {
+	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if o.Resources != nil {
+		c.Resources = &mcp.ResourceCapabilities{Subscribe: true}
+	}
+	if o.Prompts != nil {
+		c.Prompts = &mcp.PromptCapabilities{}
+	}
+	if o.Completer != nil {
+		c.Completions = &mcp.CompletionCapabilities{}
+	}
+	return c
+}
+
+func (s *Server) sdkOptions() *mcp.ServerOptions {
+	o := &mcp.ServerOptions{
+		Instructions: s.opts.Instructions,
+		Capabilities: s.caps,
+		// What is served depends on the machine and its operator.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+	}
+	if s.opts.Resources != nil {
+		o.SubscribeHandler = func(context.Context, *mcp.SubscribeRequest) error { return nil }
+		o.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
+	}
+	if s.opts.Completer != nil {
+		o.CompletionHandler = s.complete
+	}
+	return o
+}
+
+// Handshake is the result of initialize at a revision, for transports whose client asks again.
+func (s *Server) Handshake(version string) json.RawMessage {
+	result, err := json.Marshal(&mcp.InitializeResult{
+		ProtocolVersion: version, Capabilities: s.caps, Instructions: s.opts.Instructions, ServerInfo: s.implementation(),
+	})
+	if err != nil { // plain data always marshals
+		s.opts.Log.Error("the handshake cannot be encoded", "error", err)
+		return json.RawMessage("{}")
+	}
+	return result
+}
+
+// enlistTools registers the tools with the SDK, which parses every schema for that. It is done when the
+// first request needs it, so that the handshake does not wait.
+func (s *Server) enlistTools() {
+	s.enlist.Do(func() {
+		for spec := range s.door.Specs() {
+			s.sdk.AddTool(describe(spec), s.handler(spec))
+		}
+	})
+}
+
+// describe is a tool as it is published.
+func describe(spec tool.Spec) *mcp.Tool {
+	t := &mcp.Tool{
+		Name: string(spec.Name), Title: spec.Title, Description: spec.Description,
+		InputSchema: spec.Input, Annotations: hints(spec),
+	}
+	if len(spec.Output) > 0 {
+		t.OutputSchema = spec.Output
+	}
+	return t
+}
+
+// hints are the four annotations, derived from the class alone (product rules: hints by class). Hosts skip
+// their own approval on them, so none is ever left to a default.
+func hints(spec tool.Spec) *mcp.ToolAnnotations {
+	destructive := spec.Class >= policy.ClassDangerous || spec.Class == policy.ClassUnknown || spec.CarriesOut
+	open := spec.Effects&(policy.Network|policy.Exec) != 0 || spec.CarriesOut
+	read := spec.Class == policy.ClassRead && !spec.CarriesOut
+	return &mcp.ToolAnnotations{
+		Title: spec.Title, ReadOnlyHint: read, IdempotentHint: read, DestructiveHint: &destructive, OpenWorldHint: &open,
+	}
+}

@@ -1,0 +1,233 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// call is a request the SDK has been given and has not answered.
+type call struct {
+	id     json.RawMessage // the client's; nil for one that gets no answer
+	method string
+	to     reply
+	turn   Turn
+	number int64 // in order of arrival
+}
+
+// reply is where an answer goes: to the client, or into its place in the answer to an array.
+type reply struct {
+	batch *batch
+	place int
+}
+
+// batch gathers the answers to the elements of an array (context-pack contract §6.2 allows it as more than
+// the original does). An element that is a notification has none.
+type batch struct {
+	ids     []json.RawMessage
+	answers [][]byte
+	open    int // elements not settled
+}
+
+func newBatch(items []wire.Message) *batch {
+	b := &batch{ids: make([]json.RawMessage, len(items)), answers: make([][]byte, len(items)), open: len(items)}
+	for i, m := range items {
+		b.ids[i] = m.ID
+	}
+	return b
+}
+
+// body is the answer to the whole array, or nil when no element has any. Answers that do not fit into one
+// message give way, the largest first.
+func (b *batch) body() []byte {
+	for {
+		var answers [][]byte
+		largest, size := -1, 1
+		for i, a := range b.answers {
+			if a == nil {
+				continue
+			}
+			answers = append(answers, a)
+			size += len(a) + 1
+			if largest < 0 || len(a) > len(b.answers[largest]) {
+				largest = i
+			}
+		}
+		if len(answers) == 0 {
+			return nil
+		}
+		if size <= wire.MaxMessage {
+			return wire.Array(answers)
+		}
+		refusal := tooLarge(b.ids[largest])
+		if len(refusal) >= len(b.answers[largest]) {
+			return wire.Failure(nil, codeServer, "the answers are too large together; send fewer requests in one array", nil)
+		}
+		b.answers[largest] = refusal
+	}
+}
+
+// Call is what a tools/call handler cannot learn from the SDK.
+type Call struct {
+	ID            json.RawMessage // of the request, exactly as it was written; nil for a notification
+	Tool          string
+	Arguments     json.RawMessage // an object, or nil
+	ProgressToken json.RawMessage // exactly as it was written, or nil
+	Turn          Turn            // nil when the tool is in no order
+}
+
+const extraKey = "countersign/call"
+
+// CallOf returns what this transport knows of a request; it reports false for requests of other transports.
+func CallOf(extra *mcp.RequestExtra) (Call, bool) {
+	if extra == nil || extra.TokenInfo == nil {
+		return Call{}, false
+	}
+	c, ok := extra.TokenInfo.Extra[extraKey].(Call)
+	return c, ok
+}
+
+// extra carries a Call to the handler on the only way the SDK leaves open.
+func (c Call) extra() *mcp.RequestExtra {
+	return &mcp.RequestExtra{TokenInfo: &auth.TokenInfo{Extra: map[string]any{extraKey: c}}}
+}
+
+// firstID keeps our ids apart from those of clients that are handed through.
+const firstID = 1 << 52
+
+// open makes room for a call, waiting while too many are unanswered, and gives it an id of ours: the SDK
+// rounds large and fractional ids, refuses other types and drops a second request with an id in use. It
+// reports false when the session takes no more.
+//
+// A subscription keeps its own id where the SDK can keep it, because notifications repeat it.
+func (c *conn) open(k *call) (jsonrpc.ID, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.calls)-len(c.questions) >= MaxPending && !c.ended {
+		c.changed.Wait()
+	}
+	if c.ended {
+		return jsonrpc.ID{}, false
+	}
+	id, ok := jsonrpc.ID{}, false
+	if k.method == methodListen {
+		id, ok = keptID(k.id)
+	}
+	c.lastID++
+	k.number = c.lastID
+	if _, used := c.calls[id]; !ok || used {
+		id, _ = jsonrpc.MakeID(float64(firstID + c.lastID))
+	}
+	c.calls[id] = k
+	return id, true
+}
+
+// keptID is a client's id in the SDK's form, when it survives that.
+func keptID(raw json.RawMessage) (jsonrpc.ID, bool) {
+	if text, ok := wire.Text(raw); ok {
+		id, err := jsonrpc.MakeID(text)
+		return id, err == nil
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || n >= firstID || n <= -firstID {
+		return jsonrpc.ID{}, false
+	}
+	id, err := jsonrpc.MakeID(float64(n))
+	return id, err == nil
+}
+
+// take removes a call that is answered.
+func (c *conn) take(id jsonrpc.ID) (*call, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.calls[id]
+	delete(c.calls, id)
+	return k, ok
+}
+
+// sameID finds the open calls with a client's id.
+func (c *conn) sameID(raw json.RawMessage) []jsonrpc.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ids []jsonrpc.ID
+	for id, k := range c.calls {
+		if k.id != nil && bytes.Equal(k.id, raw) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// settle answers a call and lets the next in its order go, in this order: the answers of calls that wait for
+// each other come as they were sent.
+func (c *conn) settle(k *call, body []byte) {
+	if k.id == nil {
+		body = nil
+	}
+	c.answer(k.to, body)
+	if k.turn != nil {
+		k.turn.Release()
+	}
+	c.mu.Lock()
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	c.answerLasts(false)
+}
+
+// lastAnswer is an answer that comes behind those of all calls sent before: of shutdown and exit, after which
+// a client need not listen any more.
+type lastAnswer struct {
+	before int64 // number of the first call behind it
+	to     reply
+	body   []byte
+}
+
+// answerLast answers m when all calls before it are answered, or when that takes too long.
+func (c *conn) answerLast(m wire.Message, to reply) {
+	if m.ID == nil {
+		c.answer(to, nil)
+		return
+	}
+	c.mu.Lock()
+	c.lasts = append(c.lasts, lastAnswer{before: c.lastID + 1, to: to, body: wire.Result(m.ID, nil)})
+	c.mu.Unlock()
+	time.AfterFunc(c.opts.Drain, func() { c.answerLasts(true) })
+	c.answerLasts(false)
+}
+
+// answerLasts sends the last answers that are due, or all.
+func (c *conn) answerLasts(all bool) {
+	c.mu.Lock()
+	var due []lastAnswer
+	if len(c.lasts) > 0 {
+		oldest := c.lastID + 1
+		for _, k := range c.calls {
+			if k.method != methodListen {
+				oldest = min(oldest, k.number)
+			}
+		}
+		for len(c.lasts) > 0 && (all || c.lasts[0].before <= oldest) {
+			due = append(due, c.lasts[0])
+			c.lasts = c.lasts[1:]
+		}
+	}
+	c.mu.Unlock()
+	for _, l := range due {
+		c.answer(l.to, l.body)
+	}
+}
+
+// cancellation tells the SDK to cancel a call.
+func cancellation(id jsonrpc.ID) *jsonrpc.Request {
+	raw, err := json.Marshal(id.Raw())
+	if err != nil { // an id is a string or an integer
+		raw = []byte("null")
+	}
+	return &jsonrpc.Request{Method: methodCancelled, Params: json.RawMessage(`{"requestId":` + string(raw) + `}`)}
+}

@@ -1,0 +1,194 @@
+package stdio
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// The methods this transport knows.
+const (
+	methodInitialize  = "initialize"
+	methodInitialized = "notifications/initialized"
+	methodCancelled   = "notifications/cancelled"
+	methodCall        = "tools/call"
+	methodListen      = "subscriptions/listen"
+	methodPing        = "ping"
+	methodDiscover    = "server/discover"
+	methodShutdown    = "shutdown"
+	methodExit        = "exit"
+)
+
+// MethodDirect is the method under which the server is given tools/call of the older era, without params: all
+// there is to know is in its Call. (The SDK decodes params twice, with 32 KiB of garbage each time.) No client
+// can use it, because its requests carry no Call.
+const MethodDirect = "countersign/call"
+
+// codeServer answers what only the state of the session forbids (context-pack contract §4.3).
+const codeServer = -32000
+
+// receive takes one message in.
+func (c *conn) receive(m wire.Message) {
+	if m.Kind != wire.Batch {
+		c.item(m, reply{}, m.Framed)
+		return
+	}
+	b := newBatch(m.Items)
+	for i, item := range m.Items {
+		if c.left { // nothing behind exit is served
+			c.answer(reply{batch: b, place: i}, nil)
+			continue
+		}
+		c.item(item, reply{batch: b, place: i}, m.Framed)
+	}
+}
+
+func (c *conn) item(m wire.Message, to reply, framed bool) {
+	switch m.Kind {
+	case wire.Request:
+		c.request(m, to)
+	case wire.Response:
+		c.answer(to, nil)
+		c.response(m)
+	default:
+		c.opts.Log.Debug("a message that cannot be served", "problem", m.Problem)
+		c.answerAs(to, wire.Failure(m.ID, int64(m.Code), m.Problem, nil), framed)
+	}
+}
+
+func (c *conn) request(m wire.Message, to reply) {
+	switch {
+	case m.Method == methodShutdown:
+		c.shutDown = true
+		c.giveUpQuestions() // or their calls would hold up the answer
+		c.answerLast(m, to)
+		return
+	case m.Method == methodExit:
+		c.left = true
+		c.answerLast(m, to)
+		return
+	case c.shutDown:
+		c.refuse(m, to, codeServer, "the client has shut this session down; only shutdown and exit are served")
+		return
+	}
+	if len(m.Params) > 0 && m.Params[0] != '{' {
+		m.Params = nil // no method has any use for it
+	}
+	switch m.Method {
+	case methodInitialize:
+		c.initialize(m, to)
+	case methodInitialized, "initialized":
+		c.initialized(m, to)
+	case methodCall:
+		c.toolCall(m, to)
+	case methodCancelled:
+		c.cancelled(m, to)
+	default:
+		c.forward(m, to, Call{})
+	}
+}
+
+// initialized takes the notification; as a request it is answered with null (context-pack contract §6.3).
+func (c *conn) initialized(m wire.Message, to reply) {
+	c.answerRequest(m, to, nil)
+	if c.begun {
+		c.deliver(&jsonrpc.Request{Method: methodInitialized})
+	}
+}
+
+// toolCall checks what the SDK would get wrong, and takes the call's place in the order.
+func (c *conn) toolCall(m wire.Message, to reply) {
+	part := wire.Members(m.Params, "name", "arguments", "_meta")
+	name, _ := wire.Text(part[0])
+	if name == "" {
+		c.refuse(m, to, jsonrpc.CodeInvalidParams, `unknown tool "": params.name must be the name of a tool`)
+		return
+	}
+	if part[1] != nil && part[1][0] != '{' {
+		c.refuse(m, to, jsonrpc.CodeInvalidParams, "params.arguments of "+strconv.Quote(name)+" must be an object")
+		return
+	}
+	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: wire.Members(part[2], "progressToken")[0]}
+	if c.opts.Turn != nil {
+		call.Turn = c.opts.Turn(name)
+	}
+	if !isModern(m.Params) {
+		m.Method, m.Params = MethodDirect, nil
+	}
+	c.forward(m, to, call)
+}
+
+// cancelled translates the id of the call to cancel.
+func (c *conn) cancelled(m wire.Message, to reply) {
+	c.answerRequest(m, to, nil)
+	target := wire.Members(m.Params, "requestId")[0]
+	for _, id := range c.sameID(target) {
+		c.deliver(cancellation(id))
+	}
+}
+
+// forward gives a request to the SDK. A request without an id is carried out all the same and its answer
+// dropped (context-pack contract §6.3).
+func (c *conn) forward(m wire.Message, to reply, extra Call) {
+	if isNotification(m) {
+		c.answer(to, nil)
+		c.deliver(&jsonrpc.Request{Method: m.Method, Params: m.Params})
+		return
+	}
+	c.ensureBegun(m)
+	c.start(m, to, extra)
+}
+
+func isNotification(m wire.Message) bool {
+	return m.ID == nil && strings.HasPrefix(m.Method, "notifications/")
+}
+
+func (c *conn) start(m wire.Message, to reply, extra Call) {
+	k := &call{id: m.ID, method: m.Method, to: to, turn: extra.Turn}
+	id, ok := c.open(k)
+	if !ok {
+		c.settle(k, wire.Failure(m.ID, codeServer, "the session is ending; this call was not started", nil))
+		return
+	}
+	req := &jsonrpc.Request{ID: id, Method: m.Method, Params: m.Params}
+	if extra.Tool != "" {
+		req.Extra = extra.extra()
+	}
+	c.deliver(req)
+}
+
+// response hands the client's answer to one of our questions on.
+func (c *conn) response(m wire.Message) {
+	id, ok := keptID(m.ID)
+	if !ok || !c.answered(id) {
+		c.opts.Log.Debug("an answer to no question", "id", string(m.ID))
+		return
+	}
+	r := &jsonrpc.Response{ID: id, Result: m.Result}
+	if m.Error != nil && string(m.Error) != "null" {
+		// A client that cannot show the question has not said yes.
+		r.Result = json.RawMessage(notAnswered)
+	}
+	c.deliver(r)
+}
+
+// answerRequest answers a request with a result and a notification not at all.
+func (c *conn) answerRequest(m wire.Message, to reply, result json.RawMessage) {
+	if m.ID == nil {
+		c.answer(to, nil)
+		return
+	}
+	c.answer(to, wire.Result(m.ID, result))
+}
+
+// refuse answers a request with an error and a notification not at all.
+func (c *conn) refuse(m wire.Message, to reply, code int64, problem string) {
+	if m.ID == nil {
+		c.answer(to, nil)
+		return
+	}
+	c.answer(to, wire.Failure(m.ID, code, problem, nil))
+}

@@ -1,0 +1,110 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The protocol revisions that decide something here.
+const (
+	firstModern   = "2026-07-28" // no handshake: every request says who sends it
+	newestLegacy  = "2025-11-25"
+	defaultLegacy = "2025-06-18" // for a client that names none (context-pack contract §6.3)
+)
+
+// legacyVersion is the revision a handshake settles on: the client's if it is one that has a handshake,
+// else the newest of those.
+func legacyVersion(asked string) string {
+	if asked < firstModern && slices.Contains(mcp.SupportedProtocolVersions(), asked) {
+		return asked
+	}
+	return newestLegacy
+}
+
+// initialize serves the handshake, the first through the SDK, every other one without it.
+func (c *conn) initialize(m wire.Message, to reply) {
+	if isModern(m.Params) {
+		c.start(m, to, Call{}) // the SDK says that this revision has no handshake
+		return
+	}
+	c.heard()
+	version, params := handshake(m.Params)
+	if c.begun {
+		c.answerRequest(m, to, c.opts.Initialize(version))
+		return
+	}
+	c.begun = true
+	m.Params = params
+	c.start(m, to, Call{})
+}
+
+// heard stops the watchdog.
+func (c *conn) heard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watchdog != nil {
+		c.watchdog.Stop()
+	}
+}
+
+// ensureBegun sees to it that the SDK serves a request that comes before any handshake, by shaking hands in
+// the client's place (context-pack contract §6.3: tools/call works before initialize).
+func (c *conn) ensureBegun(m wire.Message) {
+	if c.begun || m.Method == methodPing || m.Method == methodDiscover {
+		if m.Method == methodDiscover && isModern(m.Params) {
+			c.begin(m)
+		}
+		return
+	}
+	if isModern(m.Params) {
+		c.begin(m)
+		return
+	}
+	c.begun = true
+	_, params := handshake(nil)
+	c.start(wire.Message{Method: methodInitialize, Params: params}, reply{}, Call{})
+}
+
+// begin notes that a request has opened a session without handshake.
+func (c *conn) begin(m wire.Message) {
+	meta := wire.Members(wire.Members(m.Params, "_meta")[0], mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientCapabilities)
+	version, _ := wire.Text(meta[0])
+	if slices.Contains(mcp.SupportedProtocolVersions(), version) && len(meta[1]) > 0 && meta[1][0] == '{' {
+		c.begun = true
+		c.heard()
+	}
+}
+
+// isModern reports whether a request names a revision without handshake.
+func isModern(params json.RawMessage) bool {
+	if !bytes.Contains(params, []byte(mcp.MetaKeyProtocolVersion)) {
+		return false
+	}
+	version, _ := wire.Text(wire.Members(wire.Members(params, "_meta")[0], mcp.MetaKeyProtocolVersion)[0])
+	return version >= firstModern
+}
+
+// handshake makes params the SDK takes out of any: everything in them is optional, and the revision is one
+// that it answers as asked. (Its checks of capabilities go by the revision asked for, so it is settled
+// before.)
+func handshake(params json.RawMessage) (version string, clean json.RawMessage) {
+	part := wire.Members(params, "protocolVersion", "capabilities", "clientInfo")
+	version = defaultLegacy
+	if asked, ok := wire.Text(part[0]); ok && strings.TrimSpace(asked) != "" {
+		version = legacyVersion(asked)
+	}
+	capabilities, info := json.RawMessage("{}"), json.RawMessage(`{"name":"unknown","version":""}`)
+	if json.Unmarshal(part[1], new(mcp.ClientCapabilities)) == nil && len(part[1]) > 0 && part[1][0] == '{' {
+		capabilities = part[1]
+	}
+	if json.Unmarshal(part[2], new(mcp.Implementation)) == nil && len(part[2]) > 0 && part[2][0] == '{' {
+		info = part[2]
+	}
+	return version, slices.Concat(json.RawMessage(`{"protocolVersion":"`+version+`","capabilities":`), capabilities,
+		json.RawMessage(`,"clientInfo":`), info, json.RawMessage("}"))
+}

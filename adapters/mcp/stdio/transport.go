@@ -1,0 +1,267 @@
+// Package stdio is the MCP transport on standard input and output: a go-sdk Transport that no input can
+// bring down and that owes no answer.
+//
+// The SDK serves every request; this package decides what the SDK gets to see. It reads both framings
+// (package wire), gives requests ids the SDK cannot mangle, and answers by itself what the SDK has no answer
+// for: garbage, arrays, shutdown, repeated handshakes, the end of input. It knows JSON-RPC and the life of a
+// session, and nothing of tools but the order of their calls.
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Defaults and limits of a session.
+const (
+	// DefaultDrain is how long accepted calls may go on after the input has ended.
+	DefaultDrain = 5 * time.Second
+	// DefaultAnswer is how long the client may take to answer a question, which is how long a confirmation
+	// lives at most.
+	DefaultAnswer = 10 * time.Minute
+	// MaxPending is how many calls may be unanswered before no more input is read.
+	MaxPending = 1024
+)
+
+// Turn is a call's place in the order of calls.
+type Turn interface {
+	Wait(ctx context.Context) error // until it is this call's turn
+	Release()                       // lets the next one go; more than once is harmless
+}
+
+// Options are the two ends of a session and its limits. In and Out are required.
+type Options struct {
+	In  io.Reader // closed at the end of the session if it can be
+	Out io.Writer
+	Log *slog.Logger // nil discards
+
+	// InitializeTimeout ends the session when neither initialize nor a request of revision 2026-07-28 has
+	// come by then (context-pack contract §6.4). Zero waits for ever.
+	InitializeTimeout time.Duration
+	Drain             time.Duration // zero means DefaultDrain
+	Answer            time.Duration // zero means DefaultAnswer
+
+	// Turn is called once for each tools/call, in the order of arrival, and may return nil.
+	Turn func(tool string) Turn
+	// Initialize is the result of a handshake that the SDK will not repeat. Required.
+	Initialize func(version string) json.RawMessage
+}
+
+// Transport serves one session. It is made by New and used for one Server.Connect.
+type Transport struct{ conn *conn }
+
+// New makes the transport of one session. Nothing is read before Connect.
+func New(o Options) *Transport {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Drain == 0 {
+		o.Drain = DefaultDrain
+	}
+	if o.Answer == 0 {
+		o.Answer = DefaultAnswer
+	}
+	c := &conn{
+		opts: o, in: wire.NewReader(o.In), inbox: make(chan jsonrpc.Message), last: make(chan struct{}),
+		done: make(chan struct{}), calls: map[jsonrpc.ID]*call{}, questions: map[jsonrpc.ID]*time.Timer{},
+	}
+	c.changed.L = &c.mu
+	return &Transport{conn: c}
+}
+
+// Connect starts reading.
+func (t *Transport) Connect(context.Context) (mcp.Connection, error) {
+	c := t.conn
+	if c.opts.InitializeTimeout > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.watchdog = time.AfterFunc(c.opts.InitializeTimeout, func() {
+			c.opts.Log.Warn("no initialize has come in time; the session ends", "timeout", c.opts.InitializeTimeout)
+			c.end()
+		})
+	}
+	go c.readLoop()
+	return c, nil
+}
+
+// End stops taking requests. Those accepted still get their answers, for as long as Options.Drain.
+func (t *Transport) End() { t.conn.end() }
+
+// Ending is closed when the input has ended or End was called.
+func (t *Transport) Ending() <-chan struct{} { return t.conn.last }
+
+// conn is the mcp.Connection of a session.
+type conn struct {
+	opts    Options
+	in      *wire.Reader
+	inbox   chan jsonrpc.Message // what the SDK reads
+	last    chan struct{}        // closed when no more is accepted
+	done    chan struct{}        // closed when the SDK has read everything
+	ending  sync.Once
+	closing sync.Once
+
+	// Of the reading goroutine alone.
+	shutDown bool // the client has said shutdown
+	left     bool // the client has said exit
+	begun    bool // the SDK's session is initialised, or about to be
+
+	mu        sync.Mutex
+	changed   sync.Cond // calls, questions, ended or broken changed
+	watchdog  *time.Timer
+	calls     map[jsonrpc.ID]*call
+	questions map[jsonrpc.ID]*time.Timer // ours to the client
+	lastID    int64
+	lasts     []lastAnswer
+	ended     bool // no more calls are accepted
+	expired   bool // the time for the last answers is over
+	broken    bool // Out cannot be written
+	replies   replyMode
+
+	writing sync.Mutex
+	frame   []byte // reused
+}
+
+// replyMode is how answers are framed (context-pack contract §6.1): as the first message read.
+type replyMode uint8
+
+const (
+	undecided replyMode = iota
+	asLines
+	asFrames
+)
+
+// SessionID is empty: the process is the session.
+func (c *conn) SessionID() string { return "" }
+
+// Read returns the next message for the SDK, and io.EOF when all that was accepted is answered. The SDK
+// drops every answer it still owes when it sees the end of input; so the end is kept from it until then.
+func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m := <-c.inbox:
+		return m, nil
+	case <-c.done:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Close ends the session at once.
+func (c *conn) Close() error {
+	c.ending.Do(func() { close(c.last) })
+	c.finish()
+	return nil
+}
+
+func (c *conn) readLoop() {
+	defer c.end()
+	for !c.left {
+		m, err := c.in.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !c.isOver() {
+				c.opts.Log.Error("standard input cannot be read; the session ends", "error", err)
+			}
+			return
+		}
+		c.decideReplies(m)
+		c.receive(m)
+	}
+}
+
+func (c *conn) isOver() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// deliver hands a message to the SDK, and reports whether the session was still on.
+func (c *conn) deliver(m jsonrpc.Message) bool {
+	select {
+	case c.inbox <- m:
+		return true
+	case <-c.done:
+		return false
+	}
+}
+
+// end stops accepting, once, and has the session finished when nothing is owed any more.
+func (c *conn) end() {
+	c.ending.Do(func() {
+		close(c.last)
+		go c.drain()
+	})
+}
+
+// drain waits for the last answers and finishes the session.
+func (c *conn) drain() {
+	c.mu.Lock()
+	c.ended = true
+	var listens []jsonrpc.ID
+	for id, call := range c.calls {
+		if call.method == methodListen {
+			listens = append(listens, id)
+		}
+	}
+	c.changed.Broadcast()
+	c.mu.Unlock()
+
+	// The client cannot answer any more, and a subscription ends with the session: both would wait for ever.
+	c.giveUpQuestions()
+	for _, id := range listens {
+		c.deliver(cancellation(id))
+	}
+
+	timer := time.AfterFunc(c.opts.Drain, func() {
+		c.mu.Lock()
+		c.expired = true
+		c.changed.Broadcast()
+		c.mu.Unlock()
+	})
+	defer timer.Stop()
+	c.mu.Lock()
+	for len(c.calls) > 0 && !c.expired && !c.broken && !c.isOver() {
+		c.changed.Wait()
+	}
+	c.mu.Unlock()
+	c.finish()
+}
+
+// finish answers what is left, lets the SDK see the end, and closes the input.
+func (c *conn) finish() {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		c.ended = true
+		left := c.calls
+		c.calls = map[jsonrpc.ID]*call{}
+		for _, timer := range c.questions {
+			timer.Stop()
+		}
+		c.mu.Unlock()
+		for _, call := range left {
+			c.settle(call, wire.Failure(call.id, codeServer, "the session ended before this call was finished", nil))
+		}
+		c.answerLasts(true)
+		c.heard()
+		close(c.done)
+		c.mu.Lock()
+		c.changed.Broadcast()
+		c.mu.Unlock()
+		if in, ok := c.opts.In.(io.Closer); ok {
+			if err := in.Close(); err != nil {
+				c.opts.Log.Debug("closing the input", "error", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"bytes"
+	"strconv"
+)
+
+const lengthName = "content-length"
+
+// headed reads a header block and its body. It reports false for a frame that says nothing: an empty or
+// blank body.
+func (r *Reader) headed() (Message, bool) {
+	length := -1
+	for lines := 0; ; lines++ {
+		if lines > 0 && r.atValue() {
+			return badHeader(lines, "a header without an empty line after it"), true
+		}
+		line, how := r.line()
+		switch {
+		case how == lineTooLong:
+			return badHeader(lines, "a header line longer than %d bytes", maxHeaderLine), true
+		case how == lineCut && lines > 0:
+			return badHeader(lines, "the input ends inside a header"), true
+		case lines > 0 && len(line) == 0:
+			return r.body(length)
+		case lines >= maxHeaderLines:
+			return badHeader(lines, "more than %d header lines", maxHeaderLines), true
+		}
+		name, value, ok := header(line)
+		if !ok {
+			return badHeader(lines, "a line that is neither JSON nor a header"), true
+		}
+		if name == lengthName {
+			length = parseLength(value)
+		}
+	}
+}
+
+// badHeader is what stands for a header block that is none, after so many good lines.
+func badHeader(lines int, format string, args ...any) Message {
+	m := bad(CodeParseError, "not a message: "+format, args...)
+	m.Framed = lines > 0
+	return m
+}
+
+// atValue reports whether the next byte begins a JSON value.
+func (r *Reader) atValue() bool {
+	return (r.start < r.end || r.fill()) && opens(r.buf[r.start:r.end])
+}
+
+// lineEnd says how a line ended.
+type lineEnd uint8
+
+const (
+	lineWhole lineEnd = iota
+	lineTooLong
+	lineCut // by the end of the input
+)
+
+// line consumes a line and returns it without its end and the white space around it, and not at all when
+// it is too long to keep.
+func (r *Reader) line() ([]byte, lineEnd) {
+	seen := 0
+	for {
+		rest := r.buf[r.start+seen : r.end]
+		if at := bytes.IndexByte(rest, '\n'); at >= 0 {
+			line := r.buf[r.start : r.start+seen+at]
+			r.start += seen + at + 1
+			if len(line) > maxHeaderLine {
+				return nil, lineTooLong
+			}
+			return bytes.TrimSpace(line), lineWhole
+		}
+		seen += len(rest)
+		if seen > maxHeaderLine {
+			r.skipLine()
+			return nil, lineTooLong
+		}
+		if !r.fill() {
+			line := r.buf[r.start:r.end]
+			r.start = r.end
+			return bytes.TrimSpace(line), lineCut
+		}
+	}
+}
+
+// header splits a header line. The name must look like one, or a line of text that happens to have a colon
+// would swallow the messages after it.
+func header(line []byte) (name, value string, ok bool) {
+	left, right, found := bytes.Cut(line, []byte(":"))
+	left = bytes.TrimSpace(left)
+	if !found || len(left) == 0 {
+		return "", "", false
+	}
+	for _, b := range left {
+		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+		if !letter && b != '-' && b != '_' {
+			return "", "", false
+		}
+	}
+	return string(bytes.ToLower(left)), string(bytes.TrimSpace(right)), true
+}
+
+// parseLength is the length a header declares, or -1 when it is none.
+func parseLength(value string) int {
+	n, err := strconv.ParseUint(value, 10, 63)
+	if err != nil || n > maxDrain {
+		return -1
+	}
+	return int(n)
+}
+
+// body reads the n bytes a header announced.
+func (r *Reader) body(n int) (Message, bool) {
+	switch {
+	case n < 0:
+		return badHeader(1, "the header has no usable Content-Length"), true
+	case n > MaxMessage:
+		return r.drainBody(n), true
+	}
+	for r.end-r.start < n {
+		if !r.fill() {
+			r.start = r.end
+			return badHeader(1, "the input ends inside a message of %d bytes", n), true
+		}
+	}
+	body := r.buf[r.start : r.start+n]
+	lead := blank(body)
+	if lead == n {
+		r.start += n
+		return Message{}, false
+	}
+	s := newScanner()
+	used, st := s.scan(body[lead:])
+	used += lead
+	if st != done || used+blank(body[used:]) != n {
+		r.start += recoverFrame(body, used, st)
+		m := bad(CodeParseError, "not JSON: the message of %d bytes is not one JSON value", n)
+		m.Framed, m.Whole = true, true
+		return m, true
+	}
+	r.start += lead
+	m := s.message(r.take(used - lead))
+	r.start += n - used
+	m.Framed = true
+	return m, true
+}
+
+// drainBody discards a body that is too long.
+func (r *Reader) drainBody(n int) Message {
+	s := newScanner()
+	st := more
+	for n > 0 {
+		if r.start == r.end && !r.fill() {
+			break
+		}
+		part := r.buf[r.start:min(r.end, r.start+n)]
+		if st == more {
+			_, st = s.scan(part)
+		}
+		r.start += len(part)
+		n -= len(part)
+	}
+	m := bad(CodeInvalidRequest, "the message is larger than %d bytes", MaxMessage)
+	m.Framed = true
+	m.ID = s.recoveredID()
+	return m
+}
+
+// recoverFrame says how much of a broken body to consume. A wrong length makes a body end in the next
+// message; what looks like the beginning of that is left to be read.
+func recoverFrame(body []byte, used int, st status) int {
+	if st == done {
+		next := used + blank(body[used:])
+		if opens(body[next:]) || isLength(body[next:]) {
+			return next
+		}
+		return len(body)
+	}
+	line := bytes.LastIndexByte(body[:used], '\n') + 1
+	if at := bytes.Index(bytes.ToLower(body[line:]), []byte(lengthName)); at >= 0 && line+at > 0 {
+		return line + at
+	}
+	return len(body)
+}
+
+// isLength reports whether b is the beginning of a Content-Length header, perhaps cut.
+func isLength(b []byte) bool {
+	n := min(len(b), len(lengthName))
+	return n > 0 && string(bytes.ToLower(b[:n])) == lengthName[:n]
+}
+
+// blank counts the leading bytes of b that mean nothing: white space and byte order marks.
+func blank(b []byte) int {
+	for n := 0; ; {
+		rest := bytes.TrimPrefix(bytes.TrimLeft(b[n:], " \t\n\f\r"), bom)
+		if len(b)-len(rest) == n {
+			return n
+		}
+		n = len(b) - len(rest)
+	}
+}

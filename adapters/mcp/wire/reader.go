@@ -1,0 +1,243 @@
+// Package wire reads and writes JSON-RPC messages on a byte stream, with a Content-Length header or
+// without, told apart message by message (context-pack contract §6.1).
+//
+// It knows nothing of methods, sessions or tools, and does not import the MCP SDK: it finds where messages
+// begin and end, what can be served and what cannot, and how to go on after garbage. It never ends a
+// stream by itself.
+package wire
+
+import (
+	"bytes"
+	"io"
+)
+
+// MaxMessage is the largest message in bytes, in both directions and both framings (context-pack contract
+// §6.1).
+const MaxMessage = 1 << 20
+
+const (
+	chunk          = 16 << 10
+	keepBuffer     = 256 << 10 // a buffer beyond this is given back after the message that needed it
+	maxHeaderLine  = 8 << 10
+	maxHeaderLines = 32
+	// A declared length beyond maxDrain is taken for a mistake: discarding that much would be the end of
+	// the session.
+	maxDrain = 256 << 20
+	// How far back a broken message is searched for whole ones. It bounds the work garbage can cause.
+	maxSearch = 32 << 10
+)
+
+// Reader reads messages. It is for one goroutine.
+type Reader struct {
+	src        io.Reader
+	buf        []byte
+	start, end int // buf[start:end] is read but not consumed
+	err        error
+}
+
+// NewReader makes a Reader of src.
+func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
+
+// Next returns the next message, or what stands in its place as a Bad one. It returns as soon as the last
+// byte of the message has come. The error is that of the source, io.EOF at its end, and only when all that
+// came before has been returned.
+//
+// It holds at most twice MaxMessage; larger messages are read to their end and reported, not kept.
+func (r *Reader) Next() (Message, error) {
+	for {
+		b, err := r.skipBlank()
+		if err != nil {
+			return Message{}, err
+		}
+		if b == '{' || b == '[' {
+			return r.value(), nil
+		}
+		m, ok := r.headed()
+		if ok {
+			return m, nil
+		}
+	}
+}
+
+// fill reads more, keeping what is unconsumed, and reports whether anything came.
+func (r *Reader) fill() bool {
+	if r.err != nil {
+		return false
+	}
+	if r.start == r.end {
+		r.start, r.end = 0, 0
+		if cap(r.buf) > keepBuffer {
+			r.buf = nil
+		}
+	}
+	if len(r.buf)-r.end < chunk/2 {
+		r.room()
+	}
+	for range 100 { // a source may return nothing now and then, but not for ever
+		n, err := r.src.Read(r.buf[r.end:])
+		r.end += n
+		if err != nil {
+			r.err = err
+		}
+		if n > 0 {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+	r.err = io.ErrNoProgress
+	return false
+}
+
+// room makes place at the end of the buffer: by moving when half of it is consumed, else by growing.
+func (r *Reader) room() {
+	held := r.end - r.start
+	size := len(r.buf)
+	if size == 0 || held > size/2 {
+		size = max(chunk, 2*size)
+	}
+	next := r.buf
+	if size != len(r.buf) {
+		next = make([]byte, size)
+	}
+	copy(next, r.buf[r.start:r.end])
+	r.buf, r.start, r.end = next, 0, held
+}
+
+// skipBlank skips white space and byte order marks and returns the first other byte, unconsumed.
+func (r *Reader) skipBlank() (byte, error) {
+	for {
+		for r.start < r.end {
+			switch b := r.buf[r.start]; b {
+			case ' ', '\t', '\n', '\f', '\r':
+				r.start++
+				continue
+			case bom[0]:
+				for r.end-r.start < len(bom) && r.fill() {
+				}
+				if bytes.HasPrefix(r.buf[r.start:r.end], bom) {
+					r.start += len(bom)
+					continue
+				}
+				return b, nil
+			default:
+				return b, nil
+			}
+		}
+		if !r.fill() {
+			return 0, r.err
+		}
+	}
+}
+
+var bom = []byte("\uFEFF")
+
+// value reads an object or array that stands by itself.
+func (r *Reader) value() Message {
+	s := newScanner()
+	seen := 0
+	for {
+		n, st := s.scan(r.buf[r.start+seen : r.end])
+		seen += n
+		switch {
+		case st == wrong:
+			r.resume(seen)
+			return bad(CodeParseError, "not JSON: unexpected byte at offset %d", seen-1)
+		case seen > MaxMessage:
+			return r.drainValue(s, seen, st)
+		case st == done:
+			return s.message(r.take(seen))
+		case !r.fill():
+			r.resume(seen)
+			return bad(CodeParseError, "not JSON: the input ends inside a value")
+		}
+	}
+}
+
+// drainValue reads a value that is too long to its end without keeping it.
+func (r *Reader) drainValue(s *scanner, seen int, st status) Message {
+	r.start += seen
+	for st == more {
+		if r.start == r.end && !r.fill() {
+			break
+		}
+		var n int
+		n, st = s.scan(r.buf[r.start:r.end])
+		r.start += n
+	}
+	if st == wrong {
+		r.start-- // the byte may be the line's end
+		r.skipLine()
+	}
+	m := bad(CodeInvalidRequest, "the message is larger than %d bytes", MaxMessage)
+	m.ID = s.recoveredID()
+	return m
+}
+
+// take consumes n bytes and returns a copy of them.
+func (r *Reader) take(n int) []byte {
+	text := append(make([]byte, 0, n), r.buf[r.start:r.start+n]...)
+	r.start += n
+	return text
+}
+
+// resume consumes a broken value of n bytes, the last of which did not fit, and finds where to go on: at a
+// line inside it that is a whole value, else at the line that did not fit if that begins a value, else
+// behind that line. So a message whose end was lost takes nothing with it that came on lines of its own.
+func (r *Reader) resume(n int) {
+	broken := r.buf[r.start : r.start+n]
+	if n <= maxSearch {
+		if at := wholeLine(broken); at > 0 {
+			r.start += at
+			return
+		}
+	}
+	line := bytes.LastIndexByte(broken[:n-1], '\n') + 1
+	if line > 0 && opens(broken[line:]) {
+		r.start += line
+		return
+	}
+	r.start += n - 1
+	r.skipLine()
+}
+
+// wholeLine is the offset of the first line of broken, but for the first and the last, that is a whole
+// value, or 0.
+func wholeLine(broken []byte) int {
+	for at := 0; ; {
+		next := bytes.IndexByte(broken[at:], '\n')
+		if next < 0 {
+			return 0
+		}
+		at += next + 1
+		end := bytes.IndexByte(broken[at:], '\n')
+		if end < 0 {
+			return 0
+		}
+		text := broken[at : at+end]
+		if !opens(text) {
+			continue
+		}
+		n, st := newScanner().scan(text)
+		if st == done && len(bytes.TrimSpace(text[n:])) == 0 {
+			return at
+		}
+	}
+}
+
+func opens(line []byte) bool { return len(line) > 0 && (line[0] == '{' || line[0] == '[') }
+
+// skipLine consumes up to and including the next line end.
+func (r *Reader) skipLine() {
+	for {
+		if at := bytes.IndexByte(r.buf[r.start:r.end], '\n'); at >= 0 {
+			r.start += at + 1
+			return
+		}
+		r.start = r.end
+		if !r.fill() {
+			return
+		}
+	}
+}
