@@ -1,0 +1,139 @@
+// Package cli is the command line of Countersign: the command tree, its flags, its exit codes, and how errors look to a person.
+//
+// It refuses to know use cases, repositories and ports: commands call tools by name through the one door, as every transport does.
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/operator"
+	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/tour"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Program is what the command line needs from the one who assembles it.
+type Program struct {
+	Version  string
+	Open     shell.Open
+	ServeMCP Serve
+}
+
+// Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for.
+type Serve func(ctx context.Context, d shell.Door, streams *terminal.Terminal, env func(string) string) error
+
+// Main runs the command line on the process's own streams and returns the exit code. SIGINT and SIGTERM cancel what runs; a second
+// one ends the process at once.
+func Main(p Program, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, p, terminal.OS(), args)
+}
+
+// Run is Main on any streams, and under a context that cancels.
+func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) int {
+	s := &shell.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version}
+	root := commands(p, s)
+	root.SetArgs(args)
+	root.SetIn(t.In)
+	root.SetOut(t.Out)
+	root.SetErr(t.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		return 0
+	}
+	f := classify(cmd, err)
+	if f.Kind == fault.Canceled && ctx.Err() != nil {
+		t.Fail("cancelled", "")
+		return present.ExitCode(fault.Canceled)
+	}
+	t.Fail(f.Message, way(f, s))
+	return present.ExitCode(f.Kind)
+}
+
+// classify makes a fault of any error: what is none and comes from the command tree itself is a wrong command line.
+func classify(cmd *cobra.Command, err error) *fault.Error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	if f := fault.From(err); f.Kind != fault.Internal {
+		return f
+	}
+	head, _, _ := strings.Cut(err.Error(), "\n")
+	if cmd != nil && (strings.HasPrefix(head, "unknown ") || strings.Contains(head, "flag")) {
+		return shell.ErrUsage.Sayf("%s", head).With(shell.Hint(cmd.CommandPath() + " --help says what there is"))
+	}
+	return fault.From(err)
+}
+
+// way is the way out of a failure, where its message does not say it already.
+func way(f *fault.Error, s *shell.Shell) string {
+	if hint, ok := f.Details.(shell.Hint); ok {
+		return string(hint)
+	}
+	if f.Kind == fault.Internal && s.Lookup("COUNTERSIGN_LOG") == "" {
+		return "COUNTERSIGN_LOG=debug shows the cause on stderr"
+	}
+	return ""
+}
+
+// commands is the whole tree. Making it opens nothing.
+func commands(p Program, s *shell.Shell) *cobra.Command {
+	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", Version: p.Version, SilenceErrors: true, SilenceUsage: true,
+		Long: "Agents propose; you countersign. One door between coding agents and your machine: what an agent asks for becomes a plan,\n" +
+			"the plan is what you see, and nothing but that plan can run.",
+		Example: `  countersign tour                     see it work on the repository you stand in
+  claude mcp add countersign -- countersign mcp
+  countersign pack new login-bug       build a context pack by hand`,
+		Args: shell.Subcommand, RunE: shell.Help}
+	root.SetVersionTemplate("countersign {{.Version}}\n")
+	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the contract's JSON, alone on stdout")
+	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "answer confirmations with yes (never those that want a name typed)")
+	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the name to type where a confirmation asks for one")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return shell.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(shell.Hint(cmd.CommandPath() + " --help says what there is"))
+	})
+	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "govern", Title: "Govern:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("start", tour.Command(s), mcpCommand(p, s))
+	add("work", packcmd.Commands(s), operator.Tools(s))
+	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Audit(s))
+	root.AddCommand(versionCommand(p, s))
+	s.Everything()
+	return root
+}
+
+// versionOf is what version prints as JSON.
+type versionOf struct {
+	Version string `json:"version"`
+}
+
+func versionCommand(p Program, s *shell.Shell) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: shell.Args(0, 0), RunE: func(*cobra.Command, []string) error {
+		if s.JSON {
+			return s.PrintJSON(versionOf{p.Version})
+		}
+		s.Line("countersign %s", p.Version)
+		return nil
+	}}
+}

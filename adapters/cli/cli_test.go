@@ -1,0 +1,97 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/countersign-dev/countersign/adapters/cli"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"demo": playDemo}) }
+
+// TestScripts runs the command line over a door with a few tools that do what no real one does on demand.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+}
+
+func playDemo() {
+	os.Exit(cli.Main(cli.Program{Version: "1.0", Open: openDemo}, os.Args[1:]))
+}
+
+func openDemo(env func(string) string) (shell.Door, error) {
+	if env("DEMO_BROKEN") != "" {
+		return shell.Door{}, errors.New("the inside of the machine: 0xdeadbeef")
+	}
+	store := memstore.New()
+	operator := policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
+	var a *app.App
+	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+		Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
+	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: store, Audit: store, Sessions: store.Sessions(), Settings: store, Operator: operator,
+		Toolsets: func() []tool.Toolset { return a.Toolsets() }})
+	a, err := app.New(core, app.Options{Policy: operator, HumanOnly: env("DEMO_HUMAN") != ""}, ctl, demo())
+	if err != nil {
+		return shell.Door{}, err
+	}
+	return shell.Door{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return a.Close(context.Background()) }}, nil
+}
+
+type input struct {
+	Name string `json:"name,omitempty"`
+}
+
+// plan is to wipe something, whose name has to be typed.
+type plan struct {
+	Wipe string `json:"wipe"`
+}
+
+func (p plan) Hash() canon.Hash { return canon.Bytes("demo", []byte(p.Wipe)) }
+func (p plan) Target() string   { return p.Wipe }
+func (p plan) Prompt() string   { return "wipe " + p.Wipe + "\x1b[2J for good" }
+
+func demo() tool.Capability {
+	spec := func(class policy.Class, effects policy.Effects, strength policy.Strength) tool.Spec {
+		return tool.Spec{Title: "Demo", Description: "A tool for tests. It has more to say.", Class: class, Effects: effects, Confirm: strength}
+	}
+	query := func(name string, run func(context.Context, tool.Scope, input) (any, error)) tool.Entry {
+		return bind.Query(tool.Ref[input, any]{Name: tool.Name(name)}, spec(policy.ClassRead, policy.Read, policy.None), run)
+	}
+	return tool.Capability{Name: "demo", Contract: control.Contract, Mode: policy.Execute, Entries: []tool.Entry{
+		bind.Command(tool.Ref[input, any]{Name: "wipe"}, spec(policy.ClassDangerous, policy.Delete, policy.Typed),
+			func(_ context.Context, _ tool.Scope, in input) (plan, error) { return plan{in.Name}, nil },
+			func(_ context.Context, _ tool.Scope, p plan) (any, error) {
+				return map[string]string{"wiped": p.Wipe}, nil
+			}),
+		query("panics", func(context.Context, tool.Scope, input) (any, error) { panic("0xdeadbeef") }),
+		query("fails", func(context.Context, tool.Scope, input) (any, error) { return nil, errors.New("0xdeadbeef") }),
+		query("steps", func(_ context.Context, s tool.Scope, _ input) (any, error) {
+			for i := range int64(3) {
+				s.Progress(tool.Progress{Done: i + 1, Total: 3, Message: "step"})
+			}
+			return tool.Text("done\x1b[2J\n"), nil
+		}),
+		query("late", func(ctx context.Context, _ tool.Scope, _ input) (any, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}),
+	}}
+}

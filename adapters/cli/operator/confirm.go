@@ -1,0 +1,137 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// waiting is what confirmations prints as JSON, the form of the tool list_confirmations.
+type waiting struct {
+	Count         int            `json:"count"`
+	Confirmations []confirm.View `json:"confirmations"`
+}
+
+// Confirmations is the command confirmations.
+func Confirmations(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{Use: "confirmations", Short: "List what waits for a person's answer, whichever client asked", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return pending(cmd.Context(), s) }}
+}
+
+func pending(ctx context.Context, s *shell.Shell) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	views, err := a.Confirmations(ctx, "")
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(waiting{Count: len(views), Confirmations: views})
+	}
+	if len(views) == 0 {
+		s.Note("nothing waits for an answer")
+		return nil
+	}
+	var rows [][]string
+	for _, v := range views {
+		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
+	}
+	s.Table([]string{"id", "tool", "strength", "state", "expires in", "what would be done"}, rows)
+	s.Note("countersign approve ID, or countersign deny ID")
+	return nil
+}
+
+// Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
+func Approve(s *shell.Shell) *cobra.Command {
+	c := &cobra.Command{Use: "approve ID", Short: "Approve a waiting confirmation, after showing its plan", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s)}
+	typed := c.Flags().String("typed", "", "the name to type, where the confirmation asks for one")
+	c.RunE = func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), s, args[0], *typed) }
+	return c
+}
+
+// Deny is the command deny.
+func Deny(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{Use: "deny ID", Short: "Deny a waiting confirmation", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return settle(cmd.Context(), s, confirm.Answer{ID: args[0], By: shell.ByTerminal})
+		}}
+}
+
+func approve(ctx context.Context, s *shell.Shell, id, typed string) error {
+	v, err := lookUp(ctx, s, id)
+	if err != nil {
+		return err
+	}
+	if !s.Interactive() {
+		return shell.ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", id).
+			With(shell.Hint("run countersign approve " + id + " yourself, in a terminal"))
+	}
+	said := confirm.Answer{ID: id, Approve: true, Typed: typed, By: shell.ByTerminal}
+	if typed == "" && !(s.Yes && v.Strength < policy.Typed) {
+		if said, err = s.Question(ctx, v); err != nil {
+			return err
+		}
+	}
+	return settle(ctx, s, said)
+}
+
+// lookUp is the waiting confirmation of that id.
+func lookUp(ctx context.Context, s *shell.Shell, id string) (confirm.View, error) {
+	a, err := s.App()
+	if err != nil {
+		return confirm.View{}, err
+	}
+	views, err := a.Confirmations(ctx, "")
+	if err != nil {
+		return confirm.View{}, err
+	}
+	for _, v := range views {
+		if v.ID == id {
+			return v, nil
+		}
+	}
+	return confirm.View{}, confirm.ErrUnknown.Sayf("no confirmation %s is waiting; it may have expired or been answered", id).
+		With(shell.Hint("countersign confirmations lists those that wait"))
+}
+
+func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	v, err := a.Answer(ctx, said)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(v)
+	}
+	if said.Approve {
+		s.Line("approved %s; %s runs when its caller repeats the call, before %s", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
+		return nil
+	}
+	s.Line("denied %s; %s does not run", v.ID, v.Tool)
+	return nil
+}
+
+func completeWaiting(s *shell.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		views, _ := a.Confirmations(cmd.Context(), "")
+		var ids []cobra.Completion
+		for _, v := range views {
+			ids = append(ids, cobra.CompletionWithDesc(v.ID, v.Prompt))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,202 @@
+// Package operator is the commands of the person who runs Countersign: which tools there are and any of them by hand, confirmations,
+// policy and the audit.
+//
+// It refuses to know any capability: tools come from the door.
+package operator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// maxArgs bounds arguments read from a file or stdin, in bytes.
+const maxArgs = 4 << 20
+
+// ToolView is a tool as tools list and tools show print it.
+type ToolView struct {
+	Name        tool.Name       `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Toolset     string          `json:"toolset"`
+	Contract    tool.Contract   `json:"contract"`
+	Class       policy.Class    `json:"class"`
+	Effects     string          `json:"effects"`
+	Confirm     policy.Strength `json:"confirm"`
+	Input       json.RawMessage `json:"input_schema"`
+	Output      json.RawMessage `json:"output_schema,omitempty"`
+}
+
+func viewOf(s tool.Spec) ToolView {
+	return ToolView{Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, Contract: s.Contract, Class: s.Class,
+		Effects: s.Effects.String(), Confirm: s.Confirm, Input: s.Input, Output: s.Output}
+}
+
+// Tools is the command group tools.
+func Tools(s *shell.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: shell.Subcommand, RunE: shell.Help}
+	group.AddCommand(
+		&cobra.Command{Use: "list", Short: "List every tool with its toolset and class", Args: shell.Args(0, 0),
+			RunE: func(*cobra.Command, []string) error { return List(s) }},
+		&cobra.Command{Use: "show NAME", Short: "Show one tool: what it does, its class and its arguments", Args: shell.Args(1, 1),
+			ValidArgsFunction: completeTools(s),
+			RunE:              func(_ *cobra.Command, args []string) error { return showTool(s, args[0]) }},
+		callCommand(s))
+	return group
+}
+
+// List prints the tools that the door serves.
+func List(s *shell.Shell) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	views := []ToolView{}
+	for spec := range a.Specs() {
+		views = append(views, viewOf(spec))
+	}
+	slices.SortStableFunc(views, func(x, y ToolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
+	if s.JSON {
+		return s.PrintJSON(views)
+	}
+	var rows [][]string
+	for _, v := range views {
+		rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.Confirm.String(), summary(v.Description)})
+	}
+	s.Table([]string{"toolset", "tool", "class", "confirm", "what it does"}, rows)
+	return nil
+}
+
+// summary is the first sentence of a description, or its beginning.
+func summary(text string) string {
+	const longest = 100
+	head, _, more := strings.Cut(text, ". ")
+	if more {
+		head += "."
+	}
+	return clip(head, longest)
+}
+
+// clip is text in at most n characters.
+func clip(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
+func find(s *shell.Shell, name string) (tool.Spec, error) {
+	a, err := s.App()
+	if err != nil {
+		return tool.Spec{}, err
+	}
+	spec, ok := a.Spec(tool.Name(name))
+	if !ok {
+		return spec, tool.ErrUnknown.Sayf("there is no tool %q", name).With(shell.Hint("countersign tools list shows those there are"))
+	}
+	return spec, nil
+}
+
+func showTool(s *shell.Shell, name string) error {
+	spec, err := find(s, name)
+	if err != nil {
+		return err
+	}
+	v := viewOf(spec)
+	if s.JSON {
+		return s.PrintJSON(v)
+	}
+	s.Line("%s: %s", v.Name, v.Title)
+	s.Line("\n%s\n", v.Description)
+	s.Table([]string{"toolset", "contract", "class", "effects", "confirm"},
+		[][]string{{v.Toolset, string(v.Contract), v.Class.String(), v.Effects, v.Confirm.String()}})
+	s.Line("\narguments (JSON Schema):\n%s", shell.Indent(v.Input))
+	return nil
+}
+
+func callCommand(s *shell.Shell) *cobra.Command {
+	var args string
+	var dryRun bool
+	c := &cobra.Command{Use: "call NAME", Short: "Call any tool by hand, with the confirmations it asks for", Args: shell.Args(1, 1),
+		Example: `  countersign tools call list_toolsets
+  countersign tools call output --args '{"name":"login-bug"}'
+  countersign tools call input --args @pack.json`,
+		ValidArgsFunction: completeTools(s),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return call(cmd.Context(), s, names[0], args, dryRun)
+		}}
+	c.Flags().StringVar(&args, "args", "{}", "arguments as a JSON object; @FILE reads them from a file, - from stdin")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "work out what would be done and show it; change nothing of yours")
+	return c
+}
+
+func call(ctx context.Context, s *shell.Shell, name, args string, dryRun bool) error {
+	if _, err := find(s, name); err != nil {
+		return err
+	}
+	raw, err := readArgs(s, args)
+	if err != nil {
+		return err
+	}
+	c := tool.Call{Tool: tool.Name(name), Args: raw}
+	if dryRun {
+		c.Mode = policy.Plan
+	}
+	o, err := s.Run(ctx, c)
+	if err != nil {
+		return s.Fail(o, err)
+	}
+	return s.Show(o)
+}
+
+func readArgs(s *shell.Shell, args string) (json.RawMessage, error) {
+	raw := []byte(args)
+	var err error
+	switch file, named := strings.CutPrefix(args, "@"); {
+	case args == "-":
+		raw, err = io.ReadAll(io.LimitReader(s.In, maxArgs))
+	case named:
+		raw, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, shell.ErrUsage.Sayf("the arguments cannot be read: %v", err)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		problem := "it is another kind of value"
+		if err != nil {
+			problem = err.Error()
+		}
+		return nil, shell.ErrUsage.Sayf("--args is no JSON object: %s", problem).With(shell.Hint(`write it like --args '{"name":"value"}'`))
+	}
+	return raw, nil
+}
+
+func completeTools(s *shell.Shell) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for spec := range a.Specs() {
+			names = append(names, cobra.CompletionWithDesc(string(spec.Name), terminal.Plain(spec.Title)))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// conflict reports an error that a second try may cure.
+func conflict(err error) bool { f := fault.From(err); return f != nil && f.Kind == fault.Conflict }

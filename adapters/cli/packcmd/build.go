@@ -1,0 +1,322 @@
+package packcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/outline"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+)
+
+// defaultTTL is how long a pack lives that nobody says otherwise for.
+const defaultTTL = "24h"
+
+// maxText bounds a note or diagram read from a file or stdin, in bytes.
+const maxText = 1 << 20
+
+func (g group) create() *cobra.Command {
+	var title, brief, ttl string
+	var tags []string
+	c := &cobra.Command{Use: "new [NAME]", Short: "Start a pack and print its id", Args: shell.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: `  countersign pack new login-bug --ttl 3d --tag auth`}
+	c.Flags().StringVar(&title, "title", "", "heading of the rendered pack")
+	c.Flags().StringVar(&brief, "brief", "", "what it is about, in a sentence")
+	c.Flags().StringArrayVar(&tags, "tag", nil, "tag; may be repeated")
+	c.Flags().StringVar(&ttl, "ttl", defaultTTL, "how long it lives: 90m, 24h, 7d")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		minutes, err := minutes("--ttl", ttl)
+		if err != nil {
+			return err
+		}
+		call := arguments{"action": "create", "ttl_minutes": minutes}.set("name", first(args)).set("title", title).set("brief", brief)
+		if len(tags) > 0 {
+			call["tags"] = tags
+		}
+		var p stored
+		o, err := g.payload(cmd.Context(), call, &p)
+		switch {
+		case err != nil:
+			return err
+		case g.JSON:
+			return g.Show(o)
+		}
+		g.Line("%s", p.ID)
+		g.Note("a draft until %s; next: countersign pack add FILE:FIRST-LAST --why \"…\"", moment(p.ExpiresAt))
+		return nil
+	}
+	return c
+}
+
+// minutes reads a time to live: a Go duration, or days as 7d.
+func minutes(flag, text string) (int64, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseInt(days, 10, 32); err == nil && n > 0 {
+			return n * 24 * 60, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Minute || d%time.Minute != 0 {
+		return 0, shell.ErrUsage.Sayf("%s %q is no time to live in whole minutes", flag, text).With(shell.Hint("write 90m, 24h or 7d"))
+	}
+	return int64(d / time.Minute), nil
+}
+
+// place is where in a pack something goes.
+type place struct{ pack, section, title string }
+
+func (w *place) flags(c *cobra.Command, g group, section string) {
+	c.Flags().StringVarP(&w.pack, "pack", "p", "", "id or name of the pack (default: the draft changed last)")
+	c.Flags().StringVarP(&w.section, "section", "s", section, "key of the section; made when it is not there")
+	c.Flags().StringVar(&w.title, "section-title", "", "title of a section that is made (default: from its key)")
+	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
+}
+
+// open is the pack of the place, with its section made sure of.
+func (g group) open(ctx context.Context, w place) (string, error) {
+	ident, err := g.resolve(ctx, w.pack, "draft")
+	if err != nil {
+		return "", err
+	}
+	p, err := g.get(ctx, ident)
+	if err != nil {
+		return "", err
+	}
+	if _, ok := p.section(w.section); ok {
+		return p.ID, nil
+	}
+	title := w.title
+	if title == "" {
+		title = strings.ToUpper(w.section[:min(1, len(w.section))]) + strings.NewReplacer("-", " ", "_", " ").Replace(w.section[min(1, len(w.section)):])
+	}
+	_, _, err = g.edit(ctx, p.ID, func(stored) (arguments, error) {
+		return arguments{"action": "upsert_section", "section_key": w.section, "section_title": title}, nil
+	})
+	return p.ID, err
+}
+
+func (g group) add() *cobra.Command {
+	var where place
+	var key, title, why, cluster, root, commit string
+	c := &cobra.Command{Use: "add FILE:FIRST-LAST", Short: "Anchor lines of a source file in a pack", Args: shell.Args(1, 1),
+		Long: "Anchor lines of a source file in a pack. FILE:12-40 and FILE:12 name lines, FILE#L12-L40 as code hosts write them, and FILE:Name the definition of Name.",
+		Example: `  countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
+  countersign pack add internal/auth/token.go:Verify`}
+	where.flags(c, g, "code")
+	c.Flags().StringVar(&key, "key", "", "key of the anchor (default: from file and line)")
+	c.Flags().StringVar(&title, "title", "", "title of the anchor")
+	c.Flags().StringVar(&why, "why", "", "why it is in the pack")
+	c.Flags().StringVar(&cluster, "group", "", "group within the section")
+	c.Flags().StringVar(&root, "root", "", "named source root the file is in")
+	c.Flags().StringVar(&commit, "commit", "", "commit you looked at")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		file, lines, err := g.target(args[0], root)
+		if err != nil {
+			return err
+		}
+		ident, err := g.open(cmd.Context(), where)
+		if err != nil {
+			return err
+		}
+		return g.change(cmd.Context(), ident, "anchored "+fmt.Sprintf("%s:%d-%d", file, lines[0], lines[1])+" in", func(p stored) (arguments, error) {
+			k := key
+			if k == "" {
+				s, _ := p.section(where.section)
+				k = freeKey(file, lines[0], s.Refs)
+			}
+			call := arguments{"action": "upsert_ref", "section_key": where.section, "ref_key": k, "path": file, "line_start": lines[0], "line_end": lines[1]}
+			return call.set("ref_title", title).set("ref_why", why).set("group", cluster).set("root", root).set("commit", commit), nil
+		})
+	}
+	return c
+}
+
+// The two forms of a target.
+const (
+	lineForm = `^(.+?)(?::|#L)(\d+)(?:(?:-L?)(\d+))?$`
+	nameForm = `^(.+):([\pL_$][\pL\pN_$]*)$`
+)
+
+// target reads FILE:LINES. A file of the default source root may be named as seen from the working directory.
+func (g group) target(arg, root string) (string, [2]int, error) {
+	bad := shell.ErrUsage.Sayf("%q names no lines of a file", arg).With(shell.Hint("write FILE:12-40, FILE:12 or FILE:Name"))
+	if m := regexp.MustCompile(lineForm).FindStringSubmatch(arg); m != nil {
+		from, err := strconv.Atoi(m[2])
+		to := from
+		if m[3] != "" && err == nil {
+			to, err = strconv.Atoi(m[3])
+		}
+		if err != nil {
+			return "", [2]int{}, bad
+		}
+		file, seen := g.below(m[1], root)
+		if !seen {
+			g.Note("warning: %s cannot be read; the pack will show it as stale", m[1])
+		}
+		return file, [2]int{from, to}, nil
+	}
+	m := regexp.MustCompile(nameForm).FindStringSubmatch(arg)
+	if m == nil {
+		return "", [2]int{}, bad
+	}
+	text, err := os.ReadFile(m[1])
+	if err != nil {
+		return "", [2]int{}, bad.Sayf("%s cannot be read to look for %s", m[1], m[2])
+	}
+	for _, d := range outline.Of(m[1], string(text)) {
+		if d.Name == m[2] {
+			file, _ := g.below(m[1], root)
+			return file, [2]int{d.First, d.Last}, nil
+		}
+	}
+	return "", [2]int{}, bad.Sayf("%s defines no %s that can be found; name its lines", m[1], m[2])
+}
+
+// below is the path as the source root sees it, and whether the file was seen.
+func (g group) below(file, root string) (string, bool) {
+	if root != "" {
+		return file, true
+	}
+	base, err := g.SourceRoot()
+	if err != nil {
+		return file, true
+	}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return file, true
+	}
+	if _, err := os.Stat(abs); err != nil {
+		_, err := os.Stat(filepath.Join(base, file))
+		return file, err == nil
+	}
+	rel, err := filepath.Rel(base, abs)
+	if err != nil {
+		return file, true
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// freeKey is a key for an anchor: the file's name and line, with a number behind it when that is taken.
+func freeKey(file string, line int, taken []keyed) string {
+	const longest = 48
+	base := strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(path.Base(file))), "-_")
+	if base == "" {
+		base = "file"
+	}
+	base = fmt.Sprintf("%s-%d", base[:min(len(base), longest)], line)
+	key := base
+	for n := 2; ; n++ {
+		used := false
+		for _, k := range taken {
+			used = used || k.Key == key
+		}
+		if !used {
+			return key
+		}
+		key = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+func (g group) note() *cobra.Command {
+	var where place
+	var replace bool
+	c := &cobra.Command{Use: "note TEXT...", Short: "Write a note into a section; - reads it from stdin", Args: shell.Args(1, -1), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: `  countersign pack note "The token is refreshed twice." --section findings`}
+	where.flags(c, g, "notes")
+	c.Flags().BoolVar(&replace, "replace", false, "replace the section's text instead of adding a paragraph")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		text := strings.Join(args, " ")
+		if text == "-" {
+			read, err := g.read(text)
+			if err != nil {
+				return err
+			}
+			text = strings.TrimSpace(read)
+		}
+		if strings.TrimSpace(text) == "" {
+			return shell.Usage(cmd, "the note is empty")
+		}
+		ident, err := g.open(cmd.Context(), where)
+		if err != nil {
+			return err
+		}
+		return g.change(cmd.Context(), ident, "noted in section "+where.section+" of", func(p stored) (arguments, error) {
+			s, _ := p.section(where.section)
+			whole := text
+			if s.Description != "" && !replace {
+				whole = s.Description + "\n\n" + text
+			}
+			return arguments{"action": "upsert_section", "section_key": where.section, "section_title": s.Title, "section_description": whole}, nil
+		})
+	}
+	return c
+}
+
+func (g group) diagram() *cobra.Command {
+	var where place
+	var key, title, why string
+	c := &cobra.Command{Use: "diagram FILE", Short: "Put a Mermaid diagram into a section; - reads it from stdin", Args: shell.Args(1, 1),
+		Example: `  countersign pack diagram flow.mmd --title "Call order" --why "the retry is here"`}
+	where.flags(c, g, "diagrams")
+	c.Flags().StringVar(&key, "key", "", "key of the diagram (default: from the file's name)")
+	c.Flags().StringVar(&title, "title", "", "title of the diagram (default: the file's name)")
+	c.Flags().StringVar(&why, "why", "", "why it is in the pack")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		name := strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
+		if args[0] == "-" {
+			name = "diagram"
+		}
+		text, err := g.read(args[0])
+		if err != nil {
+			return err
+		}
+		if title == "" {
+			title = name
+		}
+		ident, err := g.open(cmd.Context(), where)
+		if err != nil {
+			return err
+		}
+		return g.change(cmd.Context(), ident, "drew "+title+" in", func(p stored) (arguments, error) {
+			k := key
+			if k == "" {
+				s, _ := p.section(where.section)
+				k = freeKey(name, len(s.Diagrams)+1, s.Diagrams)
+			}
+			return arguments{"action": "upsert_diagram", "section_key": where.section, "diagram_key": k, "title": title, "mermaid": text}.set("diagram_why", why), nil
+		})
+	}
+	return c
+}
+
+// read is the text of a file, or of stdin for -.
+func (g group) read(file string) (string, error) {
+	var raw []byte
+	var err error
+	if file == "-" {
+		raw, err = io.ReadAll(io.LimitReader(g.In, maxText))
+	} else {
+		raw, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return "", shell.ErrUsage.Sayf("the text cannot be read: %v", err)
+	}
+	if strings.TrimSpace(string(raw)) == "" {
+		return "", shell.ErrUsage.Sayf("there is no text in %s", file)
+	}
+	return string(raw), nil
+}

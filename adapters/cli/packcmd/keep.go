@@ -1,0 +1,194 @@
+package packcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrDamaged reports a store with files that are no readable packs.
+var ErrDamaged = fault.New(fault.State, "pack_store_damaged", "the pack store has damaged files")
+
+func (g group) finalize() *cobra.Command {
+	var snapshot bool
+	c := &cobra.Command{Use: "finalize [PACK]", Short: "Close a draft: every anchor must resolve, and then it is fixed", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
+	c.Flags().BoolVar(&snapshot, "snapshot", false, "keep the anchored text, so that the pack can prove what it showed")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ident, err := g.resolve(cmd.Context(), first(args), "draft")
+		if err != nil {
+			return err
+		}
+		return g.change(cmd.Context(), ident, "finalized", func(stored) (arguments, error) {
+			call := arguments{"action": "set_status", "status": "finalized"}
+			if snapshot {
+				call["snapshot"] = true
+			}
+			return call, nil
+		})
+	}
+	return c
+}
+
+func (g group) reopen() *cobra.Command {
+	return &cobra.Command{Use: "reopen [PACK]", Short: "Make a finalized pack a draft again", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("finalized"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ident, err := g.resolve(cmd.Context(), first(args), "finalized")
+			if err != nil {
+				return err
+			}
+			return g.change(cmd.Context(), ident, "reopened", func(stored) (arguments, error) {
+				return arguments{"action": "set_status", "status": "draft"}, nil
+			})
+		}}
+}
+
+func (g group) touch() *cobra.Command {
+	var ttl, extend string
+	c := &cobra.Command{Use: "touch [PACK]", Short: "Give a pack more time to live", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+		Example: "  countersign pack touch login-bug --extend 2d"}
+	c.Flags().StringVar(&ttl, "ttl", "", "so long from now: 90m, 24h, 7d")
+	c.Flags().StringVar(&extend, "extend", "", "so much longer than it had")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if (ttl == "") == (extend == "") {
+			return shell.Usage(cmd, "give exactly one of --ttl and --extend")
+		}
+		flag, field, text := "--ttl", "ttl_minutes", ttl
+		if extend != "" {
+			flag, field, text = "--extend", "extend_minutes", extend
+		}
+		n, err := minutes(flag, text)
+		if err != nil {
+			return err
+		}
+		ident, err := g.resolve(cmd.Context(), first(args), "")
+		if err != nil {
+			return err
+		}
+		o, p, err := g.edit(cmd.Context(), ident, func(stored) (arguments, error) { return arguments{"action": "touch_ttl", field: n}, nil })
+		switch {
+		case err != nil:
+			return err
+		case g.JSON:
+			return g.Show(o)
+		}
+		g.Line("%s lives until %s", p.label(), moment(p.ExpiresAt))
+		return nil
+	}
+	return c
+}
+
+func (g group) reanchor() *cobra.Command {
+	return &cobra.Command{Use: "reanchor [PACK]", Short: "Move a draft's anchors to where their text stands now", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("draft"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ident, err := g.resolve(cmd.Context(), first(args), "draft")
+			if err != nil {
+				return err
+			}
+			return g.change(cmd.Context(), ident, "reanchored", func(stored) (arguments, error) { return arguments{"action": "reanchor"}, nil })
+		}}
+}
+
+func (g group) remove() *cobra.Command {
+	return &cobra.Command{Use: "rm PACK", Short: "Delete a pack (its file moves to the store's trash)", Args: shell.Args(1, 1), ValidArgsFunction: g.completePacks(""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var gone stored
+			o, _, err := g.edit(cmd.Context(), args[0], func(p stored) (arguments, error) {
+				gone = p
+				return arguments{"action": "delete_pack"}, nil
+			})
+			switch {
+			case err != nil:
+				return err
+			case g.JSON:
+				return g.Show(o)
+			}
+			g.Line("deleted %s; its file is in the store's trash", gone.label())
+			return nil
+		}}
+}
+
+// examined is the answer of the tool inspect_pack_store.
+type examined struct {
+	Count   int `json:"count"`
+	Damaged []struct {
+		File   string `json:"file"`
+		Reason string `json:"reason"`
+	} `json:"damaged"`
+}
+
+func (g group) doctor() *cobra.Command {
+	var quarantine bool
+	c := &cobra.Command{Use: "doctor", Short: "Find files in the pack store that are no readable packs, and set them aside on request", Args: shell.Args(0, 0),
+		Long: "Find files in the pack store that are no readable packs. With --quarantine each is moved out of the store's way, after a yes; nothing is ever deleted.\n" +
+			"Damage that stays makes the exit code 4."}
+	c.Flags().BoolVar(&quarantine, "quarantine", false, "move the damaged files aside, after a yes for each (--yes answers)")
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return g.examine(cmd.Context(), quarantine) }
+	return c
+}
+
+func (g group) examine(ctx context.Context, quarantine bool) error {
+	o, err := g.Call(ctx, "inspect_pack_store", arguments{})
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	var found examined
+	if err := json.Unmarshal(o.Value, &found); err != nil {
+		return fault.From(err)
+	}
+	switch {
+	case quarantine && found.Count > 0:
+		return g.setAside(ctx, found)
+	case g.JSON:
+		if err := g.Show(o); err != nil {
+			return err
+		}
+	case found.Count == 0:
+		g.Line("the pack store is healthy")
+	}
+	if found.Count == 0 {
+		return nil
+	}
+	if !g.JSON {
+		for _, d := range found.Damaged {
+			g.Line("%s\n  %s", terminal.Plain(d.File), terminal.Plain(d.Reason))
+		}
+	}
+	return ErrDamaged.Sayf("%s no readable pack", files(found.Count)).With(shell.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file in the pack store is"
+	}
+	return fmt.Sprintf("%d files in the pack store are", n)
+}
+
+// setAside moves the damaged files, each after a yes.
+func (g group) setAside(ctx context.Context, found examined) error {
+	for _, d := range found.Damaged {
+		o, err := g.Call(ctx, "quarantine_pack_file", arguments{"file": d.File})
+		if err != nil {
+			return g.Fail(o, err)
+		}
+		var done struct {
+			Moved string `json:"moved_to"`
+		}
+		switch err := json.Unmarshal(o.Value, &done); {
+		case err != nil:
+			return fault.From(err)
+		case g.JSON:
+			if err := g.Show(o); err != nil {
+				return err
+			}
+		default:
+			g.Line("moved %s\n   to %s", terminal.Plain(d.File), terminal.Plain(done.Moved))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+// Package packcmd is the command group pack: context packs for people. Every command but doctor is a call of the tools input and
+// output, so a person and an agent get the same answers and the same refusals.
+//
+// It refuses to know how packs are stored.
+package packcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// ErrNoPack reports a command that names no pack where there is none to assume.
+var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack was named, and there is none to assume")
+
+// group is the pack commands over one shell.
+type group struct{ *shell.Shell }
+
+// Commands is the command group pack.
+func Commands(s *shell.Shell) *cobra.Command {
+	g := group{s}
+	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: shell.Subcommand, RunE: shell.Help,
+		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +
+			"Where a command takes [PACK] and none is named, it works on the pack changed last (a draft, where it changes one).",
+		Example: `  countersign pack new login-bug --brief "why refresh fails"
+  countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
+  countersign pack finalize
+  countersign pack show`}
+	for _, c := range []*cobra.Command{g.create(), g.add(), g.note(), g.diagram(), g.list(), g.show(), g.diff(), g.finalize(), g.reopen(), g.touch(),
+		g.reanchor(), g.export(), g.remove(), g.doctor()} {
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// stored is a pack as the tool input answers it.
+type stored struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Title     string    `json:"title"`
+	Status    string    `json:"status"`
+	Revision  uint64    `json:"revision"`
+	ExpiresAt string    `json:"expires_at"`
+	Sections  []section `json:"sections"`
+}
+
+type section struct {
+	Key         string  `json:"key"`
+	Title       string  `json:"title"`
+	Description string  `json:"description"`
+	Refs        []keyed `json:"refs"`
+	Diagrams    []keyed `json:"diagrams"`
+}
+
+type keyed struct {
+	Key string `json:"key"`
+}
+
+// label is what people call the pack.
+func (p stored) label() string {
+	switch {
+	case p.Name != "":
+		return terminal.Plain(p.Name) + " (" + p.ID + ")"
+	case p.Title != "":
+		return terminal.Plain(p.Title) + " (" + p.ID + ")"
+	}
+	return p.ID
+}
+
+func (p stored) section(key string) (section, bool) {
+	for _, s := range p.Sections {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return section{}, false
+}
+
+// arguments of one call of a tool.
+type arguments map[string]any
+
+// set puts a value in unless it is empty.
+func (a arguments) set(name, value string) arguments {
+	if value != "" {
+		a[name] = value
+	}
+	return a
+}
+
+// payload calls input and reads what it answers.
+func (g group) payload(ctx context.Context, args arguments, into any) (tool.Outcome, error) {
+	o, err := g.Call(ctx, "input", args)
+	if err != nil {
+		return o, g.Fail(o, explain(err))
+	}
+	answer := struct {
+		Payload any `json:"payload"`
+	}{into}
+	if err := json.Unmarshal(o.Value, &answer); err != nil {
+		return o, fault.ErrInternal.Sayf("the answer of input is not understood").Because(err)
+	}
+	return o, nil
+}
+
+// explain puts the way out behind refusals that a person meets often.
+func explain(err error) error {
+	f := fault.From(err)
+	switch {
+	case f == nil || f.Details != nil:
+		return err
+	case f.Kind == fault.NotFound:
+		return f.With(shell.Hint("countersign pack list shows the packs there are here"))
+	case f.Code == "pack_finalized":
+		return f.With(shell.Hint("countersign pack reopen makes it a draft again"))
+	}
+	return err
+}
+
+// moment is a pack's timestamp for people, to the minute.
+func moment(stamp string) string {
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return terminal.Plain(stamp)
+	}
+	return at.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// resolve is the identifier of the pack a command is about: the one named, or the one changed last with that status (any when empty).
+func (g group) resolve(ctx context.Context, named, status string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	var found struct {
+		Packs []stored `json:"packs"`
+	}
+	if _, err := g.payload(ctx, arguments{"action": "list", "limit": 1}.set("status", status), &found); err != nil {
+		return "", err
+	}
+	if len(found.Packs) == 0 {
+		what := "pack"
+		if status != "" {
+			what = status + " pack"
+		}
+		return "", ErrNoPack.Sayf("there is no %s here to assume", what).With(shell.Hint("start one with: countersign pack new NAME"))
+	}
+	g.Note("pack: %s", found.Packs[0].label())
+	return found.Packs[0].ID, nil
+}
+
+func (g group) get(ctx context.Context, ident string) (stored, error) {
+	var p stored
+	_, err := g.payload(ctx, arguments{"action": "get", "id": ident}, &p)
+	return p, err
+}
+
+// edit changes a pack: it reads it, has build make the call from what was read, and does both once more when somebody else changed
+// the pack in between. The last call's outcome and the pack as it is then come back.
+func (g group) edit(ctx context.Context, ident string, build func(stored) (arguments, error)) (tool.Outcome, stored, error) {
+	for try := 0; ; try++ {
+		p, err := g.get(ctx, ident)
+		if err != nil {
+			return tool.Outcome{}, p, err
+		}
+		args, err := build(p)
+		if err != nil {
+			return tool.Outcome{}, p, err
+		}
+		args["id"], args["expected_revision"] = p.ID, p.Revision
+		o, err := g.Call(ctx, "input", args)
+		if f := fault.From(err); f != nil && f.Kind == fault.Conflict && try == 0 {
+			continue
+		}
+		if err != nil {
+			return o, p, g.Fail(o, explain(err))
+		}
+		var answer struct {
+			Payload json.RawMessage `json:"payload"`
+		}
+		if json.Unmarshal(o.Value, &answer) != nil || json.Unmarshal(answer.Payload, &p) != nil {
+			return o, p, fault.ErrInternal.Sayf("the answer of input is not understood")
+		}
+		return o, p, nil
+	}
+}
+
+// change is edit and the one line about it.
+func (g group) change(ctx context.Context, ident, done string, build func(stored) (arguments, error)) error {
+	o, p, err := g.edit(ctx, ident, build)
+	if err != nil {
+		return err
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	g.Line("%s %s, revision %d", done, p.label(), p.Revision)
+	return nil
+}
+
+// first is the first argument, or nothing.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// completePacks completes ids and names of packs with that status (any when empty).
+func (g group) completePacks(status string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var found struct {
+			Packs []stored `json:"packs"`
+		}
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if _, err := g.payload(cmd.Context(), arguments{"action": "list"}.set("status", status), &found); err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var out []cobra.Completion
+		for _, p := range found.Packs {
+			for _, word := range []string{p.Name, p.ID} {
+				if word != "" && strings.HasPrefix(word, begun) {
+					out = append(out, cobra.CompletionWithDesc(word, fmt.Sprintf("%s, revision %d", p.Status, p.Revision)))
+				}
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,194 @@
+package packcmd
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// summary is a pack in a list.
+type summary struct {
+	stored
+	Freshness string `json:"freshness_state"`
+	Remaining string `json:"ttl_remaining_human"`
+}
+
+func (g group) list() *cobra.Command {
+	var status, query, freshness string
+	var limit, offset int
+	c := &cobra.Command{Use: "list", Short: "List the packs, the one changed last first", Args: shell.Args(0, 0)}
+	c.Flags().StringVar(&status, "status", "", "only draft or finalized packs")
+	c.Flags().StringVar(&query, "query", "", "only packs with this in title, name or brief")
+	c.Flags().StringVar(&freshness, "freshness", "", "only fresh or expiring_soon packs")
+	c.Flags().IntVar(&limit, "limit", 0, "at most so many (default: all)")
+	c.Flags().IntVar(&offset, "offset", 0, "leave out so many first")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		call := arguments{"action": "list"}.set("status", status).set("query", query).set("freshness", freshness)
+		for name, n := range map[string]int{"limit": limit, "offset": offset} {
+			if cmd.Flags().Changed(name) {
+				call[name] = n
+			}
+		}
+		var found struct {
+			Packs []summary `json:"packs"`
+		}
+		o, err := g.payload(cmd.Context(), call, &found)
+		switch {
+		case err != nil:
+			return err
+		case g.JSON:
+			return g.Show(o)
+		case len(found.Packs) == 0:
+			g.Note("no packs; start one with: countersign pack new NAME")
+			return nil
+		}
+		var rows [][]string
+		for _, p := range found.Packs {
+			rows = append(rows, []string{p.ID, p.Name, p.Title, p.Status, strconv.FormatUint(p.Revision, 10), p.Remaining})
+		}
+		g.Table([]string{"id", "name", "title", "status", "revision", "expires in"}, rows)
+		return nil
+	}
+	return c
+}
+
+func (g group) show() *cobra.Command {
+	var view, match, cursor, status string
+	var tokens, limit int
+	var noPager bool
+	c := &cobra.Command{Use: "show [PACK]", Short: "Render a pack with the code as it is now", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("")}
+	c.Flags().StringVar(&view, "view", "", "full (default) or compact")
+	c.Flags().StringVar(&match, "match", "", "only anchors and diagrams that match this regular expression")
+	c.Flags().IntVar(&tokens, "max-tokens", 0, "a budget: the most important anchors stay whole, the rest are listed")
+	c.Flags().IntVar(&limit, "limit", 0, "anchors and diagrams a page")
+	c.Flags().StringVar(&cursor, "cursor", "", "the next page, as the page before says")
+	c.Flags().StringVar(&status, "status", "", "fail unless the pack is draft or finalized")
+	c.Flags().BoolVar(&noPager, "no-pager", false, "never page")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ident, err := g.resolve(cmd.Context(), first(args), "")
+		if err != nil {
+			return err
+		}
+		if g.JSON {
+			return g.document(cmd.Context(), ident)
+		}
+		call := arguments{"action": "get", "id": ident}.set("view", view).set("match", match).set("cursor", cursor).set("status", status)
+		if cmd.Flags().Changed("max-tokens") {
+			call["max_tokens"] = tokens
+		}
+		if cmd.Flags().Changed("limit") {
+			call["limit"] = limit
+		}
+		o, err := g.Call(cmd.Context(), "output", call)
+		if err != nil {
+			return g.Fail(o, explain(err))
+		}
+		return g.Markdown(cmd.Context(), o.Text, !noPager)
+	}
+	return c
+}
+
+func (g group) diff() *cobra.Command {
+	return &cobra.Command{Use: "diff [PACK]", Short: "Show what has changed in the code since the pack was anchored", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ident, err := g.resolve(cmd.Context(), first(args), "")
+			if err != nil {
+				return err
+			}
+			o, err := g.Call(cmd.Context(), "output", arguments{"action": "diff", "id": ident})
+			switch {
+			case err != nil:
+				return g.Fail(o, explain(err))
+			case g.JSON:
+				return g.Show(o)
+			}
+			return g.Markdown(cmd.Context(), o.Text, true)
+		}}
+}
+
+// document prints a pack as JSON.
+func (g group) document(ctx context.Context, ident string) error {
+	o, err := g.Call(ctx, "input", arguments{"action": "get", "id": ident})
+	if err != nil {
+		return g.Fail(o, explain(err))
+	}
+	return g.Show(o)
+}
+
+func (g group) export() *cobra.Command {
+	var file string
+	var force bool
+	c := &cobra.Command{Use: "export [PACK]", Short: "Write a rendered pack to a file, or with --json its content", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+		Example: `  countersign pack export login-bug -o login-bug.md`}
+	c.Flags().StringVarP(&file, "output", "o", "", "file to write (default: stdout)")
+	c.Flags().BoolVar(&force, "force", false, "overwrite the file")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		ident, err := g.resolve(ctx, first(args), "")
+		if err != nil {
+			return err
+		}
+		if file == "" && g.JSON {
+			return g.document(ctx, ident)
+		}
+		from := tool.Name("output")
+		if g.JSON {
+			from = "input"
+		}
+		o, err := g.Call(ctx, from, arguments{"action": "get", "id": ident})
+		if err != nil {
+			return g.Fail(o, explain(err))
+		}
+		text := o.Text
+		if g.JSON {
+			text = shell.Indent(o.Value) + "\n"
+		}
+		if file == "" {
+			_, err := g.Out.Write([]byte(text))
+			return err
+		}
+		return g.write(file, text, force)
+	}
+	return c
+}
+
+// ErrFileExists reports an export that would overwrite a file.
+var ErrFileExists = fault.New(fault.Conflict, "export_file_exists", "the file exists already")
+
+// write makes the file whole or not at all.
+func (g group) write(file, text string, force bool) error {
+	if _, err := os.Lstat(file); err == nil && !force {
+		return ErrFileExists.Sayf("%s exists already", file).With(shell.Hint("--force overwrites it"))
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".export-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	if chmodErr := f.Chmod(0o644); err == nil {
+		err = chmodErr
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return err
+	}
+	g.Note("wrote %s, %d bytes", file, len(text))
+	return nil
+}

@@ -1,0 +1,187 @@
+// Package terminal is where a person sits: three streams, whether each is a terminal, and how text, tables, questions and progress
+// look there. Colour and drawing appear only on a terminal, and never when NO_COLOR is set.
+//
+// It refuses to know what is asked or shown.
+package terminal
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The sizes assumed where no terminal says its own.
+const (
+	defaultWidth  = 100
+	defaultHeight = 24
+)
+
+// Terminal is the three streams of a command.
+type Terminal struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+
+	Env func(string) string // NO_COLOR, TERM, PAGER; nil is an empty environment
+
+	lines *bufio.Reader // of In, made by the first question
+	tty   *os.File      // the controlling terminal, when questions cannot be put on Err
+}
+
+// ErrNoAnswer reports a question that nobody could answer: the input ended.
+var ErrNoAnswer = fault.New(fault.Unconfirmed, "terminal_no_answer", "the input ended before the question was answered; nothing was changed")
+
+// OS is the process's own terminal.
+func OS() *Terminal { return &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv} }
+
+// Interactive reports whether a person can be asked: the input is a terminal, and there is one to put the question on.
+func (t *Terminal) Interactive() bool { return isTerminal(t.In) && t.asking() != nil }
+
+// asking is where questions are put: the error stream, or the controlling terminal when that is redirected; nil is nowhere.
+func (t *Terminal) asking() io.Writer {
+	if isTerminal(t.Err) {
+		return t.Err
+	}
+	if t.tty == nil {
+		f, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+		if err != nil {
+			return nil
+		}
+		t.tty = f
+	}
+	return t.tty
+}
+
+// Say puts text where questions are put, as far as there is such a place.
+func (t *Terminal) Say(text string) {
+	if w := t.asking(); w != nil {
+		fmt.Fprintln(w, text)
+	}
+}
+
+// Drawn reports whether the output stream is a terminal, so that tables have lines and long text is paged.
+func (t *Terminal) Drawn() bool { return isTerminal(t.Out) }
+
+// Width and height of the output terminal, with defaults where there is none.
+func (t *Terminal) size() (width, height int) {
+	if f, ok := t.Out.(*os.File); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w, h
+		}
+	}
+	return defaultWidth, defaultHeight
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (t *Terminal) env(name string) string {
+	if t.Env == nil {
+		return ""
+	}
+	return t.Env(name)
+}
+
+// colour reports whether a stream takes escape sequences.
+func (t *Terminal) colour(stream any) bool {
+	return isTerminal(stream) && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
+}
+
+// paint colours s for a stream, or leaves it as it is.
+func (t *Terminal) paint(stream any, s string, c ...text.Color) string {
+	if s == "" || !t.colour(stream) {
+		return s
+	}
+	return text.Colors(c).Sprint(s)
+}
+
+// Line writes one line to the output.
+func (t *Terminal) Line(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
+
+// Note writes one line to the error stream, for people: it is never part of a result.
+func (t *Terminal) Note(format string, args ...any) {
+	fmt.Fprintln(t.Err, t.paint(t.Err, fmt.Sprintf(format, args...), text.Faint))
+}
+
+// Step writes a heading to the error stream.
+func (t *Terminal) Step(format string, args ...any) {
+	fmt.Fprintln(t.Err, t.paint(t.Err, fmt.Sprintf(format, args...), text.Bold))
+}
+
+// Fail writes what went wrong in one line, and the way out in another when hint is not empty.
+func (t *Terminal) Fail(message, hint string) {
+	fmt.Fprintln(t.Err, t.paint(t.Err, "error:", text.FgRed, text.Bold), Plain(message))
+	if hint != "" {
+		fmt.Fprintln(t.Err, t.paint(t.Err, "hint:", text.FgCyan), Plain(hint))
+	}
+}
+
+// Table writes rows under headings: with lines and colour on a terminal, and as plain columns otherwise.
+func (t *Terminal) Table(headings []string, rows [][]string) {
+	w := table.NewWriter()
+	w.SetOutputMirror(t.Out)
+	style := table.StyleDefault
+	if t.Drawn() {
+		style = table.StyleLight
+	}
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatUpper
+	if t.colour(t.Out) {
+		style.Color.Header = text.Colors{text.Bold}
+	}
+	if t.Drawn() {
+		width, _ := t.size()
+		style.Size.WidthMax = width
+	}
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	w.AppendHeader(cells(headings))
+	for _, r := range rows {
+		for i := range r {
+			r[i] = Plain(r[i])
+		}
+		w.AppendRow(cells(r))
+	}
+	w.Render()
+}
+
+func cells(in []string) table.Row {
+	row := make(table.Row, len(in))
+	for i, s := range in {
+		row[i] = s
+	}
+	return row
+}
+
+// Plain is s in one line and without control characters: what somebody else wrote never moves the cursor of the person reading it.
+func Plain(s string) string { return strings.Map(printable, strings.Join(strings.Fields(s), " ")) }
+
+// Block is s with its lines and indentation, and without control characters.
+func Block(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return printable(r)
+	}, s)
+}
+
+// printable replaces what a terminal would act on: control characters, and marks that reorder text.
+func printable(r rune) rune {
+	if unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+		return unicode.ReplacementChar
+	}
+	return r
+}

@@ -1,0 +1,39 @@
+package terminal_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+func piped(in string) (*terminal.Terminal, *bytes.Buffer, *bytes.Buffer) {
+	var out, err bytes.Buffer
+	return &terminal.Terminal{In: strings.NewReader(in), Out: &out, Err: &err}, &out, &err
+}
+
+// TestPipesGetPlainText: no colour, no drawing, no progress, no paging where nobody looks.
+func TestPipesGetPlainText(t *testing.T) {
+	term, out, err := piped("")
+	assert.False(t, term.Interactive())
+	assert.False(t, term.Drawn())
+	term.Table([]string{"name", "what"}, [][]string{{"größe", "日本"}, {"x\ty", "two\nlines"}})
+	term.Progress(1, 2, "half")
+	term.Done()
+	require.NoError(t, term.Markdown(context.Background(), "# A\n\x1b[31mraw\n", true))
+	term.Fail("it\nfailed\x07", "do\nthis")
+	assert.Equal(t, "NAME   WHAT\ngröße  日本\nx y    two lines\n# A\n\x1b[31mraw\n", out.String())
+	assert.Equal(t, "error: it failed\uFFFD\nhint: do this\n", err.String())
+}
+
+func TestPlainAndBlock(t *testing.T) {
+	assert.Equal(t, "a b c", terminal.Plain(" a\r\n\tb  c "))
+	assert.Equal(t, "a\uFFFDb", terminal.Plain("a\u202eb"), "text cannot be reordered")
+	assert.Equal(t, "a\n\tb\uFFFD", terminal.Block("a\n\tb\x1b"))
+	assert.Equal(t, "größe 日本 🙂", terminal.Block("größe 日本 🙂"))
+}

@@ -1,0 +1,206 @@
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/yamlcodec"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// DefaultToolsets are served when nobody chooses: together few enough for every host.
+const DefaultToolsets = "packs,deployments"
+
+// ErrConfig reports an environment variable, flag or configuration file that is not understood. Nothing runs on a guess.
+var ErrConfig = fault.New(fault.Invalid, "config_invalid", "the configuration is not understood")
+
+// file is COUNTERSIGN_HOME/config.yaml. Every entry has an environment variable, which outranks it.
+type file struct {
+	Toolsets   []string `yaml:"toolsets"`
+	Tools      []string `yaml:"tools"`
+	Exclude    []string `yaml:"exclude_tools"`
+	ReadOnly   string   `yaml:"read_only"`
+	Mode       string   `yaml:"mode"`
+	MaxMode    string   `yaml:"max_mode"`
+	Approval   string   `yaml:"approval"`
+	Level      string   `yaml:"permission_level"`
+	ConfirmTTL string   `yaml:"confirm_ttl"`
+	Packs      struct {
+		Root    string            `yaml:"root"`
+		Source  string            `yaml:"source_root"`
+		Sources map[string]string `yaml:"source_roots"`
+	} `yaml:"packs"`
+}
+
+// settings reads one entry after the other, from the environment or the file, and keeps what is wrong with them.
+type settings struct {
+	env      func(string) string
+	problems []string
+}
+
+// Environment is the Config that environment variables and COUNTERSIGN_HOME/config.yaml describe, in that order of precedence. It
+// fails with ErrConfig, naming every entry that is not understood.
+func Environment(env func(string) string) (Config, error) {
+	c := Config{Env: env, Options: Defaults(), Toolsets: strings.Split(DefaultToolsets, ","), Known: secrets}
+	dir, err := c.home()
+	if err != nil {
+		return c, err
+	}
+	f, err := readFile(filepath.Join(dir, "config.yaml"))
+	if err != nil {
+		return c, err
+	}
+	s := &settings{env: env}
+	o := &c.Options
+	o.Serve = app.Selection{Toolsets: s.list("COUNTERSIGN_TOOLSETS", f.Toolsets), Tools: s.list("COUNTERSIGN_TOOLS", f.Tools),
+		Exclude: s.list("COUNTERSIGN_EXCLUDE_TOOLS", f.Exclude), ReadOnly: s.flag("COUNTERSIGN_READ_ONLY", f.ReadOnly)}
+	s.word("COUNTERSIGN_MODE", f.Mode, &o.Policy.Mode)
+	s.word("COUNTERSIGN_MAX_MODE", f.MaxMode, &o.Policy.Ceiling)
+	s.word("COUNTERSIGN_PERMISSION_LEVEL", f.Level, &o.Policy.Level)
+	o.HumanOnly = s.approval(f.Approval)
+	o.ConfirmTTL = s.ttl(f.ConfirmTTL)
+	c.Packs = Packs{Root: s.text("CONTEXT_PACK_ROOT", f.Packs.Root), Source: s.text("CONTEXT_PACK_SOURCE_ROOT", f.Packs.Source), Sources: s.roots(f.Packs.Sources)}
+	if len(s.problems) > 0 {
+		return c, ErrConfig.Sayf("%s", strings.Join(s.problems, "; "))
+	}
+	return c, nil
+}
+
+func readFile(path string) (f file, err error) {
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return f, nil
+	case err != nil:
+		return f, ErrConfig.Sayf("%s cannot be read; make it readable, or move it away", path).Because(err)
+	case strings.TrimSpace(string(data)) == "":
+		return f, nil
+	}
+	if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
+		return f, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
+	}
+	return f, nil
+}
+
+// text is the variable, or what the file says.
+func (s *settings) text(variable, written string) string {
+	return first(strings.TrimSpace(s.env(variable)), strings.TrimSpace(written))
+}
+
+func (s *settings) list(variable string, written []string) []string {
+	if v := s.env(variable); strings.TrimSpace(v) != "" {
+		written = strings.Split(v, ",")
+	}
+	var out []string
+	for _, name := range written {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// word reads a mode or level; absent leaves what is there.
+func (s *settings) word(variable, written string, into interface{ UnmarshalText([]byte) error }) {
+	v := s.text(variable, written)
+	if v == "" {
+		return
+	}
+	if err := into.UnmarshalText([]byte(v)); err != nil {
+		s.wrong(variable, fault.From(err).Message)
+	}
+}
+
+// wrong keeps a problem, naming the variable and the flag that stands for it.
+func (s *settings) wrong(variable, problem string) {
+	if name, own := strings.CutPrefix(variable, "COUNTERSIGN_"); own {
+		variable += " (--" + strings.ReplaceAll(strings.ToLower(name), "_", "-") + ")"
+	}
+	s.problems = append(s.problems, variable+": "+problem)
+}
+
+func (s *settings) flag(variable, written string) bool {
+	switch v := strings.ToLower(s.text(variable, written)); v {
+	case "1", "true", "yes", "on":
+		return true
+	case "", "0", "false", "no", "off":
+	default:
+		s.wrong(variable, "\""+v+"\" is neither true nor false")
+	}
+	return false
+}
+
+func (s *settings) approval(written string) bool {
+	const variable = "COUNTERSIGN_APPROVAL"
+	switch v := s.text(variable, written); v {
+	case "human":
+		return true
+	case "", "host":
+	default:
+		s.wrong(variable, "\""+v+"\" is no way to approve; use host or human")
+	}
+	return false
+}
+
+func (s *settings) ttl(written string) time.Duration {
+	const variable = "COUNTERSIGN_CONFIRM_TTL"
+	v := s.text(variable, written)
+	if v == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < confirm.MinTTL || d > confirm.MaxTTL {
+		s.wrong(variable, "\""+v+"\" is not within "+confirm.MinTTL.String()+" and "+confirm.MaxTTL.String())
+		return 0
+	}
+	return d
+}
+
+// roots reads name=directory pairs, separated by commas.
+func (s *settings) roots(written map[string]string) map[string]string {
+	const variable = "CONTEXT_PACK_SOURCE_ROOTS"
+	out := maps.Clone(written)
+	for _, pair := range s.list(variable, nil) {
+		name, dir, ok := strings.Cut(pair, "=")
+		name, dir = strings.TrimSpace(name), strings.TrimSpace(dir)
+		if !ok || name == "" || dir == "" {
+			s.wrong(variable, "\""+pair+"\" is not name=directory")
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = dir
+	}
+	return out
+}
+
+// secretNames are words in the names of environment variables whose values are secrets.
+const secretNames = `(?i)(token|secret|passw(or)?d|api_?key|private_?key|access_?key|credential)`
+
+// shortestSecret is the shortest value that is masked: shorter ones are words of ordinary text.
+const shortestSecret = 8
+
+// secrets is the values of this process's environment variables that are named like secrets.
+func secrets() []string {
+	named := regexp.MustCompile(secretNames)
+	var out []string
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if len(value) >= shortestSecret && named.MatchString(name) && !strings.HasPrefix(value, "/") {
+			out = append(out, value)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

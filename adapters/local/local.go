@@ -1,0 +1,147 @@
+// Package local wires every adapter on one machine into an *app.App: what the commands and most embedding hosts use.
+//
+// Opening it opens no file, no database and starts nothing; each part opens what it needs when a call first needs it.
+package local
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
+// change; start Options from Defaults, or take the whole Config from Environment.
+type Config struct {
+	Dir      string              // Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
+	Packs    Packs               // where context packs are
+	Options  app.Options         // policy and bounds
+	Toolsets []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
+	Log      *slog.Logger        // default: discard
+	Known    func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
+	Env      func(string) string // default os.Getenv
+}
+
+// Local is the door and what it holds open.
+type Local struct {
+	*app.App
+	config Config
+	store  *sqlitestore.Store
+}
+
+// Defaults is how Countersign runs when nobody says otherwise: toolsets' own modes up to execute, execute_with_confirm.
+func Defaults() app.Options {
+	return app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
+}
+
+// Open assembles the door. The caller closes it. It fails with app.ErrWiring when Config names what does not exist.
+func Open(c Config) (*Local, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
+	redactor := sync.OnceValue(func() *redact.Redactor {
+		var known []string
+		if c.Known != nil {
+			known = c.Known()
+		}
+		return redact.New(redact.Options{Known: known})
+	})
+	core := app.Core{
+		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+		Limiter: memstore.Unlimited{}, Redact: redactor, Log: c.Log,
+	}
+	l := &Local{config: c, store: store}
+	caps := l.capabilities(core)
+	c.Options.Serve = c.selection(caps)
+	if l.App, err = app.New(core, c.Options, caps...); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return l, nil
+}
+
+// capabilities is every toolset there is. A capability is left out by leaving out its line.
+func (l *Local) capabilities(core app.Core) []tool.Capability {
+	return append([]tool.Capability{
+		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
+			Operator: l.config.Options.Policy, Toolsets: func() []tool.Toolset { return l.Toolsets() }}),
+	}, l.config.Packs.capabilities(core)...)
+}
+
+// selection is what is served: what was asked for, else those of the default toolsets that exist.
+func (c Config) selection(caps []tool.Capability) app.Selection {
+	s := c.Options.Serve
+	if len(s.Toolsets) > 0 || len(s.Tools) > 0 || len(c.Toolsets) == 0 {
+		return s
+	}
+	s.Toolsets = []string{control.Name}
+	for _, have := range caps {
+		if slices.Contains(c.Toolsets, have.Name) {
+			s.Toolsets = append(s.Toolsets, have.Name)
+		}
+	}
+	return s
+}
+
+// Owner is the person at this machine, with what the options grant: everything, or reading alone.
+func (l *Local) Owner() policy.Principal {
+	if l.config.Options.Serve.ReadOnly {
+		return policy.Principal{ID: "local", Grants: app.ReadOnlyGrants}
+	}
+	return policy.Principal{ID: "local", Grants: policy.All}
+}
+
+// SourceRoot is the absolute directory that the paths of anchors begin at.
+func (l *Local) SourceRoot() string { return l.config.Packs.Source }
+
+// Close writes what is still on its way and closes what was opened. A second Close does nothing.
+func (l *Local) Close() error {
+	err := l.App.Close(context.Background())
+	if closeErr := l.store.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (c Config) complete() (Config, error) {
+	if c.Env == nil {
+		c.Env = os.Getenv
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if c.Dir, err = c.home(); err != nil {
+		return c, err
+	}
+	c.Packs, err = c.Packs.complete(c.Env)
+	return c, err
+}
+
+// home is the directory of Countersign's own state.
+func (c Config) home() (string, error) {
+	if c.Dir != "" {
+		return c.Dir, nil
+	}
+	if dir := c.Env("COUNTERSIGN_HOME"); dir != "" {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", app.ErrWiring.Sayf("there is no home directory to keep state in; set COUNTERSIGN_HOME").Because(err)
+	}
+	return filepath.Join(home, ".countersign"), nil
+}

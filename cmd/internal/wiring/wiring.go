@@ -1,0 +1,66 @@
+// Package wiring is what the commands share: the command line over the door of this machine.
+//
+// It refuses to do anything else.
+package wiring
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+
+	"github.com/countersign-dev/countersign/adapters/cli"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// instructions is what a model is told about the tools as a whole.
+const instructions = "Countersign is a governed door to this machine. Context packs: build one with input (anchors to exact lines, notes, diagrams), " +
+	"hand over its id, and read one with output. A call that needs a person's yes answers with a plan and how to confirm it."
+
+// Program is the command line of this machine. version is what was stamped into the binary, if anything was.
+func Program(version string) cli.Program {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		version = info.Main.Version
+	}
+	if version == "" {
+		version = "(devel)"
+	}
+	return cli.Program{Version: version, Open: open, ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string) error {
+		return serveMCP(ctx, version, d, t, env)
+	}}
+}
+
+// open is the door as the environment describes it. It logs nothing unless the environment asks for it: commands say themselves what
+// went wrong.
+func open(env func(string) string) (shell.Door, error) {
+	c, err := local.Environment(env)
+	if err != nil {
+		return shell.Door{}, err
+	}
+	c.Log = local.Logger(os.Stderr, env, "off")
+	l, err := local.Open(c)
+	if err != nil {
+		return shell.Door{}, err
+	}
+	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Close: l.Close}, nil
+}
+
+// serveMCP serves one client. Its session's mode and grants end with it.
+func serveMCP(ctx context.Context, version string, d shell.Door, t *terminal.Terminal, env func(string) string) error {
+	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
+	door, o := mcpserver.Door(d.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log}
+	if packresources.Served(door) {
+		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
+		door, o.Resources, o.Prompts, o.Completer = packs, packs.Resources(), packs.Prompts(), packs
+	}
+	err := mcpserver.New(ctx, door, o).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
+	if endErr := d.App.EndSession(context.WithoutCancel(ctx), d.Principal.ID, session); endErr != nil {
+		log.Warn("what this session was granted could not be forgotten", "cause", endErr)
+	}
+	return err
+}
