@@ -73,6 +73,9 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if s.Interactive() {
+			s.Note("serving MCP on this terminal's input and output; it is meant to be started by an agent host. Ctrl-D ends it.")
+		}
 		return p.ServeMCP(cmd.Context(), door, s.Terminal, s.Lookup)
 	}
 	return c

@@ -89,14 +89,18 @@ func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 	return s.door.Call(ctx, r.call)
 }
 
-// Turn is the place in the order of a call that has just arrived, or nil for an unknown tool. It is for
-// transports that see the order in which calls arrive.
-func (s *Server) Turn(name string) stdio.Turn {
-	spec, ok := s.tools[name]
-	if !ok {
-		return nil
+// Turn is the place in the order of a request that has just arrived: of a tool's call in its toolset, of a
+// read of resources, prompts and completions in the toolset they are made of, and nil for everything else. It
+// is for transports that see the order in which requests arrive.
+func (s *Server) Turn(method, name string) stdio.Turn {
+	if spec, ok := s.tools[name]; ok {
+		return s.turnOf(spec)
 	}
-	return s.turnOf(spec)
+	switch method {
+	case "resources/list", "resources/read", "prompts/get", "completion/complete":
+		return s.turns.take(s.opts.Source, false)
+	}
+	return nil
 }
 
 func (s *Server) turnOf(spec tool.Spec) *ticket {

@@ -31,8 +31,20 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.life, cancel)()
+		if err := inOrder(ctx, req); err != nil {
+			return nil, err
+		}
 		return next(ctx, method, req)
 	}
+}
+
+// inOrder waits for the turn of a request that is no tool's call; those wait where they run.
+func inOrder(ctx context.Context, req mcp.Request) error {
+	call, ok := stdio.CallOf(req.GetExtra())
+	if !ok || call.Tool != "" || call.Turn == nil {
+		return nil
+	}
+	return call.Turn.Wait(ctx)
 }
 
 // lacks reports whether a method belongs to a capability that is not announced. The SDK would serve empty

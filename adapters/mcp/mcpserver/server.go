@@ -40,6 +40,7 @@ type Options struct {
 	Concurrency  int    // zero is DefaultConcurrency
 	Log          *slog.Logger
 
+	Source    string    // the toolset that resources, prompts and completions read: they wait for its earlier changes
 	Resources Resources // nil: none
 	Prompts   Prompts   // nil: none
 	Completer Completer // nil: none

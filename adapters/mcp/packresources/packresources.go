@@ -20,6 +20,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
+// Toolset is the toolset whose tools are called here.
+const Toolset = "packs"
+
 const (
 	prefix   = "countersign://packs/"
 	template = prefix + "{id}"

@@ -87,8 +87,16 @@ func (c *conn) request(m wire.Message, to reply) {
 	case methodCancelled:
 		c.cancelled(m, to)
 	default:
-		c.forward(m, to, Call{})
+		c.forward(m, to, Call{Turn: c.turn(m.Method, "")})
 	}
+}
+
+// turn is the place of a request in the order of arrival, if it has one.
+func (c *conn) turn(method, tool string) Turn {
+	if c.opts.Turn == nil || strings.HasPrefix(method, "notifications/") {
+		return nil
+	}
+	return c.opts.Turn(method, tool)
 }
 
 // initialized takes the notification; as a request it is answered with null (context-pack contract §6.3).
@@ -112,9 +120,7 @@ func (c *conn) toolCall(m wire.Message, to reply) {
 		return
 	}
 	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: wire.Members(part[2], "progressToken")[0]}
-	if c.opts.Turn != nil {
-		call.Turn = c.opts.Turn(name)
-	}
+	call.Turn = c.turn(m.Method, name)
 	if !isModern(m.Params) {
 		m.Method, m.Params = MethodDirect, nil
 	}
@@ -154,7 +160,7 @@ func (c *conn) start(m wire.Message, to reply, extra Call) {
 		return
 	}
 	req := &jsonrpc.Request{ID: id, Method: m.Method, Params: m.Params}
-	if extra.Tool != "" {
+	if extra.Tool != "" || extra.Turn != nil {
 		req.Extra = extra.extra()
 	}
 	c.deliver(req)

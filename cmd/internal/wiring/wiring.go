@@ -56,6 +56,7 @@ func serveMCP(ctx context.Context, version string, d shell.Door, t *terminal.Ter
 	door, o := mcpserver.Door(d.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log}
 	if packresources.Served(door) {
 		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
+		o.Source = packresources.Toolset
 		door, o.Resources, o.Prompts, o.Completer = packs, packs.Resources(), packs.Prompts(), packs
 	}
 	err := mcpserver.New(ctx, door, o).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))

@@ -1,0 +1,92 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+func TestTheAuditTrailIsReadPageByPage(t *testing.T) {
+	h, ctx := open(t), context.Background()
+	for range 2500 {
+		require.NoError(t, h.store.Append(ctx, audit.Event{Tool: "x"}))
+	}
+	var seqs []int64
+	for r, err := range h.AuditTrail(ctx, 400) {
+		require.NoError(t, err)
+		seqs = append(seqs, r.Seq)
+	}
+	assert.Len(t, seqs, 2100)
+	assert.EqualValues(t, 401, seqs[0])
+	assert.True(t, slices.IsSorted(seqs))
+	for range h.AuditTrail(ctx, 0) {
+		break // a reader may stop
+	}
+	n, err := h.VerifyAudit(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2500, n)
+	tail, err := h.AuditTail(ctx, 2)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2499, tail[0].Seq)
+
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = h.VerifyAudit(stopped)
+	assert.Error(t, err, "what cannot be read does not count as intact")
+}
+
+func TestTheFirstSettingsStartFromTheOperators(t *testing.T) {
+	h := open(t, func(o *app.Options) {
+		o.Policy.Tools = map[string]policy.Setting{"burn_note": policy.Blocked}
+	})
+	saved, err := h.ChangeSettings(context.Background(), "terminal", func(s *app.Settings) error {
+		s.Level = policy.FullAccess
+		s.Tools["scribble"] = policy.Blocked
+		return nil
+	})
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, saved.Revision)
+	assert.Equal(t, map[string]policy.Setting{"burn_note": policy.Blocked, "scribble": policy.Blocked}, saved.Tools)
+	assert.Equal(t, "policy_denied", code(h.call("burn_note", `{"name":"a"}`)), "what the operator blocked stays blocked")
+	assert.Equal(t, "policy_denied", code(h.call("scribble", `{"name":"a"}`)))
+	require.NoError(t, h.call("write_note", `{"name":"a"}`).Err)
+
+	records, err := h.AuditTail(context.Background(), 50)
+	require.NoError(t, err)
+	assert.Equal(t, audit.Intent, records[0].Event.Phase)
+	assert.Equal(t, "settings", records[0].Event.Tool)
+	assert.Equal(t, "terminal", records[0].Event.ApprovedBy)
+	assert.Contains(t, string(records[0].Event.Args), "full_access")
+	assert.Equal(t, audit.Outcome, records[1].Event.Phase)
+}
+
+func TestSettingsThatAreNotChangedStayAsTheyWere(t *testing.T) {
+	h, ctx := open(t), context.Background()
+	refused := errors.New("no")
+	_, err := h.ChangeSettings(ctx, "x", func(s *app.Settings) error { return refused })
+	require.ErrorIs(t, err, refused)
+	_, err = h.ChangeSettings(ctx, "x", func(s *app.Settings) error {
+		_, err := h.ChangeSettings(ctx, "y", func(s *app.Settings) error {
+			s.Level = policy.ReadOnly
+			return nil
+		})
+		s.Level = policy.FullAccess
+		return err
+	})
+	require.ErrorIs(t, err, ports.ErrSettingsConflict, "of two changes at once the second loses")
+	now, err := h.Settings(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, policy.ReadOnly, now.Level)
+	tail, err := h.AuditTail(ctx, 1)
+	require.NoError(t, err)
+	assert.Equal(t, "settings_conflict", tail[0].Event.Code)
+}
