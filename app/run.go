@@ -83,7 +83,7 @@ func (r *run) takeToken() error {
 		return ErrArguments.Sayf("the arguments of %s must be a JSON object", r.call.Tool)
 	}
 	r.call.Args, r.out.Args = args, args
-	if r.entry.Spec.Confirm == policy.None && r.entry.Spec.Class < policy.ClassWrite || !bytes.Contains(args, []byte(`"confirm_token"`)) &&
+	if !r.entry.Spec.TakesToken() || !bytes.Contains(args, []byte(`"confirm_token"`)) &&
 		!bytes.Contains(args, []byte(`"typed_value"`)) {
 		return nil
 	}

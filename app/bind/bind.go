@@ -76,7 +76,7 @@ func entry[In any](name tool.Name, s tool.Spec, b behaviour[In]) tool.Entry {
 		s.Input = SchemaOf[In]()
 	}
 	doc := NewDocument(s.Input)
-	if s.Confirm > policy.None || s.Class >= policy.ClassWrite {
+	if s.TakesToken() {
 		s.Input = withConfirmation(s.Input)
 	}
 	return tool.Entry{Spec: s, Handler: handler[In]{spec: s, doc: doc, behaviour: b}}

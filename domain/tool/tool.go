@@ -39,6 +39,10 @@ type Spec struct {
 	Output      json.RawMessage // JSON Schema of the value, or nil
 }
 
+// TakesToken reports whether the tool's published arguments include confirm_token and typed_value: every tool that is confirmed by
+// default or could be. A tool below that, when a person's setting asks for a confirmation all the same, is confirmed through confirm.
+func (s Spec) TakesToken() bool { return s.Confirm > policy.None || s.Class >= policy.ClassWrite }
+
 // Entry is a tool and the code behind it.
 type Entry struct {
 	Spec    Spec
