@@ -28,7 +28,10 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"demo": playD
 
 // TestScripts runs the command line over a door with a few tools that do what no real one does on demand.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: func(e *testscript.Env) error {
+		e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would have every command end a second later
+		return nil
+	}})
 }
 
 func playDemo() {
@@ -41,6 +44,9 @@ func openDemo(env func(string) string) (shell.Door, error) {
 	}
 	store := memstore.New()
 	operator := policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
+	if env("DEMO_ASK") != "" {
+		operator.Mode = policy.Ask
+	}
 	var a *app.App
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}

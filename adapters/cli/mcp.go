@@ -65,6 +65,7 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 		if s.Lookup("COUNTERSIGN_LOG") == "" && s.Lookup("CONTEXT_PACK_LOG") == "" {
 			s.Set("COUNTERSIGN_LOG", "info")
 		}
+		signal.Ignore(syscall.SIGPIPE) // a host that died must not take calls in flight along; writing fails instead
 		if s.Lookup("GOGC") == "" {
 			debug.SetGCPercent(serverGC)
 		}

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -45,13 +46,20 @@ type QuarantineAnswer struct {
 	Moved string `json:"moved_to"`
 }
 
+// The published input schemas, as the types derive them. Deriving them at every start would hold up the first answer.
+const (
+	inspectSchema    = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	quarantineSchema = `{"properties":{"file":{"type":"string","minLength":1,"description":"as inspect_pack_store lists it"}},"additionalProperties":false,"type":"object","required":["file"]}`
+)
+
 // upkeep is the toolset over a pack store. Nothing in it deletes.
 func upkeep(d packport.Doctor) tool.Capability {
 	u := doctor{d}
 	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Entries: []tool.Entry{
-		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read,
+		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(inspectSchema),
 			Description: "List the files of the pack store that are no readable packs, with what is wrong with each."}, u.inspect),
 		bind.Command(QuarantinePack, tool.Spec{Title: "Set a pack file aside", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple,
+			Input:       json.RawMessage(quarantineSchema),
 			Description: "Move a damaged file out of the pack store, into its quarantine directory. Nothing is deleted."}, u.plan, u.quarantine),
 	}}
 }

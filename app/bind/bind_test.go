@@ -116,13 +116,6 @@ func TestMisdeclaredToolsPanicAtWiring(t *testing.T) {
 	})
 }
 
-func TestNearestNames(t *testing.T) {
-	known := []string{"section_title", "section_key", "title", "limit"}
-	for name, want := range map[string]string{"limt": "limit", "Title": "title", "sectiontitle": "section_title", "key": "section_key", "zzzzzz": ""} {
-		assert.Equal(t, want, bind.Nearest(name, known), name)
-	}
-}
-
 func FuzzDecodeNeverPanics(f *testing.F) {
 	e := query()
 	for _, s := range []string{`{"path":"a"}`, `{"path":1e400}`, `[1]`, `{"count":-0.0,"path":"é"}`} {

@@ -42,6 +42,26 @@ func SchemaOf[In any]() json.RawMessage {
 	return doc
 }
 
+// Types is the JSON type of every property of a published object schema, read when it is first asked for: for tools whose contract
+// enforces names and types alone. It panics on a schema that does not parse.
+func Types(schema json.RawMessage) func() map[string]string {
+	return sync.OnceValue(func() map[string]string {
+		var doc struct {
+			Properties map[string]struct {
+				Type string `json:"type"`
+			} `json:"properties"`
+		}
+		if err := json.Unmarshal(schema, &doc); err != nil {
+			panic(fmt.Sprintf("bind.Types: %v", err)) // a programmer's error, as in SchemaOf
+		}
+		types := make(map[string]string, len(doc.Properties))
+		for name, p := range doc.Properties {
+			types[name] = p.Type
+		}
+		return types
+	})
+}
+
 // Document is a published schema and its checks, compiled on the first call.
 type Document struct {
 	compiled func() (*compiled, error)
@@ -125,7 +145,7 @@ func (c *compiled) problem(name string, value any) (Problem, bool) {
 			return Problem{}, false
 		}
 		say := fmt.Sprintf("'%s' is not supported", name)
-		if near := Nearest(name, slices.Collect(maps.Keys(c.properties))); near != "" {
+		if near := fault.Nearest(name, slices.Collect(maps.Keys(c.properties))); near != "" {
 			say += fmt.Sprintf("; did you mean '%s'?", near)
 		}
 		return Problem{Field: name, Message: say}, true
@@ -206,40 +226,4 @@ func withConfirmation(schema json.RawMessage) json.RawMessage {
 		sep = ""
 	}
 	return json.RawMessage(string(schema[:at]) + more + sep + string(schema[at:]))
-}
-
-// Nearest is the known name that name was probably meant to be, or "" when none is close.
-func Nearest(name string, known []string) string {
-	best, distance := "", max(2, len(name)/3)+1
-	slices.Sort(known)
-	for _, k := range known {
-		d := edits(strings.ToLower(name), k)
-		if strings.HasSuffix(k, "_"+name) {
-			d = 1
-		}
-		if d < distance {
-			best, distance = k, d
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -8,6 +8,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -75,27 +76,27 @@ const defaultTail = 20
 // Capability is the control toolset.
 func Capability(d Deps) tool.Capability {
 	s := service{d}
-	read := func(title, description string) tool.Spec {
-		return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read}
+	read := func(input, title, description string) tool.Spec {
+		return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(input)}
 	}
-	note := func(title, description string) tool.Spec {
-		return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read}
+	note := func(input, title, description string) tool.Spec {
+		return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Input: json.RawMessage(input)}
 	}
-	answer := note("Confirm", "Answer a pending confirmation with its token: approve repeats exactly the call that was shown and returns its result, "+
+	answer := note(confirmSchema, "Confirm", "Answer a pending confirmation with its token: approve repeats exactly the call that was shown and returns its result, "+
 		"deny withdraws it, always also approves this tool for the rest of the session.")
 	answer.CarriesOut = true
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
-		bind.Query(SetMode, note("Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
+		bind.Query(SetMode, note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
 			"Never above the operator's ceiling; lowering it cancels pending confirmations."), s.setMode),
 		bind.Query(Confirm, answer, s.confirm),
-		bind.Query(CancelConfirm, note("Cancel confirmation", "Withdraw a pending confirmation of this session, by its id or token."), s.cancel),
-		bind.Query(ListConfirmations, read("List confirmations", "List this session's confirmations that wait for an answer, with their plans."), s.list),
-		bind.Query(GetPolicy, read("Get policy", "Show the policy in force here: mode, ceiling, permission level, per-tool settings, auto-approval."), s.policy),
-		bind.Query(ListToolsets, read("List toolsets", "List the toolsets of this server and which of their tools are served."),
+		bind.Query(CancelConfirm, note(cancelSchema, "Cancel confirmation", "Withdraw a pending confirmation of this session, by its id or token."), s.cancel),
+		bind.Query(ListConfirmations, read(noSchema, "List confirmations", "List this session's confirmations that wait for an answer, with their plans."), s.list),
+		bind.Query(GetPolicy, read(noSchema, "Get policy", "Show the policy in force here: mode, ceiling, permission level, per-tool settings, auto-approval."), s.policy),
+		bind.Query(ListToolsets, read(noSchema, "List toolsets", "List the toolsets of this server and which of their tools are served."),
 			func(context.Context, tool.Scope, NoInput) (ToolsetList, error) {
 				return ToolsetList{Toolsets: d.Toolsets()}, nil
 			}),
-		bind.Query(AuditTail, read("Audit tail", "Show the last audit records: who asked for what, what was decided and what came of it."), s.tail),
+		bind.Query(AuditTail, read(tailSchema, "Audit tail", "Show the last audit records: who asked for what, what was decided and what came of it."), s.tail),
 	}}
 }
 

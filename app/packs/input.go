@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/packs/arguments"
@@ -265,8 +266,16 @@ func (c *inputCall) commit(ctx context.Context, p *plan) (any, error) {
 		return nil, err
 	}
 	out, err := c.result(c.view(stored))
-	out.Reanchored = p.more
+	out.Payload = with(out.Payload, p.more)
 	return out, err
+}
+
+// with is a payload object with what reanchor rewrote as one more member.
+func with(payload, reanchored json.RawMessage) json.RawMessage {
+	if len(reanchored) == 0 || len(payload) == 0 {
+		return payload
+	}
+	return slices.Concat(payload[:len(payload)-1], []byte(`,"reanchored":`), reanchored, []byte("}"))
 }
 
 // create stores a new pack, drawing another id when one is taken (context-pack contract §1.1).

@@ -45,11 +45,10 @@ type InputArgs struct {
 	Offset             *uint64            `json:"offset,omitempty"`
 }
 
-// InputResult is what the tool input answers: {"action":…,"payload":…}, and what reanchor rewrote.
+// InputResult is what the tool input answers: {"action":…,"payload":…}.
 type InputResult struct {
-	Action     string          `json:"action"`
-	Payload    json.RawMessage `json:"payload"`
-	Reanchored json.RawMessage `json:"reanchored,omitempty"`
+	Action  string          `json:"action"`
+	Payload json.RawMessage `json:"payload"`
 }
 
 // OutputArgs is what the tool output takes (context-pack contract §3 and §6.5).

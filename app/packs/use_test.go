@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/app/packs"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -161,9 +160,11 @@ func TestAnchorsFollowTheCode(t *testing.T) {
 
 	doc2 := d.run("input", e.args("reanchor", nil))
 	require.False(t, doc2.Fail, doc2.Text)
-	var reply packs.InputResult
+	var reply struct {
+		Payload struct{ Reanchored json.RawMessage }
+	}
 	require.NoError(t, json.Unmarshal([]byte(doc2.Text), &reply))
-	assert.JSONEq(t, `[{"section_key":"flow","ref_key":"moved","standing":"moved","from":{"start":20,"end":22},"to":{"start":21,"end":23}}]`, string(reply.Reanchored))
+	assert.JSONEq(t, `[{"section_key":"flow","ref_key":"moved","standing":"moved","from":{"start":20,"end":22},"to":{"start":21,"end":23}}]`, string(reply.Payload.Reanchored))
 	e.rev++
 	doc = e.show(nil)
 	assert.Contains(t, doc, "- lines: 21-23\n\n```go")

@@ -25,7 +25,7 @@ func start(t *testing.T, dir string, env ...string) *stdiotest.Client {
 	require.NoError(t, err)
 	cmd := exec.Command(exe)
 	cmd.Dir = dir
-	cmd.Env = append([]string{"PLAY_COUNTERSIGN_MCP=1", "HOME=" + t.TempDir(), "CONTEXT_PACK_LOG=off"}, env...)
+	cmd.Env = append([]string{"PLAY_COUNTERSIGN_MCP=1", "HOME=" + t.TempDir(), "CONTEXT_PACK_LOG=off", "GORACE=atexit_sleep_ms=0"}, env...)
 	return stdiotest.Start(t, cmd)
 }
 

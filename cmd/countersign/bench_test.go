@@ -31,22 +31,22 @@ import (
 //
 // The floor is testdata/floor: the SDK's own server with one trivial raw tool, built and run the same way.
 
-// bench is the two programs, built as releases are, and a place for the one to work in.
-type bench struct {
+// lab is the two programs, built as releases are, and a place for the one to work in.
+type lab struct {
 	b           testing.TB
 	ours, floor string
 	dir         string
 }
 
-func newBench(b testing.TB) *bench {
-	s := &bench{b: b, dir: b.TempDir()}
+func newLab(b testing.TB) *lab {
+	s := &lab{b: b, dir: b.TempDir()}
 	s.ours, s.floor = s.build("."), s.build("./testdata/floor")
 	source := filepath.Join(s.dir, "src.go")
 	require.NoError(b, os.WriteFile(source, bytes.Repeat([]byte("\tif err := verify(ctx, token); err != nil {\n"), 400), 0o644))
 	return s
 }
 
-func (s *bench) build(program string) string {
+func (s *lab) build(program string) string {
 	out := filepath.Join(s.dir, "bin"+strconv.Itoa(len(program)))
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, program)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -63,7 +63,7 @@ type peer struct {
 	out *bufio.Reader
 }
 
-func (s *bench) start(exe string, args ...string) *peer {
+func (s *lab) start(exe string, args ...string) *peer {
 	cmd := exec.Command(exe, args...)
 	cmd.Dir, cmd.Stderr = s.dir, os.Stderr
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "COUNTERSIGN_HOME=" + s.home(), "COUNTERSIGN_LOG=warn"}
@@ -75,10 +75,10 @@ func (s *bench) start(exe string, args ...string) *peer {
 	return &peer{b: s.b, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 }
 
-func (s *bench) home() string { return filepath.Join(s.dir, "state") }
+func (s *lab) home() string { return filepath.Join(s.dir, "state") }
 
-func (s *bench) startOurs() *peer  { return s.start(s.ours, "mcp") }
-func (s *bench) startFloor() *peer { return s.start(s.floor) }
+func (s *lab) startOurs() *peer  { return s.start(s.ours, "mcp") }
+func (s *lab) startFloor() *peer { return s.start(s.floor) }
 
 // ask sends one line and returns the line that comes back, valid until the next.
 func (p *peer) ask(line string) []byte {
@@ -140,7 +140,7 @@ func median(of []float64) float64 {
 
 // BenchmarkStart is the time from the start of the process to the answered handshake.
 func BenchmarkStart(b *testing.B) {
-	s := newBench(b)
+	s := newLab(b)
 	var took [2][]float64
 	for range max(b.N, 41) {
 		for i, start := range []func() *peer{s.startFloor, s.startOurs} {
@@ -175,7 +175,7 @@ func (p *peer) pack() string {
 		require.NoError(p.b, json.Unmarshal([]byte(reply.Result.Content[0].Text), &made))
 		return made.Payload.ID
 	}
-	id := input(`{"action":"create","ttl_minutes":60,"name":"small","title":"A small pack"}`)
+	id := input(`{"action":"create","ttl_minutes":600,"title":"A small pack"}`)
 	input(fmt.Sprintf(`{"action":"upsert_section","id":%q,"expected_revision":1,"section_key":"flow","section_title":"Flow"}`, id))
 	input(fmt.Sprintf(`{"action":"upsert_ref","id":%q,"expected_revision":2,"section_key":"flow","ref_key":"one","path":"src.go","line_start":20,"line_end":32}`, id))
 	return id
@@ -184,7 +184,7 @@ func (p *peer) pack() string {
 // BenchmarkCall is the processor time of one tools/call of a read, the audit's included, with the trivial tool of the floor as its floor.
 // tight is the same with a floor that collects its garbage as seldom as the product does.
 func BenchmarkCall(b *testing.B) {
-	s := newBench(b)
+	s := newLab(b)
 	for _, read := range []struct{ name, tool, arguments string }{
 		{"output", "output", `{"id":%q}`},
 		{"input-get", "input", `{"action":"get","id":%q}`},
@@ -228,7 +228,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-func (s *bench) tightFloor() *peer {
+func (s *lab) tightFloor() *peer {
 	p := s.start("/usr/bin/env", "FLOOR_GOGC=400", s.floor)
 	return p.initialize()
 }
@@ -236,7 +236,7 @@ func (s *bench) tightFloor() *peer {
 // BenchmarkSize is the size of the stripped binary and the resident memory of a server that was asked for its tools, in MB of 1,000,000
 // bytes.
 func BenchmarkSize(b *testing.B) {
-	s := newBench(b)
+	s := newLab(b)
 	var resident [2][]float64
 	for range max(b.N, 7) {
 		for i, start := range []func() *peer{s.startFloor, s.startOurs} {
@@ -259,7 +259,7 @@ func BenchmarkSize(b *testing.B) {
 
 // BenchmarkMemory is how much larger the process is after 10,000 calls than after 2,000, over reads and changes in turn.
 func BenchmarkMemory(b *testing.B) {
-	s := newBench(b)
+	s := newLab(b)
 	p := s.startOurs().initialize()
 	id := p.pack()
 	lines := []string{

@@ -25,6 +25,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would have every command end a second later
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			e.Setenv("GIT_AUTHOR_NAME", "A")

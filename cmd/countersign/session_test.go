@@ -61,7 +61,7 @@ func (p place) command(arguments ...string) *exec.Cmd {
 	cmd := exec.Command(exe)
 	cmd.Args = append([]string{"countersign"}, arguments...)
 	cmd.Dir = p.repo
-	cmd.Env = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.t.TempDir(), "COUNTERSIGN_LOG=warn"}
+	cmd.Env = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.t.TempDir(), "COUNTERSIGN_LOG=warn", "GORACE=atexit_sleep_ms=0"}
 	return cmd
 }
 
@@ -349,4 +349,25 @@ func TestPacksAsResources(t *testing.T) {
 	result := string(bare.Initialize("2025-06-18"))
 	assert.NotContains(t, result, "resources")
 	assert.NotContains(t, result, "prompts")
+}
+
+// TestTheHostDies: its ends of both pipes are gone while a call is answered. The server ends by itself, without an error, and its
+// work is on record.
+func TestTheHostDies(t *testing.T) {
+	p := newPlace(t)
+	cmd := p.command("mcp")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.NoError(t, out.Close())
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"input","arguments":{"action":"create","name":"orphan","ttl_minutes":5}}}`+"\n")
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	assert.NoError(t, cmd.Wait())
+	listed, _, _ := p.run("pack", "list")
+	assert.Contains(t, listed, "orphan")
+	_, problem, code := p.run("audit", "verify")
+	assert.Equal(t, 0, code, problem)
 }

@@ -138,3 +138,10 @@ func ExampleError() {
 	// true conflict pack_revision_conflict
 	// pack pk_abcdefgh is at revision 4, not 3; read it again
 }
+
+func TestNearestNames(t *testing.T) {
+	known := []string{"section_title", "section_key", "title", "limit"}
+	for name, want := range map[string]string{"limt": "limit", "Title": "title", "sectiontitle": "section_title", "key": "section_key", "zzzzzz": ""} {
+		assert.Equal(t, want, fault.Nearest(name, known), name)
+	}
+}

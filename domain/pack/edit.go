@@ -263,8 +263,8 @@ func (p *Pack) SetTTL(ttl TTL, now time.Time) error {
 	return nil
 }
 
-// ExtendTTL adds ttl to the expiry, or to now when that is later. The result may lie at most MaxTTL from now, so that repeated
-// extensions do not outgrow what one call may ask for.
+// ExtendTTL adds ttl to the expiry, or to now when that is later. The expiry never comes to lie more than MaxTTL from now, so that
+// repeated extensions do not outgrow what one call may ask for.
 func (p *Pack) ExtendTTL(ttl TTL, now time.Time) error {
 	if err := ttl.check(); err != nil {
 		return err
@@ -273,9 +273,9 @@ func (p *Pack) ExtendTTL(ttl TTL, now time.Time) error {
 	if p.s.ExpiresAt.After(from) {
 		from = p.s.ExpiresAt
 	}
-	end := from.Add(ttl.Duration())
-	if end.Sub(now) > MaxTTL.Duration() {
-		return ErrValue.Sayf("extend_minutes %d would let the pack live longer than %d minutes from now", uint64(ttl), uint64(MaxTTL))
+	end, last := from.Add(ttl.Duration()), now.UTC().Add(TTL(MaxTTL).Duration())
+	if end.After(last) {
+		end = last
 	}
 	p.s.ExpiresAt = end
 	p.bump(now)

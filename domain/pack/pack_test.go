@@ -106,8 +106,11 @@ func TestExtendCountsFromTheLaterAndIsCapped(t *testing.T) {
 	later := epoch.Add(200 * time.Minute)
 	require.NoError(t, p.ExtendTTL(10, later))
 	assert.Equal(t, later.Add(10*time.Minute), p.ExpiresAt(), "from now when the expiry has passed")
-	require.ErrorIs(t, p.ExtendTTL(pack.MaxTTL, later), pack.ErrValue, "extensions do not pile up beyond the cap")
-	require.NoError(t, p.ExtendTTL(pack.MaxTTL-10, later))
+	for range 2 {
+		require.NoError(t, p.ExtendTTL(pack.MaxTTL, later))
+		assert.Equal(t, later.Add(pack.TTL(pack.MaxTTL).Duration()), p.ExpiresAt(), "extensions do not pile up beyond the cap")
+	}
+	require.ErrorIs(t, p.ExtendTTL(pack.MaxTTL+1, later), pack.ErrValue)
 	require.NoError(t, p.SetTTL(1, later))
 	assert.Equal(t, later.Add(time.Minute), p.ExpiresAt())
 	assert.True(t, p.Expired(later.Add(time.Minute)))

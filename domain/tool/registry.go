@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -39,7 +38,17 @@ var (
 	ErrUnknown  = fault.New(fault.NotFound, "tool_unknown", "there is no such tool")
 )
 
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+const maxName = 40
+
+// named reports whether n has the form of a tool's name. (A regular expression would be compiled at every start.)
+func named(n Name) bool {
+	for i, c := range []byte(n) {
+		if lower := c >= 'a' && c <= 'z'; !lower && (i == 0 || c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return n != "" && len(n) <= maxName
+}
 
 // NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing title, description, class or handler,
 // an input schema that is no object schema, an output schema that is no JSON, effects the class does not permit, or a strength or mode
@@ -71,7 +80,7 @@ func check(e Entry) string {
 		Type string `json:"type"`
 	}
 	switch {
-	case !nameForm.MatchString(string(s.Name)):
+	case !named(s.Name):
 		return "a name is [a-z][a-z0-9_]*, at most 40 characters"
 	case s.Description == "" || s.Title == "":
 		return "title and description are required"

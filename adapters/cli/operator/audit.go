@@ -135,7 +135,7 @@ func auditList(ctx context.Context, s *shell.Shell, q query) error {
 	for _, r := range found.Records {
 		rows = append(rows, auditRow(r))
 	}
-	s.Table([]string{"#", "time (UTC)", "phase", "tool", "class", "verdict", "result", "took", "by", "arguments"}, rows)
+	s.Table([]string{"#", "time (UTC)", "phase", "tool", "verdict", "result", "took", "arguments", "by"}, rows)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func auditRow(r audit.Record) []string {
 	if e.ApprovedBy != "" {
 		by += " (" + e.ApprovedBy + ")"
 	}
-	return []string{fmt.Sprint(r.Seq), e.Time.UTC().Format(time.DateTime), string(e.Phase), e.Tool, e.Class, e.Verdict, result, took, by, clip(string(e.Args), 60)}
+	return []string{fmt.Sprint(r.Seq), e.Time.UTC().Format(time.DateTime), string(e.Phase), e.Tool, e.Verdict, result, took, clip(string(e.Args), 60), by}
 }
 
 func auditExport(ctx context.Context, s *shell.Shell, q query) error {

@@ -173,6 +173,9 @@ func showPolicy(ctx context.Context, s *shell.Shell) error {
 		{"highest mode", p.Ceiling},
 		{"answered in advance", auto},
 	}
+	if p.SessionMode != "" {
+		rows = append(rows, []string{"mode of this command line", p.SessionMode})
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
 		rows = append(rows, []string{"tool " + name, p.Tools[name]})
 	}

@@ -190,10 +190,15 @@ func (s *Shell) Show(o tool.Outcome) error {
 	return nil
 }
 
-// Fail shows a failed outcome's JSON under --json and hands the error on.
+// Fail shows what there is of a failed outcome and hands the error on: the contract's JSON under --json, and otherwise the plan of a call
+// that was refused and explained.
 func (s *Shell) Fail(o tool.Outcome, err error) error {
-	if s.JSON && o.Err != nil {
+	switch {
+	case s.JSON && o.Err != nil:
 		s.Line("%s", present.For(o.Spec.Contract)(o).Body)
+	case o.Explained:
+		s.Note("this is what it would have done:")
+		s.Line("%s", terminal.Block(Indent(o.Value)))
 	}
 	return err
 }

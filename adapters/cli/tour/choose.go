@@ -203,7 +203,7 @@ func (s survey) plain() []anchor {
 		return nil
 	}
 	defer root.Close()
-	files := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return strings.HasPrefix(path.Base(f), ".") })
+	files := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return strings.HasPrefix(path.Base(f), ".") || !nameable(f) })
 	slices.SortStableFunc(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	var out []anchor
 	for _, f := range files[:min(len(files), maxRead)] {

@@ -104,7 +104,7 @@ func skipped(dir string) bool {
 
 // read reads the source files worth pointing at, the ones near the root first.
 func (s *survey) read() {
-	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return outline.Language(f) == "" || aside(f) })
+	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return outline.Language(f) == "" || aside(f) || !nameable(f) })
 	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
@@ -135,6 +135,11 @@ func readText(root *os.Root, name string) (string, bool) {
 	}
 	text, err := root.ReadFile(filepath.FromSlash(name))
 	return string(text), err == nil && utf8.Valid(text)
+}
+
+// nameable reports a path that an anchor can hold as it is (context-pack contract §1.1).
+func nameable(file string) bool {
+	return utf8.ValidString(file) && len(file) <= 1024 && strings.TrimSpace(file) == file && !strings.ContainsAny(file, "\\\n\r\x00")
 }
 
 // aside reports files that show a repository badly: tests, examples, and code of others.

@@ -119,7 +119,9 @@ func TestChangesAreTold(t *testing.T) {
 	var told []string
 	p.Watch(func(uri string) { told = append(told, uri) })
 	id := create(t, p, `{"action":"create","ttl_minutes":5}`)
-	call := func(args string) { p.Call(t.Context(), tool.Call{Principal: me, Session: "s", Tool: "input", Args: json.RawMessage(args)}) }
+	call := func(args string) {
+		p.Call(t.Context(), tool.Call{Principal: me, Session: "s", Tool: "input", Args: json.RawMessage(args)})
+	}
 	call(`{"action":"get","id":"` + id + `"}`)
 	call(`{"action":"set_meta","id":"` + id + `","expected_revision":9,"title":"x"}`)
 	call(`{"action":"set_meta","id":"` + id + `","expected_revision":1,"title":"x","terse":true}`)

@@ -55,6 +55,9 @@ func (c *conn) item(m wire.Message, to reply, framed bool) {
 		c.response(m)
 	default:
 		c.opts.Log.Debug("a message that cannot be served", "problem", m.Problem)
+		if m.Silent {
+			return
+		}
 		c.answerAs(to, wire.Failure(m.ID, int64(m.Code), m.Problem, nil), framed)
 	}
 }

@@ -114,7 +114,10 @@ func parseLength(value string) int {
 func (r *Reader) body(n int) (Message, bool) {
 	switch {
 	case n < 0:
-		return badHeader(1, "the header has no usable Content-Length"), true
+		// A frame of unknown length is dropped without an answer (context-pack contract §6.1).
+		m := badHeader(1, "the header has no usable Content-Length")
+		m.Silent = true
+		return m, true
 	case n > MaxMessage:
 		return r.drainBody(n), true
 	}

@@ -36,6 +36,7 @@ type Message struct {
 
 	Code    int    // of a Bad: the JSON-RPC error code to answer
 	Problem string // of a Bad: what is wrong, for the client
+	Silent  bool   // of a Bad: nobody is told; it is only logged
 	Framed  bool   // it came with a Content-Length header
 	Whole   bool   // it was read to its end; false for garbage, which does not decide the reply mode
 }
@@ -103,7 +104,7 @@ func (s *scanner) batch(text []byte) Message {
 	case s.tooMany:
 		return bad(CodeInvalidRequest, "the array has more than %d elements", maxElements)
 	case len(s.items) == 0:
-		return bad(CodeInvalidRequest, "the array is empty")
+		return bad(CodeParseError, "the array is empty")
 	}
 	m := Message{Kind: Batch, Items: make([]Message, len(s.items))}
 	for i, at := range s.items {

@@ -154,7 +154,7 @@ func messageCases() []readCase {
 		{"response", `{"id":3,"result":{}}{"id":4,"error":{"code":1}}{"result":1}`, []string{"~3", "~4", "-32700"}},
 		{"batch", `[{"id":1,"method":"a"},5,{"method":"n"},[],{"id":2,"result":0}]`, []string{"[a#1 -32700 n -32700 ~2]"}},
 		{"batch over lines", "[\n" + request(1) + ",\n" + request(2) + "\n]\n", []string{"[m#1 m#2]"}},
-		{"empty batch", "[]", []string{"-32600"}},
+		{"empty batch", "[]", []string{"-32700"}},
 		{"batch too long", "[1" + strings.Repeat(",1", 1000) + "]", []string{"-32600"}},
 		{"nesting allowed", deep(wire.MaxDepth), []string{"m#4"}},
 		{"nesting too deep", deep(wire.MaxDepth+1) + request(5), []string{"-32600#4", "m#5"}},

@@ -129,36 +129,27 @@ func (a Set) Cleared(allowed ...string) (map[string]bool, error) {
 // Shape is what the published schema says about names and JSON types; nothing else of it is enforced, because coercions are the
 // contract's.
 type Shape struct {
-	types map[string]string
-	names []string
+	types func() map[string]string
 }
 
-// NewShape reads a published object schema. It panics, at wiring, on one that does not parse.
+// NewShape reads a published object schema when a call first needs it. It panics, at wiring, on one that is no JSON.
 func NewShape(schema string) Shape {
-	var doc struct {
-		Properties map[string]struct {
-			Type string `json:"type"`
-		} `json:"properties"`
+	if !json.Valid([]byte(schema)) {
+		panic("packs: a published schema does not parse")
 	}
-	if err := json.Unmarshal([]byte(schema), &doc); err != nil {
-		panic("packs: a published schema does not parse: " + err.Error())
-	}
-	s := Shape{types: map[string]string{}, names: slices.Sorted(maps.Keys(doc.Properties))}
-	for name, p := range doc.Properties {
-		s.types[name] = p.Type
-	}
-	return s
+	return Shape{types: bind.Types(json.RawMessage(schema))}
 }
 
 // Check reports every unknown name and every wrong JSON type at once. lax names are left to the action, which says more.
 func (s Shape) Check(a Set, lax ...string) error {
 	var problems []string
+	types := s.types()
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		want, known := s.types[name]
+		want, known := types[name]
 		switch {
 		case !known:
 			say := "'" + name + "' is not supported"
-			if near := bind.Nearest(name, s.names); near != "" {
+			if near := fault.Nearest(name, slices.Collect(maps.Keys(types))); near != "" {
 				say += "; use '" + near + "'"
 			}
 			problems = append(problems, say)
@@ -192,7 +183,7 @@ func typeOf(v json.RawMessage) string {
 // Need reports a required argument that is absent or blank.
 func (s Shape) Need(a Set, name string) error {
 	ok := a.Given(name)
-	switch s.types[name] {
+	switch s.types()[name] {
 	case "string":
 		ok = a.Text(name) != ""
 	case "integer":

@@ -59,6 +59,12 @@ type Diagram struct {
 	Why     string `json:"why,omitempty"`
 }
 
+// fieldNames are the names a document, its sections, refs and diagrams know.
+func fieldNames() []string {
+	return []string{"name", "title", "brief", "tags", "ttl_minutes", "status", "sections", "key", "description", "refs", "diagrams",
+		"path", "line_start", "line_end", "why", "group", "root", "commit", "mermaid"}
+}
+
 // Parse is strict: an unknown field or a wrong type anywhere in the document is refused by name.
 func Parse(raw json.RawMessage) (Document, error) {
 	var d Document
@@ -73,7 +79,11 @@ func Parse(raw json.RawMessage) (Document, error) {
 		return d, Err.Sayf("'document.%s' cannot hold a JSON %s", wrong.Field, wrong.Value)
 	}
 	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
-		return d, Err.Sayf("'%s' is not supported in 'document'", strings.Trim(name, `"`))
+		name = strings.Trim(name, `"`)
+		if near := fault.Nearest(name, fieldNames()); near != "" {
+			return d, Err.Sayf("'%s' is not supported in 'document'; did you mean '%s'?", name, near)
+		}
+		return d, Err.Sayf("'%s' is not supported in 'document'", name)
 	}
 	return d, Err.Sayf("'document' cannot be read: %v", err)
 }

@@ -28,7 +28,7 @@ func ParseFreshness(s string) (Freshness, error) {
 	case Fresh, ExpiringSoon, Expired:
 		return f, nil
 	}
-	return "", pack.ErrValue.Sayf("freshness %q is not one of fresh, expiring_soon, expired", s)
+	return "", pack.ErrValue.Sayf("freshness %q is neither fresh nor expiring_soon", s)
 }
 
 // FreshnessAt is the state of something that expires at the given time: at most ExpiringIn left is expiring_soon.
