@@ -446,7 +446,7 @@ func TestArgumentsAreHeldToThePublishedSchema(t *testing.T) {
 	require.Equal(t, "invalid_arguments", code(o))
 	f := fault.From(o.Err)
 	assert.Contains(t, f.Message, "'nmae' is not supported; did you mean 'name'?")
-	assert.Contains(t, f.Message, "'name' is not as the schema wants it")
+	assert.Contains(t, f.Message, "'name' must be a string")
 	assert.Contains(t, fault.From(h.call("read_note", `{}`).Err).Message, "'name' is required")
 	for _, args := range []string{`[]`, `null`, `5`, `"x"`, `{`} {
 		assert.Error(t, h.call("read_note", args).Err, args)

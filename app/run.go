@@ -154,12 +154,12 @@ func (r *run) refusal() *fault.Error {
 // subject fixes what a confirmation would be for, and lets a plan raise its own strength.
 func (r *run) subject(ctx context.Context) error {
 	if r.plan == nil {
-		args, err := canon.Canonical(r.call.Args)
-		if err != nil {
-			args = r.call.Args
-		}
 		r.planHash = canon.Hash{}
 		if r.decision.Verdict == policy.Confirm {
+			args, err := canon.Canonical(r.call.Args)
+			if err != nil {
+				args = r.call.Args
+			}
 			r.planHash = canon.Bytes("call.arguments.v1", append([]byte(r.call.Tool+"\n"), args...))
 		}
 		return nil
@@ -203,7 +203,7 @@ func (r *run) event(p audit.Phase) audit.Event {
 // rules is the policy in force: the operator's, with what a person stored in place of Level, Tools and Auto.
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
 	p := a.opts.Policy
-	s, err := a.core.Settings.Load(ctx)
+	s, sess, err := ports.LoadBoth(ctx, a.core.Settings, a.core.Sessions, ports.SessionKey(principal, session))
 	if err != nil {
 		return policy.Policy{}, ports.Session{}, err
 	}
@@ -213,8 +213,7 @@ func (a *App) rules(ctx context.Context, principal, session string) (policy.Poli
 		}
 		p.Tools, p.Auto = s.Tools, s.Auto
 	}
-	sess, err := a.core.Sessions.Load(ctx, ports.SessionKey(principal, session))
-	return p, sess, err
+	return p, sess, nil
 }
 
 // EndSession forgets the mode and grants of a client instance that is gone. What it left waiting stays listed, for people to answer.

@@ -109,6 +109,27 @@ type Sessions interface {
 	End(ctx context.Context, key string) error
 }
 
+// Joint may be implemented by a SettingsStore that keeps sessions as well: both are asked for before every decision.
+type Joint interface {
+	// Keeps reports whether those sessions are this store's.
+	Keeps(s Sessions) bool
+	// LoadBoth is SettingsStore.Load and Sessions.Load of one moment.
+	LoadBoth(ctx context.Context, key string) (Settings, Session, error)
+}
+
+// LoadBoth is the settings and the session of that key as they are now, in one look where one store keeps both.
+func LoadBoth(ctx context.Context, settings SettingsStore, sessions Sessions, key string) (Settings, Session, error) {
+	if joint, ok := settings.(Joint); ok && joint.Keeps(sessions) {
+		return joint.LoadBoth(ctx, key)
+	}
+	s, err := settings.Load(ctx)
+	if err != nil {
+		return Settings{}, Session{}, err
+	}
+	session, err := sessions.Load(ctx, key)
+	return s, session, err
+}
+
 // Limiter bounds how often something happens.
 type Limiter interface {
 	// Take charges one call to key, or fails with a rate_limited fault that says when to try again.

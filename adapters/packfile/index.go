@@ -40,7 +40,18 @@ type entry struct {
 }
 
 func (e *entry) current(info fs.FileInfo) bool {
-	return e.settled && e.info.Size() == info.Size() && e.info.ModTime().Equal(info.ModTime()) && os.SameFile(e.info, info)
+	return e.settled && same(e.info, info)
+}
+
+// same reports whether a file is what it was.
+func same(was, now fs.FileInfo) bool {
+	return was.Size() == now.Size() && was.ModTime().Equal(now.ModTime()) && os.SameFile(was, now)
+}
+
+// settled reports, for a file just read, whether a later change of it surely shows.
+func settled(info fs.FileInfo) bool {
+	age := time.Since(info.ModTime())
+	return age > settleAfter || age < -settleAfter
 }
 
 // Lookup implements packport.Reader.
@@ -156,10 +167,7 @@ func (s *Store) fill(e *entry) error {
 	default:
 		e.summary = p.Summary()
 	}
-	if info != nil {
-		age := time.Since(info.ModTime())
-		e.settled = age > settleAfter || age < -settleAfter
-	}
+	e.settled = info != nil && settled(info)
 	return nil
 }
 

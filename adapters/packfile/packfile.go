@@ -41,10 +41,11 @@ var (
 // Store keeps packs below one directory. It opens nothing until it is used and holds nothing open, so it needs no closing. Its
 // methods may run concurrently, and beside other processes on the same directory.
 type Store struct {
-	dir   *docfile.Dir
-	clock ports.Clock
-	index index
-	house house
+	dir    *docfile.Dir
+	clock  ports.Clock
+	index  index
+	recent recent
+	house  house
 }
 
 // New is the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
@@ -55,22 +56,34 @@ func New(root string, clock ports.Clock) *Store {
 func packName(id pack.ID) string { return packsDir + "/" + string(id) + packSuffix }
 func lockName(id pack.ID) string { return packsDir + "/" + string(id) + lockSuffix }
 
-// Get implements packport.Reader. It opens one file.
+// Get implements packport.Reader. It looks at one file, and reads it unless it is one of those read last.
 func (s *Store) Get(ctx context.Context, id pack.ID) (*pack.Pack, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.live(id)
+	if p := s.recent.get(id, s.dir.File(packName(id))); p != nil {
+		return s.unexpired(p)
+	}
+	p, info, err := s.load(id)
+	if err != nil {
+		return nil, err
+	}
+	s.recent.put(p, info)
+	return s.unexpired(p)
 }
 
-// live loads a pack that has not expired.
+// live loads a pack that has not expired, from its file in any case.
 func (s *Store) live(id pack.ID) (*pack.Pack, error) {
 	p, _, err := s.load(id)
 	if err != nil {
 		return nil, err
 	}
+	return s.unexpired(p)
+}
+
+func (s *Store) unexpired(p *pack.Pack) (*pack.Pack, error) {
 	if p.Expired(s.clock.Now()) {
-		return nil, notFound(id)
+		return nil, notFound(p.ID())
 	}
 	return p, nil
 }

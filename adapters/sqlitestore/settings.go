@@ -29,6 +29,20 @@ func (s *Store) Load(ctx context.Context) (ports.Settings, error) {
 	return now, err
 }
 
+// Keeps implements ports.Joint.
+func (s *Store) Keeps(sessions ports.Sessions) bool { return sessions == ports.Sessions(&s.sessions) }
+
+// LoadBoth implements ports.Joint, with one look at the database.
+func (s *Store) LoadBoth(ctx context.Context, key string) (ports.Settings, ports.Session, error) {
+	var settings ports.Settings
+	var session ports.Session
+	err := s.watching(ctx, func(w *watch) (err error) {
+		settings, session, err = w.loadBoth(key)
+		return err
+	})
+	return settings, session, err
+}
+
 // Save stores next as the next revision and returns it, or fails with ports.ErrSettingsConflict. Settings that have no written form (a
 // level or setting that does not exist) are refused with policy.ErrWord.
 func (s *Store) Save(ctx context.Context, next ports.Settings) (ports.Settings, error) {

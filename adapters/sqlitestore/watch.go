@@ -92,6 +92,26 @@ func (w *watch) loadSettings() (ports.Settings, error) {
 	if err := w.refresh(); err != nil {
 		return ports.Settings{}, err
 	}
+	return w.settingsNow()
+}
+
+// loadBoth is loadSettings and loadSession with one refresh.
+func (w *watch) loadBoth(key string) (ports.Settings, ports.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.refresh(); err != nil {
+		return ports.Settings{}, ports.Session{}, err
+	}
+	settings, err := w.settingsNow()
+	if err != nil {
+		return ports.Settings{}, ports.Session{}, err
+	}
+	session, err := w.sessionNow(key)
+	return settings, session, err
+}
+
+// settingsNow is a copy of the settings as of the last refresh or later.
+func (w *watch) settingsNow() (ports.Settings, error) {
 	if w.set == nil {
 		s, err := read[ports.Settings](w.settings)
 		if err != nil {
@@ -111,6 +131,11 @@ func (w *watch) loadSession(key string) (ports.Session, error) {
 	if err := w.refresh(); err != nil {
 		return ports.Session{}, err
 	}
+	return w.sessionNow(key)
+}
+
+// sessionNow is a copy of the session as of the last refresh or later.
+func (w *watch) sessionNow(key string) (ports.Session, error) {
 	s, known := w.sessions[key]
 	if !known {
 		var err error

@@ -53,7 +53,8 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		fields = append(fields, p.Field)
 	}
 	assert.Equal(t, []string{"path", "count", "mode", "pth", "tags"}, fields)
-	assert.Contains(t, err.Error(), "'pth' is not supported; did you mean 'path'?")
+	assert.Equal(t, "'path' is required; 'count' must be an integer of at least 0; 'mode' must be one of read, write; "+
+		"'pth' is not supported; did you mean 'path'?; 'tags' must be an array of strings", err.Error())
 }
 
 func TestIntegersAreExact(t *testing.T) {

@@ -68,10 +68,15 @@ type Document struct {
 }
 
 type compiled struct {
-	properties map[string]*jsonschema.Resolved
+	properties map[string]property
 	required   []string
 	closed     bool                 // additionalProperties is false
 	whole      *jsonschema.Resolved // nil when the properties say it all
+}
+
+type property struct {
+	*jsonschema.Resolved
+	schema *jsonschema.Schema
 }
 
 // NewDocument wraps a published object schema.
@@ -84,13 +89,13 @@ func compile(raw json.RawMessage) (*compiled, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, fault.ErrInternal.Because(err)
 	}
-	c := &compiled{properties: map[string]*jsonschema.Resolved{}, required: s.Required, closed: s.AdditionalProperties != nil}
+	c := &compiled{properties: map[string]property{}, required: s.Required, closed: s.AdditionalProperties != nil}
 	for name, p := range s.Properties {
 		one, err := p.CloneSchemas().Resolve(nil)
 		if err != nil {
 			return nil, fault.ErrInternal.Because(err)
 		}
-		c.properties[name] = one
+		c.properties[name] = property{one, p}
 	}
 	if s.OneOf != nil || s.AnyOf != nil || s.AllOf != nil || s.Not != nil || s.If != nil || s.DependentRequired != nil || s.DependentSchemas != nil {
 		whole, err := s.Resolve(nil)
@@ -151,20 +156,9 @@ func (c *compiled) problem(name string, value any) (Problem, bool) {
 		return Problem{Field: name, Message: say}, true
 	}
 	if err := p.Validate(value); err != nil {
-		return Problem{Field: name, Message: fmt.Sprintf("'%s' %s", name, plainly(err))}, true
+		return Problem{Field: name, Message: fmt.Sprintf("'%s' %s", name, p.wanted(err))}, true
 	}
 	return Problem{}, false
-}
-
-// plainly strips the validator's own path from its message: the field is named already.
-func plainly(err error) string {
-	text := err.Error()
-	for _, cut := range []string{"validating root: ", "validating "} {
-		if i := strings.LastIndex(text, cut); i >= 0 {
-			text = text[i+len(cut):]
-		}
-	}
-	return "is not as the schema wants it: " + text
 }
 
 // decode is strict: unknown fields and second values are errors. Whole floats (2.0) are integers, as JSON Schema has it.

@@ -81,11 +81,7 @@ func (s service) cancelAll(ctx context.Context, sc tool.Scope) (int, error) {
 }
 
 func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAnswer, error) {
-	settings, err := s.Settings.Load(ctx)
-	if err != nil {
-		return PolicyAnswer{}, err
-	}
-	session, err := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
+	settings, session, err := ports.LoadBoth(ctx, s.Settings, s.Sessions, ports.SessionKey(sc.Principal.ID, sc.Session))
 	if err != nil {
 		return PolicyAnswer{}, err
 	}

@@ -140,8 +140,8 @@ func ExampleError() {
 }
 
 func TestNearestNames(t *testing.T) {
-	known := []string{"section_title", "section_key", "title", "limit"}
-	for name, want := range map[string]string{"limt": "limit", "Title": "title", "sectiontitle": "section_title", "key": "section_key", "zzzzzz": ""} {
+	known := []string{"section_title", "section_key", "title", "limit", "ttl_minutes", "root", "line_start"}
+	for name, want := range map[string]string{"limt": "limit", "Title": "title", "sectiontitle": "section_title", "key": "section_key", "zzzzzz": "", "ttl": "ttl_minutes", "foo": "", "lime": "limit", "txt": ""} {
 		assert.Equal(t, want, fault.Nearest(name, known), name)
 	}
 }

@@ -8,12 +8,15 @@ import (
 // Nearest is the known name that name was probably meant to be, or "" when none is close: the way out of a misspelt
 // argument or field. known is not changed.
 func Nearest(name string, known []string) string {
+	name = strings.ToLower(name)
 	best, distance := "", max(2, len(name)/3)+1
-	known = slices.Sorted(slices.Values(known))
-	for _, k := range known {
-		d := edits(strings.ToLower(name), k)
-		if strings.HasSuffix(k, "_"+name) {
-			d = 1
+	if len(name) < 4 {
+		distance = 2
+	}
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		d := edits(name, k)
+		if d > 1 && len(name) > 1 && (strings.HasPrefix(k, name+"_") || strings.HasSuffix(k, "_"+name) || strings.HasPrefix(name, k+"_") || strings.HasSuffix(name, "_"+k)) {
+			d = 1 // a part of the name, or the name with something added
 		}
 		if d < distance {
 			best, distance = k, d

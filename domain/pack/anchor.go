@@ -100,4 +100,5 @@ type Evidence struct {
 	Reason   string    // for Stale and Unreadable: names the path
 	Anchor   *Anchor   // of Text where it stands now; nil when there is none
 	Masked   int       // secrets masked in Text
+	Above    []string  // lines before Text, where its secrets can be judged only with them
 }

@@ -273,11 +273,10 @@ func (p *Pack) ExtendTTL(ttl TTL, now time.Time) error {
 	if p.s.ExpiresAt.After(from) {
 		from = p.s.ExpiresAt
 	}
-	end, last := from.Add(ttl.Duration()), now.UTC().Add(TTL(MaxTTL).Duration())
-	if end.After(last) {
-		end = last
+	p.s.ExpiresAt = from.Add(ttl.Duration())
+	if last := now.UTC().Add(TTL(MaxTTL).Duration()); p.s.ExpiresAt.After(last) {
+		p.s.ExpiresAt = last
 	}
-	p.s.ExpiresAt = end
 	p.bump(now)
 	return nil
 }

@@ -17,7 +17,8 @@ const (
 	MinKey      = 2
 	MaxKey      = 64
 	MaxPath     = 1024
-	MaxSpan     = 2000 // lines of one ref
+	MaxSpan     = 2000      // lines of one ref
+	MaxLine     = 1<<31 - 1 // highest line number
 	MaxRoot     = 64
 	MinCommit   = 7
 	MaxCommit   = 64
@@ -70,16 +71,11 @@ type LineRange struct {
 // Span is how many lines the range covers.
 func (l LineRange) Span() int { return l.End - l.Start + 1 }
 
-// MaxLine is the highest line number there is.
-const MaxLine = 1<<31 - 1
-
 // NewLineRange checks a range: start ≥ 1, end ≥ start, at most MaxSpan lines, none beyond MaxLine.
 func NewLineRange(start, end int) (LineRange, error) {
 	switch {
-	case start < 1:
-		return LineRange{}, ErrValue.Sayf("line_start %d: lines count from 1", start)
-	case start > MaxLine || end > MaxLine:
-		return LineRange{}, ErrValue.Sayf("lines count up to %d", MaxLine)
+	case start < 1 || start > MaxLine || end > MaxLine:
+		return LineRange{}, ErrValue.Sayf("lines %d-%d: lines count from 1 to %d", start, end, MaxLine)
 	case end < start:
 		return LineRange{}, ErrValue.Sayf("line_end %d lies before line_start %d", end, start)
 	case end-start >= MaxSpan:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/redact/detect"
 )
 
 // ErrJSON reports a document that is no JSON.
@@ -31,8 +32,8 @@ func (r *Redactor) JSON(doc []byte) (masked []byte, n int, err error) {
 
 // suspicious is false if nothing in a document can be secret. What \u spells is not looked at here.
 func (r *Redactor) suspicious(doc []byte) bool {
-	return r.machine.wanted(doc) || bytes.Contains(doc, []byte(`\u`)) ||
-		slices.ContainsFunc(r.known, func(k string) bool { return bytes.Contains(doc, []byte(k)) })
+	return r.rules.Wanted(doc) || bytes.Contains(doc, []byte(`\u`)) ||
+		slices.ContainsFunc(r.bytes, func(k []byte) bool { return bytes.Contains(doc, k) })
 }
 
 // walk masks a valid document.
@@ -66,7 +67,7 @@ const (
 
 // under is the secrecy of what stands under a key, itself inside of something of the outer secrecy.
 func (w *walker) under(key []byte, outer secrecy) secrecy {
-	if outer == secretAll || bytes.IndexByte(key, '\\') < 0 && !w.r.machine.hit(key) {
+	if outer == secretAll || bytes.IndexByte(key, '\\') < 0 && !w.r.rules.Hit(key) {
 		return outer
 	}
 	switch name := decode(key); {
@@ -100,7 +101,7 @@ func (w *walker) value(s secrecy) {
 			w.at++
 		}
 		if s == secretAll && w.doc[start] != 'n' {
-			w.replace(start, rowKey.mark())
+			w.replace(start, detect.SecretKey.Mark())
 		}
 	}
 }
@@ -161,12 +162,12 @@ func (w *walker) user(s secrecy) {
 	start := w.at
 	v := decode(w.token())
 	name, password, ok := strings.Cut(v, ":")
-	if !ok || s != open || skipped(password, true) {
+	if !ok || s != open || detect.Skipped(password, true) {
 		w.at = start
 		w.leaf(s)
 		return
 	}
-	w.replace(start, name+":"+rowUser.mark())
+	w.replace(start, name+":"+detect.CLIUser.Mark())
 }
 
 // token consumes a string and returns it as it stands.
@@ -202,8 +203,8 @@ func (w *walker) leaf(s secrecy) {
 	}
 	text := decode(raw)
 	if s != open {
-		if v := strings.TrimSpace(text); v != "" && !variable(v) {
-			w.replace(start, rowKey.mark())
+		if v := strings.TrimSpace(text); v != "" && !detect.Variable(v) {
+			w.replace(start, detect.SecretKey.Mark())
 		}
 		return
 	}
@@ -236,7 +237,7 @@ func encode(s string) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if enc.Encode(s) != nil {
-		return `"` + rowKey.mark() + `"`
+		return `"` + detect.SecretKey.Mark() + `"`
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

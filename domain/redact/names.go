@@ -33,13 +33,13 @@ func numeric(name string) bool {
 	return false
 }
 
-// normal is a name in lower case with its words joined by underscores: camelCase is split, dashes, dots and spaces count as underscores.
+// normal is a name in lower case with its words joined by underscores: camelCase is split, dashes and dots count as underscores.
 func normal(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
 		c := name[i]
 		switch {
-		case c == '-' || c == '.' || c == ' ':
+		case c == '-' || c == '.':
 			c = '_'
 		case c >= 'A' && c <= 'Z':
 			if i > 0 && (isLower(name[i-1]) || isDigit(name[i-1]) || isUpper(name[i-1]) && i+1 < len(name) && isLower(name[i+1])) {
@@ -54,3 +54,9 @@ func normal(name string) string {
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// named reports a byte that makes a path next to it another path.
+func named(c byte) bool {
+	return isLower(c) || isUpper(c) || isDigit(c) || c == '_' || c == '-' || c == '.'
+}

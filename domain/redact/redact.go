@@ -1,10 +1,7 @@
 // Package redact masks secrets in text and JSON: tokens with a known form, credentials that a name or a header gives away, private
 // keys, and values the process knows to be secret. What is masked reads [REDACTED:name].
-//
-// A single pass of a keyword automaton finds the places worth looking at; only there a rule's matcher runs, so clean text costs about
-// a table look-up a byte. The matchers are written by hand: each looks at a bounded piece of text unless it masks it, so hostile input
-// costs no more than a constant a byte, and there is no pattern to compile. The rules are those of the PackageFlow security contract
-// §4.2. The package refuses to know where text comes from.
+// What a secret is and where it ends is known to package detect; this one replaces it, and keeps the structure around it. It refuses
+// to know where text comes from.
 package redact
 
 import (
@@ -12,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/domain/redact/detect"
 )
 
 // Options is what a Redactor knows beyond the rules.
@@ -22,14 +21,15 @@ type Options struct {
 
 // Redactor masks secrets. It is immutable and safe for concurrent use.
 type Redactor struct {
-	machine *automaton
-	known   []string // every form, longest first
-	home    string
+	rules *detect.Automaton
+	known []string // every form, longest first
+	bytes [][]byte // the same, to look for in documents
+	home  string
 }
 
 // New builds a Redactor. That takes a fraction of a millisecond; build it when it is first needed, and once.
 func New(o Options) *Redactor {
-	r := &Redactor{machine: newAutomaton(keywords()), home: strings.TrimRight(o.Home, "/")}
+	r := &Redactor{rules: detect.New(), home: strings.TrimRight(o.Home, "/")}
 	return r.With(o.Known...)
 }
 
@@ -51,23 +51,47 @@ func (r *Redactor) With(known ...string) *Redactor {
 		}
 	}
 	slices.SortFunc(c.known, func(a, b string) int { return len(b) - len(a) })
+	c.bytes = make([][]byte, len(c.known))
+	for i, k := range c.known {
+		c.bytes[i] = []byte(k)
+	}
 	return &c
 }
 
 // Text masks the secrets in s and reports how many there were. Clean text is returned as it is, without allocating; masking masked
 // text changes nothing.
 func (r *Redactor) Text(s string) (masked string, n int) {
-	found := r.find(s)
+	found := r.rules.Find(s, r.known)
 	if len(found) == 0 {
 		return s, 0
 	}
 	return render(s, found, false), len(found)
 }
 
+// render writes s with the findings masked. With lines set, a finding over several lines leaves a mark on each.
+func render(s string, found []detect.Finding, lines bool) string {
+	var b strings.Builder
+	b.Grow(len(s) + 32*len(found))
+	done := 0
+	for _, f := range found {
+		b.WriteString(s[done:f.From])
+		b.WriteString(f.Row.Mark())
+		if lines {
+			for range strings.Count(s[f.From:f.To], "\n") {
+				b.WriteByte('\n')
+				b.WriteString(f.Row.Mark())
+			}
+		}
+		done = f.To
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
 // Lines masks across lines and returns as many as it was given: every line of a masked private key is masked on its own.
 func (r *Redactor) Lines(lines []string) (masked []string, n int) {
 	whole := strings.Join(lines, "\n")
-	found := r.find(whole)
+	found := r.rules.Find(whole, r.known)
 	if len(found) == 0 {
 		return lines, 0
 	}
@@ -90,20 +114,19 @@ func (r *Redactor) Paths(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for {
-		before, after, ok := strings.Cut(s, r.home)
-		b.WriteString(before)
-		if !ok {
+	done := 0
+	for at := 0; ; {
+		i := strings.Index(s[at:], r.home)
+		if i < 0 {
+			b.WriteString(s[done:])
 			return b.String()
 		}
-		if (before == "" || !named(before[len(before)-1])) && (after == "" || !named(after[0])) {
-			b.WriteString("~")
-		} else {
-			b.WriteString(r.home)
+		i += at
+		at = i + len(r.home)
+		if (i == 0 || !named(s[i-1])) && (at == len(s) || !named(s[at])) {
+			b.WriteString(s[done:i])
+			b.WriteByte('~')
+			done = at
 		}
-		s = after
 	}
 }
-
-// named reports a byte that makes a path next to it another path.
-func named(c byte) bool { return isWord(c) || c == '-' || c == '.' }

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -80,7 +81,7 @@ func (s *Server) addTemplates() {
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	content, err := s.opts.Resources.Read(ctx, req.Params.URI)
 	if fault.From(err) != nil && fault.From(err).Kind == fault.NotFound {
-		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+		return nil, resourceUnknown(req)
 	}
 	if err != nil {
 		return nil, failure(err)
@@ -88,6 +89,18 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	return &mcp.ReadResourceResult{
 		Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: content.MIMEType, Text: content.Text}},
 	}, nil
+}
+
+// resourceUnknown has the code of the request's revision: the older ones have one of their own.
+func resourceUnknown(req *mcp.ReadResourceRequest) error {
+	err := mcp.ResourceNotFoundError(req.Params.URI)
+	var known *jsonrpc.Error
+	if v := req.ProtocolVersion(); v < firstModern && errors.As(err, &known) {
+		old := *known
+		old.Code = -32002
+		return &old
+	}
+	return err
 }
 
 // listings answers resources/list, which the SDK answers only for resources it was told of beforehand.

@@ -116,7 +116,12 @@ func (s *Server) sdkOptions() *mcp.ServerOptions {
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
 	if s.opts.Resources != nil {
-		o.SubscribeHandler = func(context.Context, *mcp.SubscribeRequest) error { return nil }
+		o.SubscribeHandler = func(_ context.Context, r *mcp.SubscribeRequest) error {
+			if r.Params == nil || r.Params.URI == "" {
+				return invalid("params.uri must name a resource")
+			}
+			return nil
+		}
 		o.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 	}
 	if s.opts.Completer != nil {

@@ -6,6 +6,7 @@
 package packresources
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,6 +86,11 @@ func (p *Packs) Call(ctx context.Context, c tool.Call) tool.Outcome {
 }
 
 func (p *Packs) tell(value json.RawMessage) {
+	for _, read := range []string{`{"action":"get",`, `{"action":"list",`} { // what is asked most, told without decoding
+		if bytes.HasPrefix(value, []byte(read)) {
+			return
+		}
+	}
 	p.mu.Lock()
 	watchers := p.changed
 	p.mu.Unlock()

@@ -46,15 +46,20 @@ func (s Sight) Look(ctx context.Context, refs []pack.Ref, wanted []int) (Finding
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	workers := min(readers, len(order))
-	for w := range workers { // each takes every workers-th file: starting a goroutine a file costs more than reading a small one
-		group.Go(func() error {
-			for i := w; i < len(order) && ctx.Err() == nil; i += workers {
-				s.lookInto(ctx, order[i], refs, files[order[i]], f)
-			}
-			return ctx.Err()
-		})
+	look := func(w int) error { // each worker takes every workers-th file: starting a goroutine a file costs more than reading a small one
+		for i := w; i < len(order) && ctx.Err() == nil; i += workers {
+			s.lookInto(ctx, order[i], refs, files[order[i]], f)
+		}
+		return ctx.Err()
 	}
-	return f, group.Wait()
+	for w := 1; w < workers; w++ {
+		group.Go(func() error { return look(w) })
+	}
+	err := look(0)
+	if others := group.Wait(); err == nil {
+		err = others
+	}
+	return f, err
 }
 
 // lookInto reads one file for the refs at the indices. No two calls share an index, so they need no lock.
@@ -76,6 +81,9 @@ func (s Sight) lookInto(ctx context.Context, at packport.Location, refs []pack.R
 	}
 	for k, i := range indices {
 		f.Evidence[i] = r.Evidence(k)
+		if e := &f.Evidence[i]; keyLike(e.Text) {
+			e.Above = s.above(ctx, at, e.Lines.Start)
+		}
 	}
 }
 
@@ -105,7 +113,7 @@ func All(refs []pack.Ref) []int {
 func (s Sight) Hide(evidence []pack.Evidence) {
 	for i := range evidence {
 		if e := &evidence[i]; e.Text != nil {
-			e.Text, e.Masked = s.Mask(e.Text)
+			e.Text, e.Masked = s.mask(*e)
 		}
 	}
 }
@@ -115,7 +123,7 @@ func (s Sight) Keep(e pack.Evidence) *pack.Snapshot {
 	if e.Text == nil {
 		return nil
 	}
-	text, n := s.Mask(e.Text)
+	text, n := s.mask(e)
 	return &pack.Snapshot{Lines: e.Lines, Text: strings.Join(text, "\n"), Masked: n}
 }
 

@@ -1,10 +1,9 @@
-package redact
+package detect
 
 import "strings"
 
 // findAssignment finds a value that is assigned to a name of a secret (row 20): in code, settings, environments, headers and queries.
-func findAssignment(f *finder, at, end int) (int, int, bool) {
-	s := f.s
+func findAssignment(s string, at, end int) (int, int, bool) {
 	end = nameEnd(s, end)
 	start, size := separator(s, end)
 	if size == 0 {
@@ -20,7 +19,10 @@ func findAssignment(f *finder, at, end int) (int, int, bool) {
 	}
 	text := s[v.from:v.to]
 	if v.quoted {
-		return v.from, v.to, !plain(text) && !skipped(text, true)
+		if plain(text) || Skipped(text, true) {
+			return 0, 0, false
+		}
+		return v.from, v.to, true
 	}
 	name := nameStart(s, at)
 	if name > 0 && (s[name-1] == '?' || s[name-1] == '&') {
@@ -31,25 +33,23 @@ func findAssignment(f *finder, at, end int) (int, int, bool) {
 	switch {
 	case len(text) < 8 || plain(text) || crossed && !alone(s, v, text):
 		return 0, 0, false
-	case shouted(s[name:end]) && start == end+1: // NAME=value is an environment's: there a word of letters is a value and not code
-		if strings.Contains(text, marked) || variable(text) || literal(text) || version(text) || call(text) {
+	case s[start-1] == '=' && start == end+1 && shouted(s[name:end]): // NAME=value is an environment's: there a word of letters is a value and not code
+		if strings.Contains(text, marked) || Variable(text) || literal(text) || version(text) || call(text) {
 			return 0, 0, false
 		}
-	case skipped(text, false) || strings.ContainsAny(text[:1], "=({[)]}|&") || strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*"):
+	case Skipped(text, false) || strings.ContainsAny(text[:1], "=({[)]}|&") || strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*"):
 		return 0, 0, false
 	}
 	return v.from, v.whole(s), true
 }
 
-// findVariable finds an environment variable whose whole name makes its value secret; the keyword ends with its equals sign.
-func findVariable(f *finder, at, end int) (int, int, bool) {
-	s := f.s
-	name := s[nameStart(s, at) : end-1]
-	if !shouted(name) || !SecretKey(name) {
+// findVariable finds an environment variable whose whole name makes its value secret; the keyword is the name and its equals sign.
+func findVariable(s string, at, end int) (int, int, bool) {
+	if at > 0 && (isWord(s[at-1]) || s[at-1] == '-' || s[at-1] == '.') || !shouted(s[at:end]) {
 		return 0, 0, false
 	}
 	v, ok := read(s, end)
-	if text := s[v.from:v.to]; !ok || len(text) < 4 || plain(text) || skipped(text, true) {
+	if text := s[v.from:v.to]; !ok || len(text) < 4 || plain(text) || Skipped(text, true) {
 		return 0, 0, false
 	}
 	return v.from, v.whole(s), true
@@ -75,7 +75,9 @@ func nameStart(s string, i int) int {
 }
 
 // shouted reports a name in capitals, as environments have them.
-func shouted(name string) bool { return name == strings.ToUpper(name) }
+func shouted(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool { return c >= 'a' && c <= 'z' })
+}
 
 // alone reports whether a value on the line after its name fills that line and is no plain word.
 func alone(s string, v value, text string) bool {

@@ -1,4 +1,4 @@
-package redact
+package detect
 
 import "strings"
 
@@ -9,13 +9,13 @@ type value struct {
 	cut      bool
 }
 
-// skipped is the contract's skip list: what plainly is no secret, or has been masked.
-func skipped(v string, quoted bool) bool {
-	return v == "" || strings.Contains(v, marked) || variable(v) || literal(v) || version(v) || !quoted && (call(v) || chain(v))
+// Skipped is the contract's skip list: what plainly is no secret, or has been masked. Without quotes a value may be code.
+func Skipped(v string, quoted bool) bool {
+	return v == "" || strings.Contains(v, marked) || Variable(v) || literal(v) || version(v) || !quoted && (call(v) || chain(v))
 }
 
-// variable reports a reference to a value that stands elsewhere, or the place for one.
-func variable(v string) bool {
+// Variable reports a reference to a value that stands elsewhere, or the place for one.
+func Variable(v string) bool {
 	if v == "" {
 		return false
 	}
@@ -25,7 +25,7 @@ func variable(v string) bool {
 	}
 	switch v[0] {
 	case '$':
-		return next == '{' || next == '(' || isWord(next) && !isDigit(next)
+		return next == '{' || next == '(' || isWord(next) && !isDigit(next) && !mixed(v[1:wordEnd(v, 1)])
 	case '%':
 		return next == '%' || isWord(next) && !(len(v) > 2 && isHex(next) && isHex(v[2])) || next == '+'
 	case '<':
@@ -44,14 +44,32 @@ func variable(v string) bool {
 	return strings.HasPrefix(v, marked)
 }
 
-// word is v without the punctuation around it, in lower case.
-func word(v string) string { return strings.ToLower(strings.Trim(v, ".,;:!?()[]{}<>`*&|")) }
+// mixed reports capitals, small letters and digits in one word: more likely made at random than a name.
+func mixed(v string) bool {
+	return strings.ContainsAny(v, digits) && strings.ContainsFunc(v, func(c rune) bool { return c >= 'a' && c <= 'z' }) &&
+		strings.ContainsFunc(v, func(c rune) bool { return c >= 'A' && c <= 'Z' })
+}
+
+const maxWord = 16 // no word of the lists is longer
+
+// word is v without the punctuation around it, in lower case; nothing if it is longer than any word of the lists.
+func word(v string, buf *[maxWord]byte) []byte {
+	v = strings.Trim(v, ".,;:!?()[]{}<>`*&|")
+	if len(v) > maxWord {
+		return nil
+	}
+	for i := range len(v) {
+		buf[i] = v[i]
+		if v[i] >= 'A' && v[i] <= 'Z' {
+			buf[i] |= 0x20
+		}
+	}
+	return buf[:len(v)]
+}
 
 func literal(v string) bool {
-	if len(v) > 16 {
-		return false
-	}
-	switch word(v) {
+	var buf [maxWord]byte
+	switch string(word(v, &buf)) {
 	case "true", "false", "null", "undefined", "none", "nil":
 		return true
 	}
@@ -115,15 +133,13 @@ func chain(v string) bool {
 
 // plain are words that stand where a secret would, in prose and in messages.
 func plain(v string) bool {
-	if len(v) > 24 {
-		return false
-	}
-	switch word(v) {
+	var buf [maxWord]byte
+	switch string(word(v, &buf)) {
 	case "required", "incorrect", "invalid", "missing", "optional", "production", "development", "disabled", "enabled", "expired",
 		"unauthorized", "forbidden", "password", "passphrase", "username", "example", "unknown", "default", "placeholder", "changeme",
 		"redacted", "description", "string", "number", "integer", "boolean", "object", "array", "hidden", "visible", "received", "rejected",
 		"accepted", "mismatch", "malformed", "revoked", "refresh", "provided", "supplied", "generated", "configured", "unset", "empty",
-		"secret", "token", "optional_token", "bearer", "basic":
+		"secret", "token", "bearer", "basic":
 		return true
 	}
 	return false

@@ -1,4 +1,4 @@
-package redact
+package detect
 
 import "strings"
 
@@ -31,12 +31,13 @@ func (c *charset) end(s string, i int) int {
 
 // tokenForm is a token with a tell-tale beginning (rows 3 to 9, 11, 12, 14): one of some prefixes, then at least min bytes of a set.
 type tokenForm struct {
-	row      row
+	row      Row
 	prefixes string // separated by spaces
 	set      string
 	min      int
 	exact    bool // exactly min bytes
 	digit    bool // a digit has to be in it
+	inner    bool // it may begin inside of a word
 }
 
 const (
@@ -46,23 +47,23 @@ const (
 
 func tokenForms() []tokenForm {
 	return []tokenForm{
-		{row: rowAnthropic, prefixes: "sk-ant-", set: alnumDash, min: 16},
-		{row: rowOpenAI, prefixes: "sk-", set: alnumDash, min: 20, digit: true},
-		{row: rowStripe, prefixes: "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_", set: alnum, min: 10},
-		{row: rowStripe, prefixes: "whsec_", set: alnum, min: 16},
-		{row: rowGitHub, prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", set: alnum, min: 20},
-		{row: rowGitHub, prefixes: "github_pat_", set: alnum + "_", min: 20},
-		{row: rowGitLab, prefixes: "glpat- gldt- glrt- glptt- glcbt- glsoat- gloas-", set: alnumDash, min: 16},
-		{row: rowNPM, prefixes: "npm_", set: alnum, min: 20},
-		{row: rowSlack, prefixes: "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", set: alnum + "-", min: 8},
-		{row: rowAWS, prefixes: "AKIA ASIA AGPA AROA AIDA ANPA ANVA AIPA", set: "0-9A-Z", min: 16, exact: true},
-		{row: rowGoogle, prefixes: "AIza", set: alnumDash, min: 35},
-		{row: rowGoogle, prefixes: "ya29.", set: alnumDash, min: 20},
-		{row: rowVendor, prefixes: "hf_ lin_api_", set: alnum, min: 20},
-		{row: rowVendor, prefixes: "dop_v1_", set: "a-f0-9", min: 40},
-		{row: rowVendor, prefixes: "pypi- hvs. dckr_pat_", set: alnumDash, min: 16},
-		{row: rowVendor, prefixes: "ATATT", set: alnumDash + "=", min: 16},
-		{row: rowVendor, prefixes: "AGE-SECRET-KEY-1", set: "A-Z0-9", min: 30},
+		{row: AnthropicKey, prefixes: "sk-ant-", set: alnumDash, min: 16},
+		{row: OpenAIKey, prefixes: "sk-", set: alnumDash, min: 20, digit: true},
+		{row: StripeKey, prefixes: "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_", set: alnum, min: 10},
+		{row: StripeKey, prefixes: "whsec_", set: alnum, min: 16},
+		{row: GitHubToken, prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", set: alnum, min: 20},
+		{row: GitHubToken, prefixes: "github_pat_", set: alnum + "_", min: 20},
+		{row: GitLabToken, prefixes: "glpat- gldt- glrt- glptt- glcbt- glsoat- gloas-", set: alnumDash, min: 16},
+		{row: NPMToken, prefixes: "npm_", set: alnum, min: 20},
+		{row: SlackToken, prefixes: "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", set: alnum + "-", min: 8, inner: true},
+		{row: AWSKeyID, prefixes: "AKIA ASIA AGPA AROA AIDA ANPA ANVA AIPA", set: "0-9A-Z", min: 16, exact: true},
+		{row: GoogleKey, prefixes: "AIza", set: alnumDash, min: 35},
+		{row: GoogleKey, prefixes: "ya29.", set: alnumDash, min: 20},
+		{row: VendorToken, prefixes: "hf_ lin_api_", set: alnum, min: 20},
+		{row: VendorToken, prefixes: "dop_v1_", set: "a-f0-9", min: 40},
+		{row: VendorToken, prefixes: "pypi- hvs. dckr_pat_", set: alnumDash, min: 16},
+		{row: VendorToken, prefixes: "ATATT", set: alnumDash + "=", min: 16},
+		{row: VendorToken, prefixes: "AGE-SECRET-KEY-1", set: "A-Z0-9", min: 30},
 	}
 }
 
@@ -71,11 +72,13 @@ const maxHead = 512
 
 // keyword is how the form's tokens with this prefix are found.
 func (t tokenForm) keyword(prefix string) keyword {
-	set := chars(t.set)
-	return keyword{text: strings.ToLower(prefix), row: t.row, guard: startsWord[[]byte],
-		find: func(f *finder, at, end int) (int, int, bool) {
-			s := f.s
-			if s[at:end] != prefix || !startsWord(s, at, end) {
+	set, guard := chars(t.set), startsWord[[]byte]
+	if t.inner {
+		guard = nil
+	}
+	return keyword{text: strings.ToLower(prefix), row: t.row, guard: guard,
+		find: func(s string, at, end int) (int, int, bool) {
+			if s[at:end] != prefix || !t.inner && !startsWord(s, at, end) {
 				return 0, 0, false
 			}
 			if set.end(s[:min(len(s), end+t.min)], end) < end+t.min || t.exact && end+t.min < len(s) && isWord(s[end+t.min]) ||
@@ -138,73 +141,66 @@ func botToken[T text](s T, _, end int) bool {
 	return true
 }
 
-func findBotToken(f *finder, at, end int) (int, int, bool) {
-	if !botToken(f.s, at, end) {
+func findBotToken(s string, at, end int) (int, int, bool) {
+	if !botToken(s, at, end) {
 		return 0, 0, false
 	}
-	for at > 0 && isDigit(f.s[at-1]) {
+	for at > 0 && isDigit(s[at-1]) {
 		at--
 	}
-	if !startsWord(f.s, at, end) {
+	if !startsWord(s, at, end) {
 		return 0, 0, false
 	}
 	for to := end + 35; ; to++ {
-		if to == len(f.s) || !isWord(f.s[to]) && f.s[to] != '-' {
+		if to == len(s) || !isWord(s[to]) && s[to] != '-' {
 			return at, to, true
 		}
 	}
-}
-
-// segments finds a token whose parts, each of at least min bytes, are joined by dots; from is where the first part begins.
-func segments(s string, from, count, min int) (to int, ok bool) {
-	for range count - 1 {
-		to = dashed.end(s, from)
-		if to-from < min || to == len(s) || s[to] != '.' {
-			return to, false
-		}
-		from = to + 1
-	}
-	to = dashed.end(s, from)
-	return to, to-from >= min
 }
 
 // dashed is the alphabet of base64url.
 var dashed = chars(alnumDash)
 
 // findJWT finds a JSON web token (row 13): two parts that begin like JSON objects in base64, and a signature, which may be empty.
-func findJWT(f *finder, at, end int) (int, int, bool) {
-	s := f.s
-	if at < f.noJWT || s[at:end] != "eyJ" || !startsWord(s, at, end) {
+func findJWT(s string, at, end int) (int, int, bool) {
+	if s[at:end] != "eyJ" || !startsWord(s, at, end) {
 		return 0, 0, false
 	}
 	dot := dashed.end(s, end)
-	f.noJWT = dot // a run that is no header is none from any of its bytes
 	if dot-end < 5 || !strings.HasPrefix(s[dot:], ".eyJ") {
+		return 0, dot, false // a run that is no header is none from any of its bytes
+	}
+	payload := dashed.end(s, dot+1)
+	if payload-dot < 9 || payload == len(s) || s[payload] != '.' {
+		return 0, dot, false
+	}
+	return at, dashed.end(s, payload+1), true
+}
+
+// findSendGrid finds SG.<part>.<part> (row 14).
+func findSendGrid(s string, at, end int) (int, int, bool) {
+	if s[at:end] != "SG." || !startsWord(s, at, end) {
 		return 0, 0, false
 	}
-	to, _ := segments(s, dot+1, 2, 8)
-	if to == len(s) || s[to] != '.' && strings.Count(s[dot+1:to], ".") == 0 {
+	dot := dashed.end(s, end)
+	if dot-end < 16 || dot == len(s) || s[dot] != '.' {
+		return 0, 0, false
+	}
+	to := dashed.end(s, dot+1)
+	if to-dot <= 16 {
 		return 0, 0, false
 	}
 	return at, to, true
 }
 
-// findSendGrid finds SG.<part>.<part> (row 14).
-func findSendGrid(f *finder, at, end int) (int, int, bool) {
-	if f.s[at:end] != "SG." || !startsWord(f.s, at, end) {
-		return 0, 0, false
-	}
-	to, ok := segments(f.s, end, 2, 16)
-	return at, to, ok
-}
-
-var webhookPath = chars(alnum + `/_\` + "-")
+var webhookPath = chars(alnum + `/_\%` + "-")
 
 // findWebhook finds the URL of an incoming webhook (row 10), whose path is the secret; the keyword is its host and first path element.
-func findWebhook(f *finder, at, end int) (int, int, bool) {
-	to := webhookPath.end(f.s, end)
-	if scheme := strings.LastIndex(strings.ToLower(f.s[max(0, at-24):at]), "https:"); to > end+1 && scheme >= 0 {
-		return max(0, at-24) + scheme, to, true
+func findWebhook(s string, at, end int) (int, int, bool) {
+	to := webhookPath.end(s, end)
+	from := max(0, at-24)
+	if scheme := strings.LastIndex(strings.ToLower(s[from:at]), "https"); to > end+1 && scheme >= 0 {
+		return from + scheme, to, true
 	}
 	return 0, 0, false
 }

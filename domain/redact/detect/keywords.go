@@ -1,23 +1,24 @@
-package redact
+package detect
 
 import "strings"
 
 // keywords are the texts that call for a closer look.
 func keywords() []keyword {
 	list := []keyword{
-		{text: "-----begin", row: rowPrivateKey, find: findPrivateKey},
-		{text: "://", row: rowURL, find: findURL, guard: hasPassword[[]byte]}, {text: `:\/\/`, row: rowURL, find: findURL, guard: hasPassword[[]byte]},
-		{text: "eyj", row: rowJWT, find: findJWT, guard: startsWord[[]byte]},
-		{text: "sg.", row: rowVendor, find: findSendGrid, guard: startsWord[[]byte]},
-		{text: "authorization", row: rowAuth, find: findAuth, guard: valueFollows[[]byte]},
-		{text: "bearer", row: rowBearer, find: findBearer, guard: spaceFollows[[]byte]},
-		{text: "cookie", row: rowCookie, find: findCookie, guard: valueFollows[[]byte]},
-		{text: "curl", row: rowUser, find: findUser, guard: startsWord[[]byte]},
+		{text: "-----begin", row: PrivateKey, find: findPrivateKey},
+		{text: "://", row: URLCredentials, find: findURL, guard: hasPassword[[]byte]}, {text: `:\/\/`, row: URLCredentials, find: findURL, guard: hasPassword[[]byte]},
+		{text: "eyj", row: JWT, find: findJWT, guard: startsWord[[]byte]},
+		{text: "sg.", row: VendorToken, find: findSendGrid, guard: startsWord[[]byte]},
+		{text: "authorization", row: AuthHeader, find: findAuth, guard: valueFollows[[]byte]},
+		{text: "bearer", row: Bearer, find: findBearer, guard: spaceFollows[[]byte]},
+		{text: "cookie", row: Cookie, find: findCookie, guard: valueFollows[[]byte]},
+		{text: "curl", row: CLIUser, find: findUser, guard: startsWord[[]byte]},
 	}
 	for _, host := range []string{"hooks.slack.com", "discord.com/api", "discordapp.com/api"} {
 		for _, path := range []string{"/services/", "/workflows/", "/webhooks/"} {
-			list = append(list, keyword{text: host + path, row: rowWebhook, find: findWebhook},
-				keyword{text: strings.ReplaceAll(host+path, "/", `\/`), row: rowWebhook, find: findWebhook})
+			for _, slash := range []string{"/", `\/`, "%2f"} {
+				list = append(list, keyword{text: strings.ReplaceAll(host+path, "/", slash), row: WebhookURL, find: findWebhook})
+			}
 		}
 	}
 	for _, form := range tokenForms() {
@@ -26,24 +27,24 @@ func keywords() []keyword {
 		}
 	}
 	for i := range len(digits) {
-		list = append(list, keyword{text: digits[i:i+1] + ":", row: rowVendor, find: findBotToken, guard: botToken[[]byte]})
+		list = append(list, keyword{text: digits[i:i+1] + ":", row: VendorToken, find: findBotToken, guard: botToken[[]byte]})
 	}
 	for flag := range strings.FieldsSeq("password passwd token secret apikey api-key accesskey access-key client-secret auth-token") {
-		list = append(list, keyword{text: "--" + flag, row: rowFlag, find: findFlag})
+		list = append(list, keyword{text: "--" + flag, row: CLIFlag, find: findFlag})
 	}
 	for name := range strings.FieldsSeq("secret password passwd passphrase pwd token credential credentials") {
-		list = append(list, keyword{text: name, row: rowAssignment, find: findAssignment, guard: valueFollows[[]byte]})
+		list = append(list, keyword{text: name, row: Assignment, find: findAssignment, guard: valueFollows[[]byte]})
 	}
 	for kind := range strings.FieldsSeq("api private access account signing encryption") {
 		for _, sep := range []string{"", "_", "-"} {
-			list = append(list, keyword{text: kind + sep + "key", row: rowAssignment, find: findAssignment, guard: valueFollows[[]byte]})
+			list = append(list, keyword{text: kind + sep + "key", row: Assignment, find: findAssignment, guard: valueFollows[[]byte]})
 		}
 	}
-	for name := range strings.FieldsSeq("database_url redis_url connection_string npm_config__auth dsn netrc cookie") {
-		list = append(list, keyword{text: name + "=", row: rowAssignment, find: findVariable})
+	for name := range strings.FieldsSeq("database_url redis_url connection_string npm_config__auth dsn netrc") {
+		list = append(list, keyword{text: name + "=", row: Assignment, find: findVariable})
 	}
 	// what only the key-name rule of JSON cares about
-	for name := range strings.FieldsSeq(`auth" auth\" dsn" dsn\" pin" pin\" netrc npm_config__auth database_url databaseurl database-url database.url
+	for name := range strings.FieldsSeq(`auth" auth\ dsn" dsn\ pin" pin\ netrc npm_config__auth database_url databaseurl database-url database.url
 		redis_url redisurl redis-url redis.url connection_string connectionstring connection-string connection.string api.key private.key
 		access.key account.key signing.key encryption.key`) {
 		list = append(list, keyword{text: name})

@@ -1,15 +1,15 @@
-package redact
+package detect
 
 import "strings"
 
 // findURL finds the password in a URL (row 2).
-func findURL(f *finder, at, end int) (int, int, bool) {
-	colon, to, ok := userInfo(f.s, end)
-	if !ok || at == 0 || !isWord(f.s[at-1]) && f.s[at-1] != '+' && f.s[at-1] != '-' && f.s[at-1] != '.' {
+func findURL(s string, at, end int) (int, int, bool) {
+	colon, to, ok := userInfo(s, end)
+	if !ok || at == 0 || !isWord(s[at-1]) && s[at-1] != '+' && s[at-1] != '-' && s[at-1] != '.' {
 		return 0, 0, false
 	}
-	v := f.s[colon+1 : to]
-	if n, links, digit := identifiers(v); skipped(v, true) || call(v) || n == len(v) && links > 0 && !digit {
+	v := s[colon+1 : to]
+	if n, links, digit := identifiers(v); Skipped(v, true) || call(v) || n == len(v) && links > 0 && !digit {
 		return 0, 0, false
 	}
 	return colon + 1, to, true
@@ -48,9 +48,10 @@ func quote(s string, i int) int {
 // separator reads what stands between a name that ends at i and its value: quotes, a bracket, spaces, a separator, spaces. It returns
 // where the value begins and how many bytes the separator itself has; none is 0.
 func separator(s string, i int) (start, size int) {
-	i = quote(s, i)
-	if i < len(s) && s[i] == ']' {
-		i++
+	if q := quote(s, i); q > i {
+		if i = q; i < len(s) && s[i] == ']' {
+			i++
+		}
 	}
 	i = spaces(s, i, false)
 	for _, sep := range [...]string{":=", "=>", "=", ":", "%3D", "%3A", "%3d", "%3a"} {
@@ -133,8 +134,7 @@ func (v value) whole(s string) int {
 var headerValue = chars("A-Za-z0-9._~+/=-")
 
 // findAuth finds the credentials of an Authorization header (row 15).
-func findAuth(f *finder, _, end int) (int, int, bool) {
-	s := f.s
+func findAuth(s string, _, end int) (int, int, bool) {
 	i, size := separator(s, end)
 	if size == 0 {
 		return 0, 0, false
@@ -151,21 +151,20 @@ func findAuth(f *finder, _, end int) (int, int, bool) {
 			}
 		}
 	}
-	to := headerValue.end(s, start)
-	v := s[start:min(to, start+maxHead)]
+	to := headerValue.end(s[:min(len(s), start+maxHead)], start)
+	v := s[start:to]
 	_, links, digit := identifiers(v)
 	switch {
-	case len(v) < 8 || skipped(v, true) || call(s[start:min(len(s), to+1)]) || plain(v):
+	case len(v) < 8 || Skipped(v, true) || call(s[start:min(len(s), to+1)]) || plain(v):
 		return 0, 0, false
 	case chain(v) && (start == i || links > 0 && !digit || strings.ToLower(v[1:]) == v[1:]): // prose or code; a scheme's value mixes cases
 		return 0, 0, false
 	}
-	return start, to, true
+	return start, headerValue.end(s, to), true
 }
 
 // findBearer finds the token of a bearer scheme (row 16); a digit tells it from prose.
-func findBearer(f *finder, at, end int) (int, int, bool) {
-	s := f.s
+func findBearer(s string, at, end int) (int, int, bool) {
 	start := spaces(s, end, true)
 	if start == end || !startsWord(s, at, end) {
 		return 0, 0, false
@@ -178,8 +177,7 @@ func findBearer(f *finder, at, end int) (int, int, bool) {
 }
 
 // findCookie finds what a cookie header carries (row 17): the rest of its line, or of the string it stands in.
-func findCookie(f *finder, _, end int) (int, int, bool) {
-	s := f.s
+func findCookie(s string, _, end int) (int, int, bool) {
 	start, size := separator(s, end)
 	if size == 0 {
 		return 0, 0, false
@@ -188,35 +186,37 @@ func findCookie(f *finder, _, end int) (int, int, bool) {
 	if next, crossed := nextLine(s, start); crossed {
 		start = next
 	}
-	start = quote(s, start)
 	stops := "\r\n\"\\`"
 	if assigned {
-		stops += " &'"
+		stops = "\r\n\"\\`' &"
 	}
-	limit := min(len(s), start+maxHead)
-	to := limit
-	if i := strings.IndexAny(s[start:limit], stops); i >= 0 {
-		to = start + i
-	}
-	v := s[start:to]
-	pair := strings.Contains(v, "=") && !strings.HasPrefix(v, "=") || strings.Contains(v, "%3D")
-	if len(v) < 8 || !pair || strings.HasPrefix(v, marked) || variable(v) || call(v) {
-		return 0, 0, false
-	}
-	if to == limit {
-		if i := strings.IndexAny(s[to:], stops); i >= 0 {
-			to += i
-		} else {
-			to = len(s)
+	if q := quote(s, start); q > start {
+		if start = q; s[q-1] == '\'' {
+			stops = "\r\n\"\\`'"
 		}
 	}
-	return start, to, true
+	limit := min(len(s), start+maxHead)
+	to := before(s[:limit], start, stops)
+	v := s[start:to]
+	pair := strings.Contains(v, "=") && !strings.HasPrefix(v, "=") || strings.Contains(v, "%3D")
+	if len(v) < 8 || !pair || strings.HasPrefix(v, marked) || Variable(v) || call(v) {
+		return 0, 0, false
+	}
+	return start, before(s, to, stops), true
+}
+
+// before is where the first of some characters stands from i on, or the end.
+func before(s string, i int, stops string) int {
+	if n := strings.IndexAny(s[i:], stops); n >= 0 {
+		return i + n
+	}
+	return len(s)
 }
 
 // findFlag finds the value of a command's flag (row 18), beside it or as the next item of a list.
-func findFlag(f *finder, at, end int) (int, int, bool) {
-	s := f.s
-	if at > 0 && (isWord(s[at-1]) && !startsWord(s, at, end) || s[at-1] == '-') {
+func findFlag(s string, at, end int) (int, int, bool) {
+	removed := at == 1 || at > 1 && s[at-2] == '\n' // a line that a diff takes away
+	if at > 0 && (isWord(s[at-1]) && !startsWord(s, at, end) || s[at-1] == '-' && !removed) {
 		return 0, 0, false
 	}
 	i := end
@@ -225,9 +225,7 @@ func findFlag(f *finder, at, end int) (int, int, bool) {
 			return 0, 0, false
 		}
 		i++
-	} else if i < len(s) && s[i] == ',' { // [--token, value]
-		i++
-	} else if i < len(s) && s[i] == '=' {
+	} else if i < len(s) && (s[i] == '=' || s[i] == ',') { // also [--token, value]
 		i++
 	} else if strings.HasPrefix(s[i:], "%3D") {
 		i += 3
@@ -239,21 +237,21 @@ func findFlag(f *finder, at, end int) (int, int, bool) {
 		i = next
 	}
 	v, ok := read(s, i)
-	if !ok || !v.quoted && (v.to-v.from < 4 || s[v.from] == '-') || skipped(s[v.from:v.to], v.quoted) {
+	if !ok || !v.quoted && (v.to-v.from < 4 || s[v.from] == '-') || Skipped(s[v.from:v.to], v.quoted) {
 		return 0, 0, false
 	}
 	return v.from, v.whole(s), true
 }
 
 // findUser finds the password in curl's -u user:password (row 19).
-func findUser(f *finder, at, end int) (int, int, bool) {
-	s := f.s[:min(len(f.s), end+maxHead)]
+func findUser(s string, at, end int) (int, int, bool) {
 	if !startsWord(s, at, end) || end == len(s) || isWord(s[end]) {
 		return 0, 0, false
 	}
-	for i := end; i < len(s) && (s[i] != '\n' || s[i-1] == '\\') && s[i] != '|' && s[i] != ';'; i++ {
-		if s[i] != '-' || s[i-1] == '-' || isWord(s[i-1]) && !startsWord(s, i, i) {
-			continue
+	i := end
+	for ; i < min(len(s), end+maxHead) && s[i] != '|' && s[i] != ';'; i++ {
+		if s[i] == '\n' && s[i-1] != '\\' && !strings.HasPrefix(s[spaces(s, i+1, false):], "- ") { // neither continued nor a list
+			break
 		}
 		j := i + len("-u")
 		if strings.HasPrefix(s[i:], "--user") {
@@ -261,24 +259,50 @@ func findUser(f *finder, at, end int) (int, int, bool) {
 		} else if !strings.HasPrefix(s[i:], "-u") {
 			continue
 		}
-		if q := quote(s, j); q > j && q < len(s) && s[q] == ',' { // "-u", "user:password"
-			j = q + 1
-		}
-		j = spaces(s, j, true)
-		if j < len(s) && (s[j] == '=' || s[j] == ',') {
-			j = spaces(s, j+1, false)
-		}
-		if next, crossed := nextLine(s, j); crossed {
-			j = next
-		}
-		colon := strings.IndexAny(s[quote(s, j):], " \t\r\n\"'\\:")
-		if colon < 1 || s[quote(s, j)+colon] != ':' {
+		if isWord(s[i-1]) && !startsWord(s, i, i) || s[i-1] == '-' {
 			continue
 		}
-		from := quote(s, j) + colon + 1
-		to := unquoted.end(f.s, from)
-		if to > from && !skipped(f.s[from:min(to, from+maxHead)], true) && !strings.HasPrefix(f.s[from:], "//") {
+		if from, to, ok := password(s, j); ok {
 			return from, to, true
+		}
+	}
+	return 0, min(i, end+maxHead/2), false // what one curl did not have, the next would not find either
+}
+
+// password finds the part behind the colon of the user:password that follows a flag which ends at i.
+func password(s string, i int) (from, to int, ok bool) {
+	if q := quote(s, i); q > i && q < len(s) && s[q] == ',' { // "-u", "user:password"
+		i = q
+	}
+	i = spaces(s, i, true)
+	if i < len(s) && (s[i] == '=' || s[i] == ',') {
+		i = spaces(s, i+1, false)
+	}
+	if next, crossed := nextLine(s, i); crossed {
+		i = next
+	}
+	user := quote(s, i)
+	for from = user; from < len(s) && from < user+128; from++ {
+		if coded := strings.HasPrefix(s[from:], "%3A"); coded || s[from] == ':' && from > user {
+			if from++; coded {
+				from += 2
+			}
+			to = unquoted.end(s[:min(len(s), from+maxHead)], from)
+			for _, stop := range [...]string{"+", "&", "%20"} {
+				if i := strings.Index(s[from:to], stop); coded && i >= 0 {
+					to = from + i
+				}
+			}
+			if head := s[from:to]; Skipped(head, true) || strings.HasPrefix(head, "//") {
+				return 0, 0, false
+			}
+			if !coded {
+				to = unquoted.end(s, to)
+			}
+			return from, to, true
+		}
+		if !unquoted[s[from]] {
+			break
 		}
 	}
 	return 0, 0, false

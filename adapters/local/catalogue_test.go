@@ -1,0 +1,56 @@
+package local_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack/render"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
+)
+
+// whole is the door with every toolset served.
+func whole(t *testing.T) *local.Local {
+	t.Helper()
+	o := local.Defaults()
+	o.Serve.Toolsets = []string{"all"}
+	l, err := local.Open(local.Config{Dir: t.TempDir(), Options: o})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+func TestThePublishedShapeOfEveryTool(t *testing.T) {
+	toolsnap.Check(t, "testdata/tools", whole(t).Specs(), nil)
+}
+
+// TestToolsStayWithinTheirTokens: a tool is at most 300 tokens of a model's context, the many-actioned input 1,200, and its first
+// sentence is what tool searches match (product rules: names and places, rulings on policy).
+func TestToolsStayWithinTheirTokens(t *testing.T) {
+	for s := range whole(t).Specs() {
+		limit := 300
+		if s.Name == "input" {
+			limit = 1200
+		}
+		assert.LessOrEqual(t, render.Tokens(string(s.Name)+s.Description+string(s.Input)), limit, s.Name)
+		first, _, _ := strings.Cut(s.Description, ". ")
+		assert.Less(t, len(first), 200, "%s begins with a sentence too long to search", s.Name)
+	}
+}
+
+// TestEveryContractHasAPresenter: a tool of an unknown contract would be presented as something it is not.
+func TestEveryContractHasAPresenter(t *testing.T) {
+	known := map[tool.Contract]bool{present.Control: true, present.ContextPack: true}
+	for s := range whole(t).Specs() {
+		assert.True(t, known[s.Contract], "%s has contract %q", s.Name, s.Contract)
+		d := present.For(s.Contract)(tool.Outcome{Spec: s, Err: fault.New(fault.Denied, "x_denied", "no")})
+		assert.True(t, d.Fail)
+		assert.Contains(t, string(d.Body), `"message":"no"`)
+	}
+}

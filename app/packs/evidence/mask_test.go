@@ -1,0 +1,45 @@
+package evidence_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/srcfile"
+	"github.com/countersign-dev/countersign/app/packs/evidence"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/redact"
+)
+
+// TestTheInsideOfAPrivateKeyIsMasked: an excerpt that begins below a key's first line shows none of it, and counts it once.
+func TestTheInsideOfAPrivateKeyIsMasked(t *testing.T) {
+	dir := t.TempDir()
+	edge := func(word string) string { return "-----" + word + " RSA PRIVATE " + "KEY-----\n" }
+	body := strings.Repeat("MIIEowIBAAKCAQEAt0NotARealKeyButLongEnoughToLookLikeOne0123456789\n", 30)
+	text := "before\n" + edge("BEGIN") + body + edge("END") + "after\n" + strings.Repeat("c2hvdyBtZTogdGhpcyBpcyBub3QgYSBrZXkgYXQgYWxsLCBqdXN0IGRhdGE\n", 2)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pem"), []byte(text), 0o600))
+	s := evidence.Sight{Excerpts: srcfile.New(map[pack.Root]string{"": dir}), Mask: redact.New(redact.Options{}).Lines}
+	refs := []pack.Ref{}
+	for i, l := range []pack.LineRange{{Start: 10, End: 12}, {Start: 31, End: 34}, {Start: 2, End: 4}, {Start: 34, End: 35}, {Start: 1, End: 1}} {
+		refs = append(refs, pack.Ref{Key: pack.Key(fmt.Sprintf("r%d", i)), Path: "a.pem", Lines: l})
+	}
+	f, err := s.Look(t.Context(), refs, evidence.All(refs))
+	require.NoError(t, err)
+	kept := s.Keep(f.Evidence[0])
+	s.Hide(f.Evidence)
+	masked := make([]int, len(refs))
+	for i, e := range f.Evidence {
+		assert.Len(t, e.Text, refs[i].Lines.Span(), "masking never changes how many lines there are")
+		assert.NotContains(t, strings.Join(e.Text, "\n"), "MIIEow")
+		masked[i] = e.Masked
+	}
+	assert.Equal(t, []int{1, 1, 1, 0, 0}, masked)
+	assert.Contains(t, f.Evidence[1].Text, "after")
+	assert.NotContains(t, kept.Text, "MIIEow")
+	assert.Contains(t, f.Evidence[3].Text[1], "c2hvdyBt", "base64 that is no key stays")
+}
