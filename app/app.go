@@ -87,17 +87,25 @@ func (a *App) Close(ctx context.Context) error { return a.journal.close(ctx) }
 func (a *App) Specs() iter.Seq[tool.Spec] {
 	return func(yield func(tool.Spec) bool) {
 		for s := range a.registry.Specs() {
-			if a.served[s.Name] && !yield(s) {
+			if a.served[s.Name] && !yield(a.published(s)) {
 				return
 			}
 		}
 	}
 }
 
+// published is a spec as this door's selection has it.
+func (a *App) published(s tool.Spec) tool.Spec {
+	if a.opts.Serve.ReadOnly {
+		return s.ReadOnly()
+	}
+	return s
+}
+
 // Spec is the served tool of that exact name.
 func (a *App) Spec(n tool.Name) (tool.Spec, bool) {
 	e, ok := a.registry.Lookup(n)
-	return e.Spec, ok && a.served[n]
+	return a.published(e.Spec), ok && a.served[n]
 }
 
 // Call carries out one call, or says why not. It never panics and never returns an unredacted word.

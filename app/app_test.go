@@ -485,6 +485,10 @@ func TestASelectionHidesToolsAndRefusesThem(t *testing.T) {
 	readOnly := func(c *tool.Call) { c.Principal.Grants = app.ReadOnlyGrants }
 	assert.Equal(t, "policy_denied", code(h.call("scribble", `{"name":"a"}`, readOnly)))
 
+	reading := tool.Spec{Class: policy.ClassScratch, Effects: policy.Read | policy.Write, Reading: &tool.Facet{Title: "Look", Input: json.RawMessage(`{}`)}}.ReadOnly()
+	assert.Equal(t, policy.ClassRead, reading.Class, "what is left of a tool that also reads is a reading tool")
+	assert.Equal(t, "Look", reading.Title)
+
 	for _, bad := range []app.Selection{{Toolsets: []string{"nots"}}, {Tools: []string{"x"}}, {Exclude: []string{"x"}}} {
 		_, err := app.New(app.Core{}, app.Options{Serve: bad})
 		require.Error(t, err)

@@ -22,7 +22,7 @@ type option struct {
 }
 
 var serverOptions = []option{
-	{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default packs,deployments; control is always served)"},
+	{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default packs,deployments as far as there are tools; control is always served)"},
 	{flag: "tools", variable: "COUNTERSIGN_TOOLS", usage: "single tools to serve, alone or besides --toolsets"},
 	{flag: "exclude-tools", variable: "COUNTERSIGN_EXCLUDE_TOOLS", usage: "tools not to serve, whatever else says"},
 	{flag: "read-only", variable: "COUNTERSIGN_READ_ONLY", usage: "serve nothing that changes anything", bare: true},

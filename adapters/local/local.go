@@ -78,7 +78,7 @@ func (l *Local) capabilities(core app.Core) []tool.Capability {
 	return append([]tool.Capability{
 		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
 			Operator: l.config.Options.Policy, Toolsets: func() []tool.Toolset { return l.Toolsets() }}),
-	}, l.config.Packs.capabilities(core)...)
+	}, l.config.Packs.capabilities(core, l.config.Options.Serve.ReadOnly)...)
 }
 
 // selection is what is served: what was asked for, else those of the default toolsets that exist.

@@ -86,7 +86,7 @@ func first(values ...string) string {
 }
 
 // capabilities is the toolset packs, and the upkeep of its store.
-func (p Packs) capabilities(core app.Core) []tool.Capability {
+func (p Packs) capabilities(core app.Core, readOnly bool) []tool.Capability {
 	roots := map[pack.Root]string{"": p.Source}
 	var named []pack.Root
 	for _, name := range slices.Sorted(maps.Keys(p.Sources)) {
@@ -94,6 +94,9 @@ func (p Packs) capabilities(core app.Core) []tool.Capability {
 		named = append(named, pack.Root(name))
 	}
 	store := packfile.New(p.Root, core.Clock)
+	if readOnly {
+		store.LookOnly()
+	}
 	return []tool.Capability{
 		packs.Capability(packs.Deps{Repo: store, Excerpts: srcfile.New(roots), Clock: core.Clock, IDs: core.IDs, Roots: named,
 			Mask: func(lines []string) ([]string, int) { return core.Redact().Lines(lines) }}),

@@ -59,6 +59,7 @@ func (s *Store) create(ctx context.Context, p *pack.Pack) error {
 // house remembers when it was last cleaned.
 type house struct {
 	mu            sync.Mutex
+	off           bool // nothing is ever deleted
 	purged, swept time.Time
 }
 
@@ -66,13 +67,16 @@ type house struct {
 func (h *house) due(now time.Time, every time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return passed(h.purged, now, every)
+	return !h.off && passed(h.purged, now, every)
 }
 
 // start reports what is due and takes it as done.
 func (h *house) start(now time.Time) (purge, sweep bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.off {
+		return false, false
+	}
 	if purge = passed(h.purged, now, purgeEvery); purge {
 		h.purged = now
 	}

@@ -53,6 +53,12 @@ func New(root string, clock ports.Clock) *Store {
 	return &Store{dir: docfile.At(root), clock: clock}
 }
 
+// LookOnly makes the store delete nothing by itself: expired packs are as invisible as ever, and their files stay. Call it before use.
+func (s *Store) LookOnly() *Store {
+	s.house.off = true
+	return s
+}
+
 func packName(id pack.ID) string { return packsDir + "/" + string(id) + packSuffix }
 func lockName(id pack.ID) string { return packsDir + "/" + string(id) + lockSuffix }
 

@@ -166,7 +166,7 @@ func TestFailsClosed(t *testing.T) {
 		"stray file":       {"README.md", "# hello\n", pack.ErrMalformed, "line 1 is not ---"},
 		"empty":            {"pk_bbbbbbbb.md", "", pack.ErrMalformed, "the file is empty"},
 		"wrong file name":  {"pk_bbbbbbbb.md", plain, pack.ErrMalformed, "it holds pack pk_k3v7m2qa"},
-		"broken rule":      {"pk_k3v7m2qa.md", strings.Replace(plain, "start: 12", "start: 0", 1), pack.ErrMalformed, "line_start 0"},
+		"broken rule":      {"pk_k3v7m2qa.md", strings.Replace(plain, "start: 12", "start: 0", 1), pack.ErrMalformed, "lines 0-40: lines count from 1"},
 		"newer schema":     {"pk_k3v7m2qa.md", strings.Replace(plain, "schema_version: 2", "schema_version: 3", 1), pack.ErrSchema, "schema version 3"},
 		"expired, damaged": {"pk_k3v7m2qa.md", strings.Replace(plain, "revision: 4", "revision: x", 1), pack.ErrMalformed, "line 33, column 11"},
 	} {
@@ -357,6 +357,15 @@ func TestExpiredFilesAreDeleted(t *testing.T) {
 	s.clock.Advance(time.Minute)
 	s.add("", 60)
 	assert.NotContains(t, s.files("packs"), string(gone)+".md", "creating cleans too")
+}
+
+func TestAStoreThatOnlyLooksDeletesNothing(t *testing.T) {
+	s := open(t)
+	s.Store.LookOnly()
+	gone := s.add("", 1)
+	s.clock.Advance(time.Minute)
+	assert.Empty(t, s.listed(), "hidden all the same")
+	assert.Contains(t, s.files("packs"), string(gone)+".md")
 }
 
 func TestDamageDoesNotKeepExpiredFiles(t *testing.T) {

@@ -27,8 +27,9 @@ func published(t *testing.T, doc json.RawMessage) string {
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	in := published(t, bind.SchemaOf[InputArgs]())
 	out := published(t, bind.SchemaOf[OutputArgs]())
-	golden.Compare(t, "schemas.go", []byte("package packs\n\n// The published input schemas, generated from InputArgs and OutputArgs by this package's"+
-		" schema test with -update.\nconst (\n\tinputSchema  = `"+in+"`\n\toutputSchema = `"+out+"`\n)\n"))
+	read := published(t, bind.SchemaOf[ReadArgs]())
+	golden.Compare(t, "schemas.go", []byte("package packs\n\n// The published input schemas, generated from InputArgs, OutputArgs and ReadArgs by this package's"+
+		" schema test with -update.\nconst (\n\tinputSchema  = `"+in+"`\n\toutputSchema = `"+out+"`\n\treadSchema   = `"+read+"`\n)\n"))
 }
 
 // TestSchemasStaySmall holds the tools to their budgets: 1,200 tokens for input and 300 for output, at 3.5 bytes a token.
@@ -36,7 +37,7 @@ func TestSchemasStaySmall(t *testing.T) {
 	in, out := inputSpec(), outputSpec()
 	assert.LessOrEqual(t, len(in.Description)+len(in.Input), 4200)
 	assert.LessOrEqual(t, len(out.Description)+len(out.Input), 1050)
-	for _, s := range []string{inputSchema, outputSchema} {
+	for _, s := range []string{inputSchema, outputSchema, readSchema} {
 		assert.NotContains(t, s, `"required"`)
 		assert.NotContains(t, s, `"additionalProperties"`)
 	}

@@ -51,6 +51,18 @@ type InputResult struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
+// ReadArgs is what the tool input takes where nothing may be changed: the part of InputArgs that reads.
+type ReadArgs struct {
+	Action    string  `json:"action,omitempty" jsonschema:"enum=list,enum=get"`
+	ID        string  `json:"id,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	Status    string  `json:"status,omitempty" jsonschema:"enum=draft,enum=finalized"`
+	Query     string  `json:"query,omitempty"`
+	Freshness string  `json:"freshness,omitempty" jsonschema:"enum=fresh,enum=expiring_soon"`
+	Limit     *uint64 `json:"limit,omitempty"`
+	Offset    *uint64 `json:"offset,omitempty"`
+}
+
 // OutputArgs is what the tool output takes (context-pack contract §3 and §6.5).
 type OutputArgs struct {
 	Action    string  `json:"action,omitempty" jsonschema:"enum=list,enum=get,enum=diff"`

@@ -37,6 +37,22 @@ type Spec struct {
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
 	Output      json.RawMessage // JSON Schema of the value, or nil
+	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
+}
+
+// Facet is how a tool that both reads and changes is published to callers that may only read.
+type Facet struct {
+	Title, Description string
+	Input              json.RawMessage
+}
+
+// ReadOnly is the spec as it is published where nothing may be changed: a reading tool, when there is a facet that reads.
+func (s Spec) ReadOnly() Spec {
+	if f := s.Reading; f != nil {
+		s.Title, s.Description, s.Input = f.Title, f.Description, f.Input
+		s.Class, s.Effects, s.Reading = policy.ClassRead, policy.Read, nil
+	}
+	return s
 }
 
 // TakesToken reports whether the tool's published arguments include confirm_token and typed_value: every tool that is confirmed by
