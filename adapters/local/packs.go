@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/packfile"
 	"github.com/countersign-dev/countersign/adapters/srcfile"
 	"github.com/countersign-dev/countersign/app"
@@ -98,7 +99,7 @@ func (p Packs) capabilities(core app.Core, readOnly bool) []tool.Capability {
 		store.LookOnly()
 	}
 	return []tool.Capability{
-		packs.Capability(packs.Deps{Repo: store, Excerpts: srcfile.New(roots), Clock: core.Clock, IDs: core.IDs, Roots: named,
+		packs.Capability(packs.Deps{Repo: store, Excerpts: srcfile.New(roots), History: gitcli.NewHistory(roots), Clock: core.Clock, IDs: core.IDs, Roots: named,
 			Mask: func(lines []string) ([]string, int) { return core.Redact().Lines(lines) }}),
 		upkeep(store),
 	}

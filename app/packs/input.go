@@ -324,7 +324,7 @@ func (c *inputCall) view(p *pack.Pack) any {
 
 // result wraps a payload. One that is too long to send is refused to a reader; a change that is already stored answers tersely.
 func (c *inputCall) result(payload any) (InputResult, error) {
-	doc, err := tool.Encode(payload)
+	doc, err := encode(payload)
 	if len(doc) <= MaxOutput || err != nil {
 		return InputResult{Action: c.name, Payload: doc}, err
 	}
@@ -334,6 +334,14 @@ func (c *inputCall) result(payload any) (InputResult, error) {
 	}
 	return InputResult{}, ErrTooLarge.Sayf("the answer is too large: %d bytes, at most %d; use limit or terse, or show the pack page by page with output",
 		len(doc), MaxOutput)
+}
+
+// encode is tool.Encode. A pack encodes itself, and needs not be checked and copied once more for that.
+func encode(payload any) (json.RawMessage, error) {
+	if s, ok := payload.(pack.State); ok {
+		return s.MarshalJSON()
+	}
+	return tool.Encode(payload)
 }
 
 // summary is one pack of a list (context-pack contract §2).

@@ -207,7 +207,7 @@ func (c *outputCall) earlier(ctx context.Context, r pack.Ref) render.Then {
 		return render.Then{Reason: "not kept; finalize with snapshot, or give refs a commit"}
 	}
 	if c.History == nil {
-		return render.Then{Reason: "of commit " + string(r.Commit) + ", which cannot be read here"}
+		return render.Then{Reason: "of commit " + string(r.Commit) + ", not kept here; git show " + string(r.Commit) + ":" + string(r.Path) + " has it"}
 	}
 	text, err := c.History.Lines(ctx, packport.Location{Root: r.Root, Path: r.Path}, r.Commit, r.Lines)
 	if err != nil {

@@ -280,7 +280,7 @@ func TestDiffNeedsEarlierText(t *testing.T) {
 	d.file("a.go", strings.Repeat("other\n", 9))
 	doc := e.output(args{"action": "diff", "id": e.id})
 	assert.Contains(t, doc, "> earlier text: not kept; finalize with snapshot, or give refs a commit\n")
-	assert.Contains(t, doc, "> earlier text: of commit 0123abc, which cannot be read here\n")
+	assert.Contains(t, doc, "> earlier text: of commit 0123abc, not kept here; git show 0123abc:a.go has it\n")
 
 	d.wire(d.repo, &ids.Sequence{}, past("password hunter2"))
 	doc = e.output(args{"action": "diff", "id": e.id})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,8 +45,39 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		if wantsAnswer(out) && canBeAsked(session) {
 			out = s.ask(ctx, r, out)
 		}
-		return result(out), nil
+		return &answer{doc: present.For(out.Spec.Contract)(out)}, nil
 	}
+}
+
+// answer is a result that is encoded in one pass. The SDK's own is encoded and checked four times, from the inside out.
+type answer struct {
+	mcp.ResultBase
+	doc present.Document
+}
+
+// MarshalJSON is what that of the result with the same text, object and flag is.
+func (a *answer) MarshalJSON() ([]byte, error) {
+	text, err := tool.Encode(a.doc.Text)
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, len(text)+len(a.doc.Object)+96)
+	body = append(body, '{')
+	if len(a.Meta) > 0 {
+		meta, err := tool.Encode(a.Meta)
+		if err != nil {
+			return nil, err
+		}
+		body = append(append(append(body, `"_meta":`...), meta...), ',')
+	}
+	body = append(append(append(body, `"content":[{"type":"text","text":`...), text...), "}]"...)
+	if len(a.doc.Object) > 0 {
+		body = append(append(body, `,"structuredContent":`...), a.doc.Object...)
+	}
+	if a.doc.Fail {
+		body = append(body, `,"isError":true`...)
+	}
+	return append(body, '}'), nil
 }
 
 // canBeAsked reports whether the client of a session takes questions: only the older era knows those.

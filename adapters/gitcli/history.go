@@ -1,0 +1,104 @@
+// Package gitcli asks the git binary, in an environment in which a repository's own configuration can run nothing, prompt for nothing
+// and reach no network.
+//
+// It refuses to know why something is asked. Git is started only by the call that needs it.
+package gitcli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/ports/packport"
+)
+
+const (
+	timeout = 10 * time.Second // for one object
+	maxFile = 16 << 20         // bytes of one file that are looked at
+)
+
+// ErrGit reports a git that cannot be run.
+var ErrGit = fault.New(fault.Unavailable, "git_unavailable", "git cannot be run; install git 2.39 or newer, or put it on the PATH")
+
+// History reads source files as they were at a commit: packport.History over the repositories that the source roots lie in.
+type History struct {
+	roots map[pack.Root]string
+}
+
+// NewHistory reads below the given source roots, which need not be repositories.
+func NewHistory(roots map[pack.Root]string) *History { return &History{roots: roots} }
+
+// Lines implements packport.History. It fails with packport.ErrMissing when root, commit, file or lines are not there, and with ErrGit
+// when git itself cannot be run.
+func (h *History) Lines(ctx context.Context, at packport.Location, commit pack.Commit, l pack.LineRange) ([]string, error) {
+	dir, ok := h.roots[at.Root]
+	if !ok {
+		return nil, packport.ErrRoot
+	}
+	text, err := object(ctx, dir, string(commit)+":./"+string(at.Path))
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if text == "" || l.Start < 1 || l.End > len(lines) || l.Start > l.End {
+		return nil, packport.ErrMissing.Sayf("%s has no lines %d-%d at commit %s", at.Path, l.Start, l.End, commit)
+	}
+	lines = lines[l.Start-1 : l.End]
+	for i, line := range lines {
+		if !utf8.ValidString(line) {
+			return nil, packport.ErrNotText.Sayf("%s is not valid UTF-8 text at commit %s", at.Path, commit)
+		}
+		lines[i] = strings.TrimSuffix(line, "\r")
+	}
+	return lines, nil
+}
+
+// object is the blob of that name in the repository around dir.
+func object(ctx context.Context, dir, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", dir, "cat-file", "blob", name)
+	cmd.Env = environment(os.Environ())
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", ErrGit.Because(err)
+	}
+	if err := cmd.Start(); err != nil {
+		return "", ErrGit.Because(err)
+	}
+	var text bytes.Buffer
+	_, readErr := io.Copy(&text, io.LimitReader(out, maxFile+1))
+	if text.Len() > maxFile {
+		cancel()
+	}
+	err = errors.Join(readErr, cmd.Wait())
+	switch {
+	case text.Len() > maxFile:
+		return "", packport.ErrMissing.Sayf("%s is larger than %d MiB", name, maxFile>>20)
+	case ctx.Err() != nil:
+		return "", fault.From(ctx.Err())
+	case err != nil:
+		return "", packport.ErrMissing.Sayf("the repository has no %s", strings.Replace(name, ":./", ":", 1)).Because(err)
+	}
+	return text.String(), nil
+}
+
+// environment is the process's without what would lead git elsewhere, and with everything refused that asks or fetches.
+func environment(env []string) []string {
+	kept := make([]string, 0, len(env)+5)
+	for _, pair := range env {
+		if !strings.HasPrefix(pair, "GIT_") {
+			kept = append(kept, pair)
+		}
+	}
+	return append(kept, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+}

@@ -1,0 +1,37 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// TestAnswerIsTheSDKsResult: whichever of the two ways a call took, the client reads the same.
+func TestAnswerIsTheSDKsResult(t *testing.T) {
+	for name, doc := range map[string]present.Document{
+		"text":            {Text: "a \"quoted\" <line>\n\u2028 and \xff"},
+		"empty":           {},
+		"failure":         {Text: "no", Fail: true},
+		"text and object": {Text: "{}", Object: json.RawMessage(`{"a":[1,"<b>"]}`)},
+		"failing object":  {Text: "{}", Object: json.RawMessage(`{}`), Fail: true},
+	} {
+		for _, meta := range []mcp.Meta{nil, {"k": "v"}} {
+			want := &mcp.CallToolResult{Meta: meta, Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
+			if doc.Object != nil {
+				want.StructuredContent = doc.Object
+			}
+			a := &answer{doc: doc}
+			a.SetMeta(meta)
+			expected, err := json.Marshal(want)
+			require.NoError(t, err)
+			got, err := json.Marshal(a)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(expected), string(got), name)
+		}
+	}
+}
