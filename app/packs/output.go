@@ -8,12 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/app/packs/arguments"
 	"github.com/countersign-dev/countersign/app/packs/evidence"
 	"github.com/countersign-dev/countersign/app/packs/shelf"
-	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/pack/render"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/ports/packport"
 )
 
 // maxPattern bounds the regular expression of match, in bytes.
@@ -193,26 +191,8 @@ func (c *outputCall) diff(ctx context.Context) (string, error) {
 	then := make([]render.Then, len(refs))
 	for i, e := range f.Evidence {
 		if e.Standing < pack.Moved {
-			then[i] = c.earlier(ctx, refs[i])
+			then[i] = c.sight.Earlier(ctx, refs[i])
 		}
 	}
 	return render.Diff(render.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, then), ctx.Err()
-}
-
-func (c *outputCall) earlier(ctx context.Context, r pack.Ref) render.Then {
-	if n := r.Snapshot; n != nil {
-		return render.Then{Lines: n.Lines, Text: n.TextLines(), Source: "kept when the pack was finalized"}
-	}
-	if r.Commit == "" {
-		return render.Then{Reason: "not kept; finalize with snapshot, or give refs a commit"}
-	}
-	if c.History == nil {
-		return render.Then{Reason: "of commit " + string(r.Commit) + ", not kept here; git show " + string(r.Commit) + ":" + string(r.Path) + " has it"}
-	}
-	text, err := c.History.Lines(ctx, packport.Location{Root: r.Root, Path: r.Path}, r.Commit, r.Lines)
-	if err != nil {
-		return render.Then{Reason: "of commit " + string(r.Commit) + ": " + fault.From(err).Message}
-	}
-	text, _ = c.Mask(text)
-	return render.Then{Lines: r.Lines, Text: text, Source: "commit " + string(r.Commit)}
 }

@@ -67,7 +67,7 @@ func Capability(d Deps) tool.Capability {
 		panic("packs.Capability: Repo, Excerpts, Clock, IDs and Mask are required")
 	}
 	s := &service{
-		Deps: d, shelf: shelf.Shelf{Packs: d.Repo, Clock: d.Clock}, sight: evidence.Sight{Excerpts: d.Excerpts, Mask: d.Mask}, actions: actions(),
+		Deps: d, shelf: shelf.Shelf{Packs: d.Repo, Clock: d.Clock}, sight: evidence.Sight{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
 	return tool.Capability{Name: "packs", Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
 		{Spec: inputSpec(), Handler: inputHandler{s, arguments.NewShape(inputSchema)}},

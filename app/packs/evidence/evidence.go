@@ -22,6 +22,7 @@ const readers = 4
 // Sight is how source is read.
 type Sight struct {
 	Excerpts packport.Excerpts
+	History  packport.History // nil: earlier text is not known
 	Mask     func(lines []string) (masked []string, secrets int)
 }
 

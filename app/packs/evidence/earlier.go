@@ -1,0 +1,35 @@
+package evidence
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/pack/render"
+	"github.com/countersign-dev/countersign/ports/packport"
+)
+
+// Earlier is what a ref showed once, masked: the text kept when its pack was finalized, else that of its commit, else why there is none.
+func (s Sight) Earlier(ctx context.Context, r pack.Ref) render.Then {
+	if n := r.Snapshot; n != nil {
+		return render.Then{Lines: n.Lines, Text: n.TextLines(), Source: "kept when the pack was finalized"}
+	}
+	if r.Commit == "" {
+		return render.Then{Reason: "not kept; finalize with snapshot, or give refs a commit"}
+	}
+	commit := string(r.Commit)
+	if s.History == nil {
+		return render.Then{Reason: "of commit " + commit + ", not kept here; git show " + commit + ":" + string(r.Path) + " has it"}
+	}
+	at := packport.Location{Root: r.Root, Path: r.Path}
+	text, err := s.History.Lines(ctx, at, r.Commit, r.Lines)
+	if err != nil {
+		return render.Then{Reason: "of commit " + commit + ": " + fault.From(err).Message}
+	}
+	then := pack.Evidence{Text: text}
+	if first := max(1, r.Lines.Start-keyLines); keyLike(text) && first < r.Lines.Start {
+		then.Above, _ = s.History.Lines(ctx, at, r.Commit, pack.LineRange{Start: first, End: r.Lines.Start - 1})
+	}
+	text, _ = s.mask(then)
+	return render.Then{Lines: r.Lines, Text: text, Source: "commit " + commit}
+}
