@@ -57,16 +57,18 @@ func (g group) create() *cobra.Command {
 	return c
 }
 
-// minutes reads a time to live: a Go duration, or days as 7d.
+// minutes reads a time to live: minutes as 90, as the tools take them, a Go duration, or days as 7d.
 func minutes(flag, text string) (int64, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseInt(days, 10, 32); err == nil && n > 0 {
-			return n * 24 * 60, nil
-		}
+	number, each := text, int64(1)
+	if d, ok := strings.CutSuffix(text, "d"); ok {
+		number, each = d, 24*60
+	}
+	if n, err := strconv.ParseInt(number, 10, 32); err == nil && n > 0 {
+		return n * each, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Minute || d%time.Minute != 0 {
-		return 0, shell.ErrUsage.Sayf("%s %q is no time to live in whole minutes", flag, text).With(shell.Hint("write 90m, 24h or 7d"))
+		return 0, shell.ErrUsage.Sayf("%s %q is no time to live in whole minutes", flag, text).With(shell.Hint("write 90 (minutes), 24h or 7d"))
 	}
 	return int64(d / time.Minute), nil
 }

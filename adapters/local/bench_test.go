@@ -1,0 +1,207 @@
+package local_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/packfile"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The budgets of context packs, through the whole door and on real files. Each reports how many times its floor it takes:
+//
+//	BenchmarkRender    100 refs over 50 files       ≤ 2 × reading those files once
+//	BenchmarkBigFile   40 refs into one 50 MB file  ≤ 1.5 × reading it once
+//	BenchmarkManyPacks get, render, mutate one of 5,000 packs  ≤ 2 × one of 10; list 20 of 5,000, warm ≤ 3 × one stat of each file
+
+// shop is an opened door with a directory of sources.
+type shop struct {
+	b     testing.TB
+	door  *local.Local
+	root  string // of the packs
+	src   string
+	owner tool.Call
+}
+
+func newShop(b *testing.B) *shop {
+	s := &shop{b: b, root: filepath.Join(b.TempDir(), "packs"), src: b.TempDir()}
+	env := map[string]string{"COUNTERSIGN_HOME": filepath.Join(b.TempDir(), "home"), "CONTEXT_PACK_ROOT": s.root, "CONTEXT_PACK_SOURCE_ROOT": s.src}
+	c, err := local.Environment(func(name string) string { return env[name] })
+	require.NoError(b, err)
+	s.door, err = local.Open(c)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, s.door.Close()) })
+	s.owner = tool.Call{Session: "bench", Principal: s.door.Owner()}
+	return s
+}
+
+func (s *shop) call(name tool.Name, args map[string]any) tool.Outcome {
+	c := s.owner
+	var err error
+	c.Tool = name
+	c.Args, err = tool.Encode(args)
+	require.NoError(s.b, err)
+	o := s.door.Call(s.b.Context(), c)
+	require.NoError(s.b, o.Err)
+	return o
+}
+
+// write makes a pack of one section and returns its id.
+func (s *shop) write(refs []map[string]any) string {
+	o := s.call("input", map[string]any{"action": "write", "document": map[string]any{
+		"title": "A pack", "ttl_minutes": 600, "sections": []any{map[string]any{"key": "flow", "title": "Flow", "refs": refs}},
+	}})
+	var made struct{ Payload struct{ ID string } }
+	require.NoError(s.b, json.Unmarshal(o.Value, &made))
+	return made.Payload.ID
+}
+
+func ref(n int, path string, first, last int) map[string]any {
+	return map[string]any{"key": fmt.Sprintf("ref%d", n), "path": path, "line_start": first, "line_end": last}
+}
+
+const sourceLine = "\tif err := verify(ctx, token); err != nil {\n"
+
+// BenchmarkRender renders 100 refs over 50 files of 16 KB.
+func BenchmarkRender(b *testing.B) {
+	s := newShop(b)
+	var files []string
+	var refs []map[string]any
+	for f := range 50 {
+		name := fmt.Sprintf("file%d.go", f)
+		files = append(files, filepath.Join(s.src, name))
+		require.NoError(b, os.WriteFile(files[f], bytes.Repeat([]byte(sourceLine), 375), 0o644))
+		refs = append(refs, ref(2*f, name, 100, 120), ref(2*f+1, name, 300, 320))
+	}
+	id := s.write(refs)
+	compare(b, func() {
+		for _, f := range files {
+			_, err := os.ReadFile(f)
+			require.NoError(b, err)
+		}
+	}, func() { s.call("output", map[string]any{"id": id, "max_tokens": 1_000_000}) })
+}
+
+// BenchmarkBigFile renders 40 refs into one file of 50 MB, the last at its very end.
+func BenchmarkBigFile(b *testing.B) {
+	s := newShop(b)
+	const lines = (50 << 20) / len(sourceLine)
+	file := filepath.Join(s.src, "big.go")
+	require.NoError(b, os.WriteFile(file, bytes.Repeat([]byte(sourceLine), lines), 0o644))
+	var refs []map[string]any
+	for r := range 40 {
+		refs = append(refs, ref(r, "big.go", (r+1)*lines/40-2, (r+1)*lines/40))
+	}
+	id := s.write(refs)
+	chunk := make([]byte, 128<<10)
+	compare(b, func() {
+		f, err := os.Open(file)
+		require.NoError(b, err)
+		defer f.Close()
+		for err == nil {
+			_, err = f.Read(chunk)
+		}
+		require.ErrorIs(b, err, io.EOF)
+	}, func() { s.call("output", map[string]any{"id": id}) })
+}
+
+// crowd fills the store with copies of one pack, directly: creating them durably would take a minute.
+func (s *shop) crowd(packs int) (id string) {
+	require.NoError(s.b, os.WriteFile(filepath.Join(s.src, "a.go"), []byte(strings.Repeat(sourceLine, 50)), 0o644))
+	id = s.write([]map[string]any{ref(1, "a.go", 10, 20)})
+	data, err := os.ReadFile(filepath.Join(s.root, "packs", id+".md"))
+	require.NoError(s.b, err)
+	first, err := packfile.Decode(data)
+	require.NoError(s.b, err)
+	for n := range packs - 1 {
+		state := first.State()
+		state.ID, state.Name = pack.ID("pk_"+letters(n)), pack.Optional("copy-"+letters(n))
+		data, err := packfile.Encode(state)
+		require.NoError(s.b, err)
+		require.NoError(s.b, os.WriteFile(filepath.Join(s.root, "packs", string(state.ID)+".md"), data, 0o600))
+	}
+	return id
+}
+
+// letters is n in eight letters.
+func letters(n int) string {
+	out := []byte("aaaaaaaa")
+	for i := len(out) - 1; n > 0; i, n = i-1, n/26 {
+		out[i] += byte(n % 26)
+	}
+	return string(out)
+}
+
+// BenchmarkManyPacks compares a store of 5,000 packs with one of 10, both warm.
+func BenchmarkManyPacks(b *testing.B) {
+	few, many := newShop(b), newShop(b)
+	inFew, inMany := few.crowd(10), many.crowd(5000)
+	<-time.After(200 * time.Millisecond) // until the time stamps of files are believed
+	list := func() { many.call("input", map[string]any{"action": "list", "limit": 20}) }
+	list()
+	list()
+	few.call("input", map[string]any{"action": "list"})
+	for name, does := range map[string]func(s *shop, id string){
+		"get":    func(s *shop, id string) { s.call("input", map[string]any{"action": "get", "id": id}) },
+		"render": func(s *shop, id string) { s.call("output", map[string]any{"id": id}) },
+		"mutate": func(s *shop, id string) {
+			s.call("input", map[string]any{"action": "touch_ttl", "id": id, "ttl_minutes": 600, "expected_revision": s.revision(id)})
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			compare(b, func() { does(few, inFew) }, func() { does(many, inMany) })
+		})
+	}
+	b.Run("list", func(b *testing.B) {
+		files, err := filepath.Glob(filepath.Join(many.root, "packs", "*.md"))
+		require.NoError(b, err)
+		require.Len(b, files, 5000)
+		compare(b, func() {
+			for _, f := range files {
+				_, err := os.Stat(f)
+				require.NoError(b, err)
+			}
+		}, list)
+	})
+}
+
+func (s *shop) revision(id string) (n uint64) {
+	var made struct{ Payload struct{ Revision uint64 } }
+	require.NoError(s.b, json.Unmarshal(s.call("input", map[string]any{"action": "get", "id": id}).Value, &made))
+	return made.Payload.Revision
+}
+
+// compare runs floor and work in turn and reports their medians and the ratio.
+func compare(b *testing.B, floor, work func()) {
+	b.Helper()
+	floor()
+	work()
+	var took [2][]float64
+	for range max(b.N, 15) {
+		for i, run := range []func(){floor, work} {
+			began := time.Now()
+			run()
+			took[i] = append(took[i], float64(time.Since(began).Nanoseconds())/1e3)
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	middle := len(took[0]) / 2
+	b.ReportMetric(took[0][middle], "floor-µs")
+	b.ReportMetric(took[1][middle], "work-µs")
+	b.ReportMetric(took[1][middle]/took[0][middle], "x-floor")
+	b.ReportMetric(0, "ns/op")
+}
