@@ -256,6 +256,17 @@ func TestATokenExpiresAtTheSecond(t *testing.T) {
 	assert.Equal(t, "confirm_token_expired", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Issued))))
 }
 
+func TestOldConfirmationsAreForgotten(t *testing.T) {
+	h := open(t)
+	old := h.call("write_note", `{"name":"a"}`)
+	h.clock.Advance(confirm.DefaultTTL + 24*time.Hour)
+	h.call("write_note", `{"name":"b"}`)
+	assert.Equal(t, "confirm_token_expired", code(h.call("write_note", `{"name":"a"}`, withToken(old.Issued))), "a day long it is known to have expired")
+	h.clock.Advance(time.Second)
+	h.call("write_note", `{"name":"b"}`)
+	assert.Equal(t, "confirm_token_unknown", code(h.call("write_note", `{"name":"a"}`, withToken(old.Issued))))
+}
+
 func TestAPlanRaisesItsStrengthAndTypingIsNeverWaived(t *testing.T) {
 	h := open(t, func(o *app.Options) {
 		o.Policy.Level = policy.FullAccess

@@ -60,10 +60,24 @@ func (r *run) ask(ctx context.Context, name tool.Name, args json.RawMessage, pla
 	if err != nil {
 		return err
 	}
-	if err := r.app.core.Ledger.Issue(ctx, g); err != nil {
+	if err := r.issue(ctx, g); err != nil {
 		return err
 	}
 	return r.asked(g, token)
+}
+
+// keepGrants is how long a grant that has expired is remembered, so that its token is told from one that never was.
+const keepGrants = 24 * time.Hour
+
+// issue stores a grant and forgets those nobody will ask about any more.
+func (r *run) issue(ctx context.Context, g confirm.Grant) error {
+	if err := r.app.core.Ledger.Issue(ctx, g); err != nil {
+		return err
+	}
+	if _, err := r.app.core.Ledger.Purge(ctx, r.app.core.Clock.Now().Add(-keepGrants)); err != nil {
+		r.app.core.Log.Warn("old confirmations could not be forgotten", "cause", err.Error())
+	}
+	return nil
 }
 
 // asked puts the question into the outcome.
@@ -124,7 +138,7 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	if err != nil {
 		return err
 	}
-	if err := r.app.core.Ledger.Issue(ctx, g); err != nil {
+	if err := r.issue(ctx, g); err != nil {
 		return err
 	}
 	r.asked(g, token) //nolint:errcheck // the preview itself succeeded; only the question is wanted

@@ -91,7 +91,7 @@ func BenchmarkRender(b *testing.B) {
 			_, err := os.ReadFile(f)
 			require.NoError(b, err)
 		}
-	}, func() { s.call("output", map[string]any{"id": id, "max_tokens": 1_000_000}) })
+	}, func() { s.call("output", map[string]any{"id": id}) })
 }
 
 // BenchmarkBigFile renders 40 refs into one file of 50 MB, the last at its very end.

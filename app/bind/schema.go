@@ -163,7 +163,7 @@ func (c *compiled) problem(name string, value any) (Problem, bool) {
 
 // decode is strict: unknown fields and second values are errors. Whole floats (2.0) are integers, as JSON Schema has it.
 func decode(args json.RawMessage, in any) error {
-	if bytes.ContainsAny(args, ".eE") {
+	if fractional(args) {
 		args = wholeNumbers(args)
 	}
 	dec := json.NewDecoder(bytes.NewReader(args))
@@ -172,6 +172,22 @@ func decode(args json.RawMessage, in any) error {
 		return ErrArguments.Sayf("the arguments cannot be read: %v", err)
 	}
 	return nil
+}
+
+// fractional reports whether a number in args is written with a fraction or an exponent.
+func fractional(args json.RawMessage) bool {
+	text := false
+	for i := 0; i < len(args); i++ {
+		switch c := args[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case !text && i > 0 && (c == '.' || c == 'e' || c == 'E') && args[i-1] >= '0' && args[i-1] <= '9':
+			return true
+		}
+	}
+	return false
 }
 
 func wholeNumbers(args json.RawMessage) json.RawMessage {
