@@ -202,18 +202,11 @@ func (r *run) event(p audit.Phase) audit.Event {
 
 // rules is the policy in force: the operator's, with what a person stored in place of Level, Tools and Auto.
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
-	p := a.opts.Policy
 	s, sess, err := ports.LoadBoth(ctx, a.core.Settings, a.core.Sessions, ports.SessionKey(principal, session))
 	if err != nil {
 		return policy.Policy{}, ports.Session{}, err
 	}
-	if s.Revision > 0 {
-		if s.Level != policy.LevelUnset {
-			p.Level = s.Level
-		}
-		p.Tools, p.Auto = s.Tools, s.Auto
-	}
-	return p, sess, nil
+	return s.Over(a.opts.Policy), sess, nil
 }
 
 // EndSession forgets the mode and grants of a client instance that is gone. What it left waiting stays listed, for people to answer.

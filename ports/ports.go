@@ -72,6 +72,18 @@ type Settings struct {
 	Auto     policy.AutoApprove        `json:"auto_approve"`
 }
 
+// Over is the operator's policy with what a person set in place of its Level, Tools and Auto, once anything was set.
+func (s Settings) Over(operator policy.Policy) policy.Policy {
+	if s.Revision == 0 {
+		return operator
+	}
+	operator.Tools, operator.Auto = s.Tools, s.Auto
+	if s.Level != policy.LevelUnset {
+		operator.Level = s.Level
+	}
+	return operator
+}
+
 // SettingsStore keeps Settings.
 type SettingsStore interface {
 	// Load is the settings as they are now; cheap enough to call before every decision.

@@ -85,14 +85,9 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	if err != nil {
 		return PolicyAnswer{}, err
 	}
-	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: s.Operator.Mode, Ceiling: max(s.Operator.Ceiling, policy.Ask), Level: s.Operator.Level,
-		Tools: s.Operator.Tools, Auto: s.Operator.Auto, AlwaysAllowed: session.Granted, SettingsVersion: settings.Revision}
-	if settings.Revision > 0 {
-		a.Tools, a.Auto = settings.Tools, settings.Auto
-		if settings.Level != policy.LevelUnset {
-			a.Level = settings.Level
-		}
-	}
+	p := settings.Over(s.Operator)
+	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: max(p.Ceiling, policy.Ask), Level: p.Level,
+		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: session.Granted, SettingsVersion: settings.Revision}
 	if a.AlwaysAllowed == nil {
 		a.AlwaysAllowed = []string{}
 	}
