@@ -516,6 +516,8 @@ func TestSettingsRuleAtOnce(t *testing.T) {
 	asked := h.call("scribble", `{"name":"a"}`)
 	require.Equal(t, "confirm_token_required", code(asked))
 	require.NoError(t, h.call("confirm", `{"token":"`+asked.Issued.Token.Reveal()+`"}`).Err)
+	asked = h.call("scribble", `{"name":"b"}`)
+	require.NoError(t, h.call("scribble", `{"name":"b","confirm_token":"`+asked.Issued.Token.Reveal()+`"}`).Err, "its schema need not say so")
 }
 
 func TestDoIsTypedAllTheWay(t *testing.T) {

@@ -89,10 +89,7 @@ func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	if token.IsZero() {
 		return ErrRequired.Sayf("%s; a person answers it in the client's form, with countersign approve %s, or in the console; then call again", g.Prompt, g.ID)
 	}
-	if e, ok := r.app.registry.Lookup(tool.Name(g.Binding.Tool)); ok && !e.Spec.TakesToken() {
-		return ErrRequired.Sayf("%s; show the plan to a person, then call confirm with the token", g.Prompt)
-	}
-	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token", g.Prompt)
+	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
 }
 
 // grant is a new confirmation for a plan of tool name, bound to this call's session and principal.

@@ -73,7 +73,8 @@ func (r *run) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-// takeToken takes confirm_token and typed_value out of the arguments of a tool that publishes them, so that no tool sees them.
+// takeToken takes confirm_token and typed_value out of the arguments, so that no tool sees them. Tools that are confirmed by default
+// publish the two; any other may be confirmed because a person's settings say so.
 func (r *run) takeToken() error {
 	args := bytes.TrimSpace(r.call.Args)
 	if len(args) == 0 {
@@ -83,8 +84,7 @@ func (r *run) takeToken() error {
 		return ErrArguments.Sayf("the arguments of %s must be a JSON object", r.call.Tool)
 	}
 	r.call.Args, r.out.Args = args, args
-	if !r.entry.Spec.TakesToken() || !bytes.Contains(args, []byte(`"confirm_token"`)) &&
-		!bytes.Contains(args, []byte(`"typed_value"`)) {
+	if !bytes.Contains(args, []byte(`"confirm_token"`)) && !bytes.Contains(args, []byte(`"typed_value"`)) || r.entry.Spec.CarriesOut {
 		return nil
 	}
 	rest, token, typed, err := tool.SplitToken(args)

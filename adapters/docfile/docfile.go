@@ -215,6 +215,9 @@ func (d *Dir) Scan(sub string, visit func(name string, info func() (fs.FileInfo,
 		at, err := inner.Lstat(name)
 		if err == nil && at.Mode()&fs.ModeSymlink != 0 {
 			at, err = root.Stat(path.Join(sub, name)) // a link may lead to a neighbour of sub
+			if _, gone := os.Stat(d.File(path.Join(sub, name))); errors.Is(gone, fs.ErrNotExist) {
+				err = gone // a link to nothing is nothing, wherever it leads
+			}
 		}
 		return at, d.in("stat", path.Join(sub, name), err)
 	}

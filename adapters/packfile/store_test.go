@@ -244,6 +244,7 @@ func TestDamageThatIsNoText(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("secret: yes\n"), 0o600))
 	require.NoError(t, os.Symlink(secret, s.path("packs", "pk_bbbbbbbb.md")))
+	require.NoError(t, os.Symlink("/nowhere/at/all", s.path("packs", "pk_dddddddd.md"))) // a link to nothing is no file at all
 	big, err := os.Create(s.path("packs", "pk_cccccccc.md"))
 	require.NoError(t, err)
 	require.NoError(t, big.Truncate(packfile.MaxFile+1))

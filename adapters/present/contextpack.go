@@ -32,10 +32,12 @@ type packFailure struct {
 	Message   string          `json:"message"`
 	RequestID json.RawMessage `json:"request_id"`
 	Details   any             `json:"details,omitempty"`
+
+	Confirmation *confirmation `json:"confirmation,omitempty"` // asked for (product rules on policy and confirmation)
 }
 
 func contextPackFailure(o tool.Outcome, f *fault.Error) Document {
-	e := packFailure{Error: true, Message: f.Message, RequestID: o.RequestID}
+	e := packFailure{Error: true, Message: f.Message, RequestID: o.RequestID, Confirmation: confirmationOf(o.Issued)}
 	e.Kind, e.Code = packCode(f)
 	if len(e.RequestID) == 0 {
 		e.RequestID = json.RawMessage("null")
@@ -45,23 +47,12 @@ func contextPackFailure(o tool.Outcome, f *fault.Error) Document {
 	return Document{Text: string(body), Body: body, Fail: true, Kind: f.Kind}
 }
 
-// packDetails is the fault's own details, joined with a confirmation that was asked for and a plan that was refused and explained.
+// packDetails is the fault's own details, or the plan of a call that was refused and explained.
 func packDetails(o tool.Outcome, f *fault.Error) any {
-	ask, plan := confirmationOf(o.Issued), explained(o)
-	if ask == nil && plan == nil {
-		return f.Details
+	if plan := explained(o); plan != nil && f.Details == nil {
+		return map[string]any{"plan": plan}
 	}
-	all := map[string]any{}
-	if raw, err := tool.Encode(f.Details); err == nil && f.Details != nil && json.Unmarshal(raw, &all) != nil {
-		all = map[string]any{"details": f.Details}
-	}
-	if ask != nil {
-		all["confirmation"] = ask
-	}
-	if plan != nil {
-		all["plan"] = plan
-	}
-	return all
+	return f.Details
 }
 
 // packCode is a fault's kind and code in the contract's words (context-pack contract §4.2). Codes with a pair of their own come first;

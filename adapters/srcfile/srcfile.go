@@ -29,12 +29,46 @@ const (
 type Source struct {
 	roots  map[pack.Root]string
 	chunks sync.Pool
+	mu     sync.Mutex
+	inUse  map[string]*shared // by directory
+}
+
+// shared is a root that reads under way have open together. The last one closes it, so nothing stays open between calls.
+type shared struct {
+	*os.Root
+	readers int
+}
+
+// enter opens the directory, or joins those that have it open.
+func (s *Source) enter(dir string) (*shared, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.inUse[dir]
+	if r == nil {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		r = &shared{Root: root}
+		s.inUse[dir] = r
+	}
+	r.readers++
+	return r, nil
+}
+
+func (s *Source) leave(dir string, r *shared) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.readers--; r.readers == 0 {
+		delete(s.inUse, dir)
+		r.Close() //nolint:errcheck // it was only looked into
+	}
 }
 
 // New reads below the given directories; the default root has the name "". A directory that does not exist is no error: every file in it is
 // missing (context-pack contract §6.6).
 func New(roots map[pack.Root]string) *Source {
-	s := &Source{roots: make(map[pack.Root]string, len(roots))}
+	s := &Source{roots: make(map[pack.Root]string, len(roots)), inUse: map[string]*shared{}}
 	for name, dir := range roots {
 		s.roots[name] = filepath.Clean(dir)
 	}
@@ -48,7 +82,12 @@ func (s *Source) Read(ctx context.Context, at packport.Location, from int, visit
 	if !known {
 		return 0, packport.ErrRoot.Sayf("no source root is named %q", at.Root)
 	}
-	f, err := open(dir, string(at.Path))
+	root, err := s.enter(dir)
+	if err != nil {
+		return 0, refusal(at, err)
+	}
+	defer s.leave(dir, root)
+	f, err := open(root.Root, dir, string(at.Path))
 	if err != nil {
 		return 0, refusal(at, err)
 	}
@@ -62,14 +101,9 @@ func (s *Source) Read(ctx context.Context, at packport.Location, from int, visit
 	return lines, nil
 }
 
-// open opens the regular file of that slash path below dir. os.Root follows relative links inside the root by itself; what it refuses is
+// open opens the regular file of that slash path below root, which is dir. os.Root follows relative links inside the root by itself; what it refuses is
 // looked at again with all links resolved, because it also refuses absolute links that lead back inside.
-func open(dir, path string) (*os.File, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
+func open(root *os.Root, dir, path string) (*os.File, error) {
 	f, err := regular(root, filepath.FromSlash(path))
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):

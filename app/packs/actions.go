@@ -142,8 +142,10 @@ func upsertRef(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, n
 	if err != nil {
 		return nil, err
 	}
-	start, _ := a.Count("line_start")
-	end, _ := a.Count("line_end")
+	start, end, err := a.Lines()
+	if err != nil {
+		return nil, err
+	}
 	ref, err := document.Ref{
 		Key: a.Text("ref_key"), Path: a.Text("path"), LineStart: start, LineEnd: end, Title: a.Text("ref_title"), Why: a.Text("ref_why"),
 		Group: a.Text("group"), Root: a.Text("root"), Commit: a.Text("commit"),

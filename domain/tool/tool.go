@@ -56,7 +56,7 @@ func (s Spec) ReadOnly() Spec {
 }
 
 // TakesToken reports whether the tool's published arguments include confirm_token and typed_value: every tool that is confirmed by
-// default or could be. A tool below that, when a person's setting asks for a confirmation all the same, is confirmed through confirm.
+// default or could be. Any other tool takes them too, unpublished, when a person's settings ask for a confirmation all the same.
 func (s Spec) TakesToken() bool { return s.Confirm > policy.None || s.Class >= policy.ClassWrite }
 
 // Entry is a tool and the code behind it.

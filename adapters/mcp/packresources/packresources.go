@@ -215,7 +215,7 @@ func (p *Packs) Complete(ctx context.Context, ref, argument, value string) ([]st
 	}
 	found, err := p.list(ctx, map[string]any{})
 	if err != nil {
-		return nil, false, err
+		return nil, false, ctx.Err() // proposals are a convenience: a store that cannot be listed has none
 	}
 	var values []string
 	for _, s := range found {

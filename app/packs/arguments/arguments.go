@@ -71,6 +71,18 @@ func (a Set) Count(key string) (int, bool) {
 	return int(min(n, 1<<40)), ok
 }
 
+// Lines is line_start and line_end; a number that no line has is refused as it was written.
+func (a Set) Lines() (start, end int, err error) {
+	for key, to := range map[string]*int{"line_start": &start, "line_end": &end} {
+		n, _ := a.Number(key)
+		if n > pack.MaxLine {
+			return 0, 0, Err.Sayf("'%s' %d: lines count from 1 to %d", key, n, pack.MaxLine)
+		}
+		*to = int(n)
+	}
+	return start, end, nil
+}
+
 // Identifier is id, else name; empty when neither is given.
 func (a Set) Identifier() string {
 	if id := a.Text("id"); id != "" {
