@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/relpath"
 )
 
 // Limits of the value types (context-pack contract §1.1). Lengths are bytes of UTF-8.
@@ -16,7 +17,6 @@ const (
 	MaxName     = 120
 	MinKey      = 2
 	MaxKey      = 64
-	MaxPath     = 1024
 	MaxSpan     = 2000      // lines of one ref
 	MaxLine     = 1<<31 - 1 // highest line number
 	MaxRoot     = 64
@@ -140,25 +140,13 @@ func validKey(s string) bool {
 	return true
 }
 
-// ParsePath trims, rewrites \ to / and then checks: not empty, at most MaxPath bytes, not absolute, no .. component, no NUL.
+// ParsePath reads a path by the rules of package relpath: trimmed, with / for \, not empty, absolute or too long, and without .. .
 func ParsePath(s string) (Path, error) {
-	s = strings.ReplaceAll(strings.TrimSpace(s), `\`, "/")
-	switch {
-	case s == "":
-		return "", ErrValue.Sayf("path is empty")
-	case len(s) > MaxPath:
-		return "", ErrValue.Sayf("path is longer than %d bytes", MaxPath)
-	case strings.HasPrefix(s, "/"):
-		return "", ErrValue.Sayf("path %q is absolute; give it relative to the source root", s)
-	case strings.ContainsRune(s, 0):
-		return "", ErrValue.Sayf("path contains a NUL byte")
+	p, err := relpath.Parse(s)
+	if err != nil {
+		return "", ErrValue.Sayf("%s", fault.From(err).Message)
 	}
-	for part := range strings.SplitSeq(s, "/") {
-		if part == ".." {
-			return "", ErrValue.Sayf("path %q leaves the source root: .. is not allowed", s)
-		}
-	}
-	return Path(s), nil
+	return Path(p.String()), nil
 }
 
 // ParseRoot trims and checks the name of a source root: at most MaxRoot letters, digits and ._- , the first a letter or digit; empty is

@@ -19,14 +19,11 @@ import (
 // readers is how many source files are read at once.
 const readers = 4
 
-// hideAlone is how many texts are masked in less time than another goroutine takes to start.
-const hideAlone = 16
-
 // Sight is how source is read.
 type Sight struct {
 	Excerpts packport.Excerpts
-	History  packport.History                                    // nil: earlier text is not known
-	Mask     func(lines []string) (masked []string, secrets int) // called concurrently
+	History  packport.History // nil: earlier text is not known
+	Mask     func(lines []string) (masked []string, secrets int)
 }
 
 // Findings is what a pack's refs show now, and why those that cannot be read cannot; both in the order of the refs.
@@ -115,23 +112,11 @@ func All(refs []pack.Ref) []int {
 
 // Hide hides secrets in what will be shown. It leaves anchors alone: they hash what the file really holds.
 func (s Sight) Hide(evidence []pack.Evidence) {
-	workers := min(readers, 1+len(evidence)/hideAlone)
-	hide := func(w int) {
-		for i := w; i < len(evidence); i += workers {
-			if e := &evidence[i]; e.Text != nil {
-				e.Text, e.Masked = s.mask(*e)
-			}
+	for i := range evidence {
+		if e := &evidence[i]; e.Text != nil {
+			e.Text, e.Masked = s.mask(*e)
 		}
 	}
-	var group errgroup.Group
-	for w := 1; w < workers; w++ {
-		group.Go(func() error {
-			hide(w)
-			return nil
-		})
-	}
-	hide(0)
-	_ = group.Wait() // none fails
 }
 
 // Keep is the text to store of a ref when its pack is finalized: masked, so that no secret is copied out of the source.

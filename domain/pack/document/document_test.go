@@ -33,7 +33,7 @@ func TestFirstBadValueIsPlaced(t *testing.T) {
 	for change, want := range map[string]string{
 		`"key":"flow"|"key":"Flow"`:       "document.sections[0]: key",
 		`"key":"one"|"key":"o"`:           "document.sections[0]: refs[0]: ref_key",
-		`a\\b.go|../x`:                    "document.sections[0]: refs[0]: path",
+		`a\\b.go|../x`:                    "document.sections[0]: refs[0]: the path",
 		`"line_end":3|"line_end":1`:       "document.sections[0]: refs[0]: line_end",
 		`"root":"api"|"root":"web"`:       `document.sections[0]: refs[0]: root "web" is not configured; there is the default root (leave root out), api`,
 		`"commit":"0123abc"|"commit":"x"`: "document.sections[0]: refs[0]: commit",
