@@ -60,7 +60,7 @@ func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In
 	var out Out
 	args, err := tool.Encode(in)
 	if err != nil {
-		return out, ErrArguments.Because(err)
+		return out, tool.ErrArguments.Because(err)
 	}
 	o := c.Call(ctx, ref.Name, args)
 	if o.Err != nil {

@@ -35,7 +35,6 @@ type run struct {
 
 // The ways the door itself refuses. Argument faults carry the problems as details.
 var (
-	ErrArguments = fault.New(fault.Invalid, "arguments_invalid", "the arguments do not fit the tool")
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
 	ErrPolicy    = fault.New(fault.Denied, "policy_denied", "policy refuses this call")
 	ErrMode      = fault.New(fault.Denied, "mode_forbids", "the mode does not allow this call")
@@ -81,7 +80,7 @@ func (r *run) takeToken() error {
 		args = []byte("{}")
 	}
 	if args[0] != '{' {
-		return ErrArguments.Sayf("the arguments of %s must be a JSON object", r.call.Tool)
+		return tool.ErrArguments.Sayf("the arguments of %s must be a JSON object", r.call.Tool)
 	}
 	r.call.Args, r.out.Args = args, args
 	if !bytes.Contains(args, []byte(`"confirm_token"`)) && !bytes.Contains(args, []byte(`"typed_value"`)) || r.entry.Spec.CarriesOut {

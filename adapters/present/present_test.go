@@ -2,10 +2,13 @@ package present_test
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -67,4 +70,36 @@ func TestExitCodes(t *testing.T) {
 		fault.Denied: 5, fault.Unconfirmed: 6, fault.Unavailable: 7, fault.Timeout: 7, fault.Canceled: 130} {
 		assert.Equal(t, want, present.ExitCode(kind), kind)
 	}
+}
+
+// TestCodesMapped feeds every error code of the catalogue to every contract: none may fall out of a contract's vocabulary.
+func TestCodesMapped(t *testing.T) {
+	catalogue, err := os.ReadFile("../../internal/testkit/archtest/testdata/codes.golden")
+	require.NoError(t, err)
+	kinds := map[string]fault.Kind{}
+	for k := fault.Internal; k <= fault.Canceled; k++ {
+		kinds[strings.ReplaceAll(k.String(), "_", "")] = k
+	}
+	packKinds := []string{"validation", "not_found", "conflict", "invalid_state", "stale_ref", "io_error", "migration_required"} // seed 002
+	n := 0
+	for line := range strings.Lines(string(catalogue)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		kind, ok := kinds[strings.ToLower(fields[1])]
+		require.True(t, ok, "kind %s of %s", fields[1], fields[0])
+		o := tool.Outcome{Err: fault.New(kind, fault.Code(fields[0]), "the message")}
+		var pack struct{ Kind, Code, Message string }
+		d := present.For(present.ContextPack)(o)
+		require.NoError(t, json.Unmarshal(d.Body, &pack))
+		assert.Contains(t, packKinds, pack.Kind, fields[0])
+		assert.NotEmpty(t, pack.Code, fields[0])
+		var own struct{ Kind, Code string }
+		require.NoError(t, json.Unmarshal(present.For(present.Control)(o).Body, &own))
+		assert.Equal(t, fields[0], own.Code)
+		assert.Equal(t, kind.String(), own.Kind)
+	}
+	assert.Greater(t, n, 50, "the catalogue was read")
 }

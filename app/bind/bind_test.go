@@ -46,7 +46,7 @@ func TestTheSchemaIsAFlatClosedObject(t *testing.T) {
 
 func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	_, err := query().Handler.Decode(json.RawMessage(`{"mode":"delete","count":-1,"pth":"x","tags":[1]}`))
-	require.ErrorIs(t, err, bind.ErrArguments)
+	require.ErrorIs(t, err, tool.ErrArguments)
 	problems := fault.From(err).Details.(bind.Problems).Problems
 	fields := make([]string, 0, len(problems))
 	for _, p := range problems {
@@ -71,7 +71,7 @@ func TestIntegersAreExact(t *testing.T) {
 		assert.NotEmpty(t, inv.Claims().Resources)
 	}
 	_, err := query().Handler.Decode(json.RawMessage(`{"path":"a","count":2.5}`))
-	require.ErrorIs(t, err, bind.ErrArguments)
+	require.ErrorIs(t, err, tool.ErrArguments)
 }
 
 func TestTheTypeHasTheLastWord(t *testing.T) {
@@ -82,7 +82,7 @@ func TestTheTypeHasTheLastWord(t *testing.T) {
 func TestOnlyObjectsAreArguments(t *testing.T) {
 	for _, args := range []string{``, `null`, `[]`, `1`, `"x"`, `{`, `{"path":"a"} {}`} {
 		_, err := query().Handler.Decode(json.RawMessage(args))
-		require.ErrorIs(t, err, bind.ErrArguments, args)
+		require.ErrorIs(t, err, tool.ErrArguments, args)
 	}
 }
 

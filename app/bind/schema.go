@@ -13,10 +13,8 @@ import (
 	invopop "github.com/invopop/jsonschema"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
-
-// ErrArguments reports arguments that do not fit the published schema; its details are Problems.
-var ErrArguments = fault.New(fault.Invalid, "invalid_arguments", "the arguments do not fit the tool's schema")
 
 // Problems is everything that is wrong with one call's arguments.
 type Problems struct {
@@ -115,7 +113,7 @@ func (d *Document) Check(args json.RawMessage) error {
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(args, &fields); err != nil || fields == nil {
-		return ErrArguments.Sayf("the arguments must be a JSON object")
+		return tool.ErrArguments.Sayf("the arguments must be a JSON object")
 	}
 	var problems []Problem
 	for _, name := range c.required {
@@ -140,7 +138,7 @@ func (d *Document) Check(args json.RawMessage) error {
 	for _, p := range problems {
 		say = append(say, p.Message)
 	}
-	return ErrArguments.Sayf("%s", strings.Join(say, "; ")).With(Problems{Problems: problems})
+	return tool.ErrArguments.Sayf("%s", strings.Join(say, "; ")).With(Problems{Problems: problems})
 }
 
 func (c *compiled) problem(name string, value any) (Problem, bool) {
@@ -169,7 +167,7 @@ func decode(args json.RawMessage, in any) error {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(in); err != nil {
-		return ErrArguments.Sayf("the arguments cannot be read: %v", err)
+		return tool.ErrArguments.Sayf("the arguments cannot be read: %v", err)
 	}
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
+// ErrArguments reports arguments that are no object or do not fit the published schema.
+var ErrArguments = fault.New(fault.Invalid, "invalid_arguments", "the arguments do not fit the tool's schema")
+
 // ErrToken reports a confirm_token or typed_value that is no string.
 var ErrToken = fault.New(fault.Invalid, "confirm_argument_invalid", "confirm_token and typed_value are strings")
 
