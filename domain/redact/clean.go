@@ -3,105 +3,111 @@ package redact
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
-// invisible reports characters that change how text reads without being seen: zero-width, directional and tag characters.
+// invisible reports characters that change how a text reads without being seen: zero-width, directional, annotation and tag characters.
 func invisible(c rune) bool {
-	return c >= 0x200B && c <= 0x200F || c >= 0x202A && c <= 0x202E || c >= 0x2060 && c <= 0x2064 || c == 0xFEFF ||
+	return c >= 0x200B && c <= 0x200F || c >= 0x202A && c <= 0x202E || c >= 0x2060 && c <= 0x206F || c == 0xFEFF ||
 		c >= 0xFFF9 && c <= 0xFFFB || c >= 0xE0000 && c <= 0xE007F
 }
 
-// Clean strips terminal escapes and invisible characters.
+// control reports control characters other than line ends and tabs.
+func control(c rune) bool {
+	return c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f && c < 0xa0
+}
+
+// Clean strips terminal escapes (ANSI sequences, OSC and other strings), control characters and invisible characters, and keeps line
+// ends and tabs. Bytes that are no UTF-8 become U+FFFD. Clean text is returned as it is.
 func Clean(s string) string {
-	if strings.ContainsAny(s, "\x1b\u009b") {
-		s = unescaped(s)
-	}
-	if strings.IndexFunc(s, invisible) < 0 {
+	if !dirty(s) {
 		return s
 	}
-	return strings.Map(func(c rune) rune {
-		if invisible(c) {
-			return -1
-		}
-		return c
-	}, s)
-}
-
-const csi = "\u009b" // the one-character form of ESC [
-
-// unescaped is s without ANSI control sequences, OSC and other strings, and two-byte escapes.
-func unescaped(s string) string {
 	var b strings.Builder
-	for {
-		i := strings.IndexAny(s, "\x1b"+csi)
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		s = s[i+escape(s[i:]):]
-	}
-}
-
-// escape is how long the escape is with which s begins; a sequence that is not one loses its ESC alone.
-func escape(s string) int {
-	if strings.HasPrefix(s, csi) {
-		return sequence(s, len(csi))
-	}
-	if len(s) == 1 {
-		return 1
-	}
-	switch s[1] {
-	case '[':
-		return sequence(s, 2)
-	case ']', 'P', 'X', '^', '_': // a string, up to BEL or ESC \\
-		i := strings.IndexAny(s[2:], "\x07\x1b")
+	for i := 0; i < len(s); {
+		c, width := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case i < 0:
-			return len(s)
-		case s[2+i] == '\x1b' && strings.HasPrefix(s[3+i:], `\`):
-			return i + 4
-		case s[2+i] == '\x1b':
-			return i + 2
+		case c == 0x1b || c >= 0x90 && c < 0xa0:
+			i += escape(s[i:])
+			continue
+		case invisible(c) || control(c):
+		default:
+			b.WriteRune(c)
 		}
-		return i + 3
+		i += width
 	}
-	i := 1
-	for i < len(s) && s[i] >= ' ' && s[i] <= '/' {
-		i++
-	}
-	if i < len(s) && s[i] >= '0' && s[i] <= '~' {
-		return i + 1
-	}
-	return 1
+	return b.String()
 }
 
-// sequence is how long a control sequence is whose parameters begin at i.
-func sequence(s string, i int) int {
-	for i < len(s) && s[i] >= '0' && s[i] <= '?' {
-		i++
-	}
-	for i < len(s) && s[i] >= ' ' && s[i] <= '/' {
-		i++
-	}
-	if i < len(s) && s[i] >= '@' && s[i] <= '~' {
-		i++
-	}
-	return i
-}
-
-// Visible shows invisible characters as ␣U+202E, for dialogs in which a person decides.
+// Visible shows invisible and control characters as ␣U+202E, for the places where a person decides by what a text says.
 func Visible(s string) string {
-	if strings.IndexFunc(s, invisible) < 0 {
+	if !dirty(s) {
 		return s
 	}
 	var b strings.Builder
 	for _, c := range s {
-		if invisible(c) {
+		if invisible(c) || control(c) {
 			fmt.Fprintf(&b, "␣U+%04X", c)
 			continue
 		}
 		b.WriteRune(c)
 	}
 	return b.String()
+}
+
+func dirty(s string) bool {
+	for i, c := range s {
+		if invisible(c) || control(c) {
+			return true
+		}
+		if c == utf8.RuneError {
+			if _, width := utf8.DecodeRuneInString(s[i:]); width < 2 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// escape is the length of the terminal escape that s begins with. One that is not finished ends with its line.
+func escape(s string) int {
+	c, i := utf8.DecodeRuneInString(s)
+	if c == 0x1b {
+		if len(s) == 1 {
+			return 1
+		}
+		c = rune(s[1]) + 0x40 // ESC [ is the two-byte form of U+009B
+		i = 2
+	}
+	switch c {
+	case 0x9b: // a control sequence: parameters, intermediates, one final byte
+		for i < len(s) && s[i] >= ' ' && s[i] <= '?' {
+			i++
+		}
+		if i < len(s) && s[i] >= '@' && s[i] <= '~' {
+			i++
+		}
+		return i
+	case 0x90, 0x98, 0x9d, 0x9e, 0x9f: // a string, up to BEL or ST
+		for ; i < len(s) && s[i] != '\n'; i++ {
+			switch {
+			case s[i] == 0x07:
+				return i + 1
+			case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' || strings.HasPrefix(s[i:], "\u009c"):
+				return i + 2
+			case s[i] == 0x1b:
+				return i
+			}
+		}
+		return i
+	}
+	if s[0] != 0x1b {
+		return i
+	}
+	for i = 1; i < len(s) && s[i] >= ' ' && s[i] <= '/'; i++ { // ESC ( B and the like
+	}
+	if i < len(s) && s[i] > ' ' && s[i] <= '~' {
+		i++
+	}
+	return i
 }

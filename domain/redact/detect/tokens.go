@@ -1,206 +1,161 @@
 package detect
 
-import "strings"
-
-// charset is a set of bytes.
-type charset [256]bool
-
-// chars is the set a regular expression's class of the same text would be.
-func chars(of string) *charset {
-	var c charset
-	for i := 0; i < len(of); i++ {
-		if i+2 < len(of) && of[i+1] == '-' {
-			for b := int(of[i]); b <= int(of[i+2]); b++ {
-				c[b] = true
-			}
-			i += 2
-			continue
-		}
-		c[of[i]] = true
-	}
-	return &c
-}
-
-// end is where the run of the set's bytes that begins at i ends.
-func (c *charset) end(s string, i int) int {
-	for i < len(s) && c[s[i]] {
-		i++
-	}
-	return i
-}
-
-// tokenForm is a token with a tell-tale beginning (rows 3 to 9, 11, 12, 14): one of some prefixes, then at least min bytes of a set.
-type tokenForm struct {
-	row      Row
-	prefixes string // separated by spaces
-	set      string
-	min      int
-	exact    bool // exactly min bytes
-	digit    bool // a digit has to be in it
-	inner    bool // it may begin inside of a word
-}
-
-const (
-	alnum     = "A-Za-z0-9"
-	alnumDash = "A-Za-z0-9_-"
+import (
+	"github.com/countersign-dev/countersign/domain/redact/lex"
 )
 
-func tokenForms() []tokenForm {
-	return []tokenForm{
-		{row: AnthropicKey, prefixes: "sk-ant-", set: alnumDash, min: 16},
-		{row: OpenAIKey, prefixes: "sk-", set: alnumDash, min: 20, digit: true},
-		{row: StripeKey, prefixes: "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_", set: alnum, min: 10},
-		{row: StripeKey, prefixes: "whsec_", set: alnum, min: 16},
-		{row: GitHubToken, prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", set: alnum, min: 20},
-		{row: GitHubToken, prefixes: "github_pat_", set: alnum + "_", min: 20},
-		{row: GitLabToken, prefixes: "glpat- gldt- glrt- glptt- glcbt- glsoat- gloas-", set: alnumDash, min: 16},
-		{row: NPMToken, prefixes: "npm_", set: alnum, min: 20},
-		{row: SlackToken, prefixes: "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", set: alnum + "-", min: 8, inner: true},
-		{row: AWSKeyID, prefixes: "AKIA ASIA AGPA AROA AIDA ANPA ANVA AIPA", set: "0-9A-Z", min: 16, exact: true},
-		{row: GoogleKey, prefixes: "AIza", set: alnumDash, min: 35},
-		{row: GoogleKey, prefixes: "ya29.", set: alnumDash, min: 20},
-		{row: VendorToken, prefixes: "hf_ lin_api_", set: alnum, min: 20},
-		{row: VendorToken, prefixes: "dop_v1_", set: "a-f0-9", min: 40},
-		{row: VendorToken, prefixes: "pypi- hvs. dckr_pat_", set: alnumDash, min: 16},
-		{row: VendorToken, prefixes: "ATATT", set: alnumDash + "=", min: 16},
-		{row: VendorToken, prefixes: "AGE-SECRET-KEY-1", set: "A-Z0-9", min: 30},
-	}
+// Span is a piece of text to mask.
+type Span struct {
+	From, To int
+	Rule     Rule
 }
 
-// maxHead is how much of a run is looked at to decide; what is then masked may be longer.
-const maxHead = 512
-
-// keyword is how the form's tokens with this prefix are found.
-func (t tokenForm) keyword(prefix string) keyword {
-	set, guard := chars(t.set), startsWord[[]byte]
-	if t.inner {
-		guard = nil
+// tokenAt examines a token's beginning at s[from:to] (rows 3 to 9 and 11 to 14).
+func tokenAt[T lex.Text](c *lex.Runs, s T, from, to int, w *keyword) (Span, bool) {
+	if !lex.Boundary(s, from) && w.rule != slackToken { // xoxoxb-: nothing but a token has this in it
+		return Span{}, false
 	}
-	return keyword{text: strings.ToLower(prefix), row: t.row, guard: guard,
-		find: func(s string, at, end int) (int, int, bool) {
-			if s[at:end] != prefix || !t.inner && !startsWord(s, at, end) {
-				return 0, 0, false
+	end := lex.RunEnd(c, s, to, w.set)
+	switch w.rule {
+	case openaiKey:
+		return bareKey(s, from, to, end)
+	case awsKeyID:
+		if end-to != w.min || end < len(s) && lex.IsWord(s[end]) {
+			return Span{}, false
+		}
+	case jwt:
+		return signed(c, s, from, end)
+	case vendorToken:
+		if w.text == "SG." {
+			if end-to < w.min || !lex.Has(s, end, ".") {
+				return Span{}, false
 			}
-			if set.end(s[:min(len(s), end+t.min)], end) < end+t.min || t.exact && end+t.min < len(s) && isWord(s[end+t.min]) ||
-				t.digit && !strings.ContainsAny(s[end:set.end(s[:min(len(s), end+maxHead)], end)], digits) {
-				return 0, 0, false
-			}
-			return at, wordEnd(s, set.end(s, end)), true
-		}}
-}
-
-const digits = "0123456789"
-
-// text is what guards read: a document or a string.
-type text interface{ string | []byte }
-
-// startsWord reports whether a token may begin at i: after no word byte, or after one that is the end of an escape (\n, %3D).
-func startsWord[T text](s T, i, _ int) bool {
-	switch {
-	case i == 0 || !isWord(s[i-1]):
-		return true
-	case i >= 2 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r' || s[i-1] == 't' || s[i-1] == 'b' || s[i-1] == 'f'):
-		return true
-	case i >= 3 && s[i-3] == '%' && isHex(s[i-2]) && isHex(s[i-1]):
-		return true
-	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u':
-		return true
+			to = end + 1
+			end = lex.RunEnd(c, s, to, w.set)
+		}
+		if lex.Has(s, end, "%3D") { // the = before the checksum of an Atlassian token, in a URL
+			end = lex.Run(s, end+3, w.set)
+		}
 	}
-	return false
+	return Span{from, end, w.rule}, end-to >= w.min
 }
 
-// wordEnd is where the word around i ends: a token is masked with all of its word.
-func wordEnd(s string, i int) int {
-	for i < len(s) && isWord(s[i]) {
-		i++
+// bareKey tells the keys that begin with sk- apart. OpenAI's has to hold a digit: there are words like sk-learn-something.
+func bareKey[T lex.Text](s T, from, to, end int) (Span, bool) {
+	if lex.Has(s, to, "ant-") && end-to >= len("ant-")+16 {
+		return Span{from, end, anthropicKey}, true
 	}
-	return i
+	if end-to < 20 {
+		return Span{}, false
+	}
+	for i := to; i < min(end, to+lex.MaxJudged); i++ {
+		if lex.IsDigit(s[i]) {
+			return Span{from, end, openaiKey}, true
+		}
+	}
+	return Span{}, false
 }
 
-func isWord(b byte) bool  { return b == '_' || isDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'z' }
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-func isHex(b byte) bool   { return isDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'f' }
-func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
+// signed examines a JSON web token whose first part ends at end: header, claims, and a signature that may be empty.
+func signed[T lex.Text](c *lex.Runs, s T, from, end int) (Span, bool) {
+	const set = lex.Alnum | lex.Underscore | lex.Dash
+	const least = len("eyJ") + 5
+	if end-from < least || !lex.Has(s, end, ".eyJ") {
+		return Span{}, false
+	}
+	claims := end + 1
+	if end = lex.RunEnd(c, s, claims, set); end-claims < least || !lex.Has(s, end, ".") {
+		return Span{}, false
+	}
+	return Span{from, lex.RunEnd(c, s, end+1, set), jwt}, true
+}
 
-// botToken reports digits before a colon and a long key after it (a Telegram bot's token, row 14).
-func botToken[T text](s T, _, end int) bool {
+// botAt examines the token of a Telegram bot: eight to ten digits, the colon that ends at to, and 35 characters.
+func botAt[T lex.Text](c *lex.Runs, s T, to int) (Span, bool) {
+	from := to - 1
+	if s[from] != ':' {
+		from = to - len("%3a")
+	}
+	colon := from
+	for from > max(0, colon-11) && lex.IsDigit(s[from-1]) {
+		from--
+	}
+	if n := colon - from; n < 8 || n > 10 || !lex.Boundary(s, from) {
+		return Span{}, false
+	}
+	end := lex.RunEnd(c, s, to, lex.Alnum|lex.Underscore|lex.Dash)
+	capital := lex.Run(s[:min(end, to+35)], to, lex.Digit|lex.Lower|lex.HexLower|lex.Underscore|lex.Dash) < end // every one has, names behind a date often have not
+	return Span{from, end, vendorToken}, end-to == 35 && capital
+}
+
+// hookAt examines a webhook's address whose host name is s[from:to] (row 10).
+func hookAt[T lex.Text](s T, from, to int) (Span, bool) {
+	const set = lex.Alnum | lex.Underscore | lex.Dash | lex.Slash
+	for _, sub := range [...]string{"canary.", "ptb."} {
+		if lex.HasFold(s, from-len(sub), sub) {
+			from -= len(sub)
+		}
+	}
 	n := 0
-	for i := end - 2; i >= 0 && isDigit(s[i]); i-- {
-		if n++; n > 10 {
-			return false
+	for _, scheme := range [...]string{"https://", `https:\/\/`, "https%3a%2f%2f"} {
+		if lex.HasFold(s, from-len(scheme), scheme) {
+			n = len(scheme)
 		}
 	}
-	if n < 8 || end+35 > len(s) {
-		return false
+	path := lex.HasAny(s, to, "/services/", "/workflows/", "/api/webhooks/", `\/services\/`, `\/workflows\/`, `\/api\/webhooks\/`,
+		"%2fservices%2f", "%2fworkflows%2f", "%2fapi%2fwebhooks%2f")
+	if n == 0 || path == 0 {
+		return Span{}, false
 	}
-	for i := end; i < end+35; i++ {
-		if !isWord(s[i]) && s[i] != '-' {
-			return false
+	end := lex.Run(s, to+path, set)
+	for end < len(s) && (lex.Has(s, end, `\/`) || lex.HasFold(s, end, "%2f")) {
+		end = lex.Run(s, end+1, set)
+	}
+	return Span{from - n, end, webhookURL}, end > to+path
+}
+
+// What a user name and a password in a URL may measure.
+const (
+	maxUser     = 256
+	maxPassword = 256
+)
+
+// credentialsAt examines what follows the :// that is s[from:to]: user, colon, password, @ (row 2). The password ends at the last @
+// that can be one.
+func credentialsAt[T lex.Text](s T, from, to int) (Span, bool) {
+	if from < 2 || !lex.IsWord(s[from-1]) || !lex.IsWord(s[from-2]) {
+		return Span{}, false
+	}
+	encoded := s[from] == '%'
+	colon, end := -1, -1
+	for i := to; i < len(s); i++ {
+		switch c := s[i]; {
+		case lex.IsSpace(c) || c == '/' || c == '"' || c == '\'' || c == '\\':
+			return Span{colon, end, urlCredentials}, end > 0
+		case encoded && lex.HasFold(s, i, "%2f"):
+			return Span{colon, end, urlCredentials}, end > 0
+		case colon < 0:
+			switch {
+			case c == '@' || i-to > maxUser || encoded && lex.HasFold(s, i, "%40"):
+				return Span{}, false
+			case c == ':':
+				colon = i + 1
+			case encoded && lex.HasFold(s, i, "%3a"):
+				colon = i + 3
+				i += 2
+			}
+		case i-colon > maxPassword:
+			return Span{colon, end, urlCredentials}, end > 0
+		case (c == '@' || encoded && lex.HasFold(s, i, "%40")) && i > colon:
+			end = i
+		case c == '?' && end < 0 && number(s, colon, i):
+			return Span{}, false // a port
 		}
 	}
-	return true
+	return Span{colon, end, urlCredentials}, end > 0
 }
 
-func findBotToken(s string, at, end int) (int, int, bool) {
-	if !botToken(s, at, end) {
-		return 0, 0, false
-	}
-	for at > 0 && isDigit(s[at-1]) {
-		at--
-	}
-	if !startsWord(s, at, end) {
-		return 0, 0, false
-	}
-	for to := end + 35; ; to++ {
-		if to == len(s) || !isWord(s[to]) && s[to] != '-' {
-			return at, to, true
-		}
-	}
-}
-
-// dashed is the alphabet of base64url.
-var dashed = chars(alnumDash)
-
-// findJWT finds a JSON web token (row 13): two parts that begin like JSON objects in base64, and a signature, which may be empty.
-func findJWT(s string, at, end int) (int, int, bool) {
-	if s[at:end] != "eyJ" || !startsWord(s, at, end) {
-		return 0, 0, false
-	}
-	dot := dashed.end(s, end)
-	if dot-end < 5 || !strings.HasPrefix(s[dot:], ".eyJ") {
-		return 0, dot, false // a run that is no header is none from any of its bytes
-	}
-	payload := dashed.end(s, dot+1)
-	if payload-dot < 9 || payload == len(s) || s[payload] != '.' {
-		return 0, dot, false
-	}
-	return at, dashed.end(s, payload+1), true
-}
-
-// findSendGrid finds SG.<part>.<part> (row 14).
-func findSendGrid(s string, at, end int) (int, int, bool) {
-	if s[at:end] != "SG." || !startsWord(s, at, end) {
-		return 0, 0, false
-	}
-	dot := dashed.end(s, end)
-	if dot-end < 16 || dot == len(s) || s[dot] != '.' {
-		return 0, 0, false
-	}
-	to := dashed.end(s, dot+1)
-	if to-dot <= 16 {
-		return 0, 0, false
-	}
-	return at, to, true
-}
-
-var webhookPath = chars(alnum + `/_\%` + "-")
-
-// findWebhook finds the URL of an incoming webhook (row 10), whose path is the secret; the keyword is its host and first path element.
-func findWebhook(s string, at, end int) (int, int, bool) {
-	to := webhookPath.end(s, end)
-	from := max(0, at-24)
-	if scheme := strings.LastIndex(strings.ToLower(s[from:at]), "https"); to > end+1 && scheme >= 0 {
-		return from + scheme, to, true
-	}
-	return 0, 0, false
+// number reports whether s[from:to] is all digits.
+func number[T lex.Text](s T, from, to int) bool {
+	return from < to && lex.Run(s[:to], from, lex.Digit) == to
 }

@@ -1,0 +1,186 @@
+package redact
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/redact/detect"
+	"github.com/countersign-dev/countersign/domain/redact/lex"
+)
+
+// walker copies a valid JSON document and replaces leaves on the way. It keeps its own stack, so depth costs no goroutine stack.
+type walker struct {
+	r     *Redactor
+	doc   string
+	depth int // how many strings this document is nested in
+
+	i     int // the byte being looked at
+	done  int // everything before is in out
+	out   strings.Builder
+	n     int
+	stack []container
+}
+
+// container is an object or array that is open.
+type container struct {
+	object bool
+	value  bool   // object: the next string is a value
+	secret bool   // it stands under a secret name, however deep
+	plain  bool   // object: its names are those of a schema's properties, not of values
+	key    string // object: the key of that value; array: the key it stands under
+	named  bool   // object: a member called name or key named a secret, whose "value" is meant
+	last   string // array: the string before
+	curl   bool   // array: a command line of curl
+}
+
+func (w *walker) walk() {
+	for w.i < len(w.doc) {
+		switch c := w.doc[w.i]; c {
+		case '{', '[':
+			key := w.key()
+			w.stack = append(w.stack, container{object: c == '{', key: key, secret: w.named(key), plain: key == "properties"})
+			w.i++
+		case '}', ']':
+			w.stack = w.stack[:len(w.stack)-1]
+			w.i++
+		case ',':
+			w.top().value = false
+			w.i++
+		case ':':
+			w.top().value = true
+			w.i++
+		case '"':
+			w.text()
+		case ' ', '\t', '\r', '\n':
+			w.i++
+		default:
+			w.scalar()
+		}
+	}
+}
+
+func (w *walker) top() *container { return &w.stack[len(w.stack)-1] }
+
+// key is the name that the current value stands under: its own, or that of the arrays around it.
+func (w *walker) key() string {
+	if len(w.stack) == 0 {
+		return ""
+	}
+	return w.top().key
+}
+
+// text handles a string: an object's key, or a leaf.
+func (w *walker) text() {
+	start := w.i
+	for w.i++; w.doc[w.i] != '"'; w.i++ {
+		if w.doc[w.i] == '\\' {
+			w.i++
+		}
+	}
+	w.i++
+	s := decoded(w.doc[start:w.i])
+	if len(w.stack) > 0 && w.top().object && !w.top().value {
+		w.top().key = s
+		return
+	}
+	if w.secret(s) {
+		w.replace(start, detect.SecretKey.Placeholder(), 1)
+		return
+	}
+	masked, n := w.command(s)
+	if n == 0 {
+		masked, n = w.r.leaf(s, w.depth)
+	}
+	if n > 0 {
+		w.replace(start, masked, n)
+	}
+	w.remember(s)
+}
+
+// secret reports whether the leaf s is masked for the name it stands under.
+func (w *walker) secret(s string) bool {
+	key := w.key()
+	if len(w.stack) == 0 || strings.TrimSpace(s) == "" || detect.Redacted(s) || lex.WholeReference(s) {
+		return false
+	}
+	if name := lex.Normal(key); name.Is("value") && w.top().named {
+		return true
+	} else if name.Is("pwd") && (s[0] == '/' || lex.FilePath(s)) {
+		return false // the working directory
+	}
+	return w.top().secret || lex.SecretKey(key)
+}
+
+// named reports whether all that stands under key here is secret by a name: this one or one further up.
+func (w *walker) named(key string) bool {
+	if len(w.stack) == 0 {
+		return false
+	}
+	return w.top().secret || !w.top().plain && lex.SecretKey(key)
+}
+
+// command masks an element of an array for the one before it: ["--password", "…"], ["curl", "-u", "user:…"].
+func (w *walker) command(s string) (string, int) {
+	if len(w.stack) == 0 || w.top().object || w.top().last == "" {
+		return s, 0
+	}
+	last := w.top().last
+	if strings.HasPrefix(last, "--") && lex.SecretKey(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
+		return detect.CLIFlag.Placeholder(), 1
+	}
+	if (last == "-u" || last == "--user") && w.top().curl {
+		if user, password, ok := strings.Cut(s, ":"); ok && password != "" && !harmless(password) {
+			return user + ":" + detect.CLIUser.Placeholder(), 1
+		}
+	}
+	return s, 0
+}
+
+// remember keeps what the next element or member needs to know about s.
+func (w *walker) remember(s string) {
+	if len(w.stack) == 0 {
+		return
+	}
+	top := w.top()
+	if !top.object {
+		top.last = s
+		top.curl = top.curl || s == "curl" || strings.HasSuffix(s, "/curl")
+		return
+	}
+	if name := lex.Normal(top.key); name.Is("name") || name.Is("key") {
+		top.named = lex.SecretKey(s)
+	}
+}
+
+// scalar handles a number or a literal, which is masked only under a password, secret or pin.
+func (w *walker) scalar() {
+	start := w.i
+	for w.i < len(w.doc) && strings.IndexByte(",]} \t\r\n", w.doc[w.i]) < 0 {
+		w.i++
+	}
+	if w.doc[start] != 'n' && lex.NumericKey(w.key()) {
+		w.replace(start, detect.SecretKey.Placeholder(), 1)
+	}
+}
+
+// replace puts s, as a JSON string, in the place of what was read since start.
+func (w *walker) replace(start int, s string, n int) {
+	w.out.WriteString(w.doc[w.done:start])
+	w.out.WriteString(quoteJSON(s))
+	w.done, w.n = w.i, w.n+n
+}
+
+// decoded is the text of a JSON string, given with its quotes.
+func decoded(raw string) string {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	var s string
+	if json.Unmarshal([]byte(raw), &s) != nil {
+		return raw[1 : len(raw)-1]
+	}
+	return s
+}
+
+// harmless reports a value that is masked already or plainly no secret.
+func harmless(v string) bool { return detect.Redacted(v) || lex.Harmless(v) }
