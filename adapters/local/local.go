@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -140,6 +141,11 @@ func (c Config) home() (string, error) {
 		return dir, nil
 	}
 	home, err := os.UserHomeDir()
+	if err != nil { // hosts start servers with next to no environment
+		if me, lookUp := user.Current(); lookUp == nil && me.HomeDir != "" {
+			home, err = me.HomeDir, nil
+		}
+	}
 	if err != nil {
 		return "", app.ErrWiring.Sayf("there is no home directory to keep state in; set COUNTERSIGN_HOME").Because(err)
 	}

@@ -74,6 +74,14 @@ func TestOpeningTouchesNothing(t *testing.T) {
 }
 
 // TestZeroOptionsRefuse: a host that configures nothing can change nothing.
+// TestAHomeIsFoundWithoutAnEnvironment: hosts may start a server with no variables at all.
+func TestAHomeIsFoundWithoutAnEnvironment(t *testing.T) {
+	t.Setenv("HOME", "")
+	l, err := local.Open(local.Config{Env: func(string) string { return "" }, Options: local.Defaults()})
+	require.NoError(t, err, "the user's own, as the system knows it")
+	require.NoError(t, l.Close())
+}
+
 func TestZeroOptionsRefuse(t *testing.T) {
 	l, err := local.Open(local.Config{Dir: t.TempDir(), Packs: local.Packs{Root: t.TempDir()}})
 	require.NoError(t, err)
