@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,6 +27,15 @@ func legacyVersion(asked string) string {
 	return newestLegacy
 }
 
+// said is the revision the answer to a handshake names: the client's own words (context-pack contract §6.3), except for a revision
+// later than any with a handshake, which must not be taken for one that is spoken here.
+func said(asked string) string {
+	if _, err := time.Parse(time.DateOnly, asked); err == nil && asked > newestLegacy {
+		return newestLegacy
+	}
+	return asked
+}
+
 // initialize serves the handshake, the first through the SDK, every other one without it.
 func (c *conn) initialize(m wire.Message, to reply) {
 	if isModern(m.Params) {
@@ -33,14 +43,19 @@ func (c *conn) initialize(m wire.Message, to reply) {
 		return
 	}
 	c.heard()
-	version, params := handshake(m.Params)
-	if c.begun {
+	version, settled, params := handshake(m.Params)
+	switch {
+	case c.begun:
 		c.answerRequest(m, to, c.opts.Initialize(version))
-		return
+	case version != settled:
+		c.begun = true
+		c.start(wire.Message{Method: methodInitialize, Params: params}, reply{}, Call{})
+		c.answerRequest(m, to, c.opts.Initialize(version))
+	default:
+		c.begun = true
+		m.Params = params
+		c.start(m, to, Call{})
 	}
-	c.begun = true
-	m.Params = params
-	c.start(m, to, Call{})
 }
 
 // heard stops the watchdog.
@@ -66,7 +81,7 @@ func (c *conn) ensureBegun(m wire.Message) {
 		return
 	}
 	c.begun = true
-	_, params := handshake(nil)
+	_, _, params := handshake(nil)
 	c.start(wire.Message{Method: methodInitialize, Params: params}, reply{}, Call{})
 }
 
@@ -89,14 +104,14 @@ func isModern(params json.RawMessage) bool {
 	return version >= firstModern
 }
 
-// handshake makes params the SDK takes out of any: everything in them is optional, and the revision is one
-// that it answers as asked. (Its checks of capabilities go by the revision asked for, so it is settled
-// before.)
-func handshake(params json.RawMessage) (version string, clean json.RawMessage) {
+// handshake makes params the SDK takes out of any: everything in them is optional, and the revision settled on
+// is one that it answers as asked. (Its checks of capabilities go by the revision asked for, so it is settled
+// before.) version is what the client is told.
+func handshake(params json.RawMessage) (version, settled string, clean json.RawMessage) {
 	part := wire.Members(params, "protocolVersion", "capabilities", "clientInfo")
-	version = defaultLegacy
+	version, settled = defaultLegacy, defaultLegacy
 	if asked, ok := wire.Text(part[0]); ok && strings.TrimSpace(asked) != "" {
-		version = legacyVersion(asked)
+		version, settled = said(asked), legacyVersion(asked)
 	}
 	capabilities, info := json.RawMessage("{}"), json.RawMessage(`{"name":"unknown","version":""}`)
 	if json.Unmarshal(part[1], new(mcp.ClientCapabilities)) == nil && len(part[1]) > 0 && part[1][0] == '{' {
@@ -105,6 +120,6 @@ func handshake(params json.RawMessage) (version string, clean json.RawMessage) {
 	if json.Unmarshal(part[2], new(mcp.Implementation)) == nil && len(part[2]) > 0 && part[2][0] == '{' {
 		info = part[2]
 	}
-	return version, slices.Concat(json.RawMessage(`{"protocolVersion":"`+version+`","capabilities":`), capabilities,
+	return version, settled, slices.Concat(json.RawMessage(`{"protocolVersion":"`+settled+`","capabilities":`), capabilities,
 		json.RawMessage(`,"clientInfo":`), info, json.RawMessage("}"))
 }

@@ -15,15 +15,19 @@ func TestHandshakeIsAlwaysTaken(t *testing.T) {
 		``, `null`, `[]`, `{}`, `{"protocolVersion":7,"capabilities":7,"clientInfo":7}`, `{"capabilities":{"elicitation":7}}`,
 		`{"clientInfo":{"name":{}}}`, `{"protocolVersion":"2026-07-28","capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"n","version":"v","title":"t"}}`,
 	} {
-		version, clean := handshake(json.RawMessage(params))
+		version, settled, clean := handshake(json.RawMessage(params))
 		var got mcp.InitializeParams
 		require.NoError(t, json.Unmarshal(clean, &got), params)
-		assert.Equal(t, version, got.ProtocolVersion)
+		assert.Equal(t, settled, got.ProtocolVersion)
+		assert.Equal(t, settled, version)
 		assert.Contains(t, []string{defaultLegacy, newestLegacy}, version)
 		require.NotNil(t, got.Capabilities)
 		require.NotNil(t, got.ClientInfo)
 	}
-	_, clean := handshake(json.RawMessage(`{"capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"n","version":"v"}}`))
+	version, settled, _ := handshake(json.RawMessage(`{"protocolVersion":"of my own"}`))
+	assert.Equal(t, "of my own", version, "the client reads its own words")
+	assert.Equal(t, newestLegacy, settled, "and the SDK a revision it knows")
+	_, _, clean := handshake(json.RawMessage(`{"capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"n","version":"v"}}`))
 	var got mcp.InitializeParams
 	require.NoError(t, json.Unmarshal(clean, &got))
 	assert.NotNil(t, got.Capabilities.Elicitation.Form, "what is sound is kept")
