@@ -85,7 +85,7 @@ func inputSpec() tool.Spec {
 			"set_status status; touch_ttl ttl_minutes or extend_minutes; write document; reanchor lets refs follow moved code.",
 		Class: policy.ClassScratch, Effects: policy.Read | policy.Write,
 		MaxOutput: MaxOutput + outputSlack, Input: json.RawMessage(inputSchema),
-		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema)},
+		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: arguments.Reads},
 	}
 }
 

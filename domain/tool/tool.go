@@ -44,6 +44,13 @@ type Spec struct {
 type Facet struct {
 	Title, Description string
 	Input              json.RawMessage
+	Covers             func(args json.RawMessage) bool // reports a call that only reads, as far as its arguments tell; nil is none
+}
+
+// Reads reports whether a call with these arguments only reads, so that calls beside it need not wait. It promises nothing to policy,
+// which asks the decoded call.
+func (s Spec) Reads(args json.RawMessage) bool {
+	return s.Class == policy.ClassRead || s.Reading != nil && s.Reading.Covers != nil && s.Reading.Covers(args)
 }
 
 // ReadOnly is the spec as it is published where nothing may be changed: a reading tool, when there is a facet that reads.

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,7 +62,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 		}
 		if r.turn == nil || r.turn.released() {
 			// Another transport, or the second round of a call that has waited for a person meanwhile.
-			r.turn = s.turnOf(spec)
+			r.turn = s.turnOf(spec, r.call.Args)
 			defer r.turn.Release()
 		}
 		out := s.run(ctx, r)
@@ -92,9 +91,9 @@ func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 // Turn is the place in the order of a request that has just arrived: of a tool's call in its toolset, of a
 // read of resources, prompts and completions in the toolset they are made of, and nil for everything else. It
 // is for transports that see the order in which requests arrive.
-func (s *Server) Turn(method, name string) stdio.Turn {
+func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	if spec, ok := s.tools[name]; ok {
-		return s.turnOf(spec)
+		return s.turnOf(spec, args)
 	}
 	switch method {
 	case "resources/list", "resources/read", "prompts/get", "completion/complete":
@@ -103,8 +102,8 @@ func (s *Server) Turn(method, name string) stdio.Turn {
 	return nil
 }
 
-func (s *Server) turnOf(spec tool.Spec) *ticket {
-	return s.turns.take(spec.Toolset, spec.Class != policy.ClassRead)
+func (s *Server) turnOf(spec tool.Spec, args json.RawMessage) *ticket {
+	return s.turns.take(spec.Toolset, !spec.Reads(args))
 }
 
 // result is an outcome in the tool's contract.

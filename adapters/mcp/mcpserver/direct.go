@@ -38,7 +38,7 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		r := s.newRequest(ctx, session, spec, wire)
 		defer r.progress.stop()
 		if r.turn == nil {
-			r.turn = s.turnOf(spec)
+			r.turn = s.turnOf(spec, r.call.Args)
 			defer r.turn.Release()
 		}
 		out := s.run(ctx, r)
@@ -97,7 +97,7 @@ func (s *Server) ask(ctx context.Context, r *request, out tool.Outcome) tool.Out
 		form, ctx = nil, context.WithoutCancel(ctx) // a call that was cancelled still denies
 	}
 	r.call.ID, r.call.Answer = out.CallID, answerOf(out.Issued.ID, form)
-	r.turn = s.turnOf(r.spec)
+	r.turn = s.turnOf(r.spec, r.call.Args)
 	defer r.turn.Release()
 	return s.run(ctx, r)
 }

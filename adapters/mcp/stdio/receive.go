@@ -90,16 +90,16 @@ func (c *conn) request(m wire.Message, to reply) {
 	case methodCancelled:
 		c.cancelled(m, to)
 	default:
-		c.forward(m, to, Call{Turn: c.turn(m.Method, "")})
+		c.forward(m, to, Call{Turn: c.turn(m.Method, "", nil)})
 	}
 }
 
 // turn is the place of a request in the order of arrival, if it has one.
-func (c *conn) turn(method, tool string) Turn {
+func (c *conn) turn(method, tool string, args json.RawMessage) Turn {
 	if c.opts.Turn == nil || strings.HasPrefix(method, "notifications/") {
 		return nil
 	}
-	return c.opts.Turn(method, tool)
+	return c.opts.Turn(method, tool, args)
 }
 
 // initialized takes the notification; as a request it is answered with null (context-pack contract §6.3).
@@ -123,7 +123,7 @@ func (c *conn) toolCall(m wire.Message, to reply) {
 		return
 	}
 	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: wire.Members(part[2], "progressToken")[0]}
-	call.Turn = c.turn(m.Method, name)
+	call.Turn = c.turn(m.Method, name, part[1])
 	if !isModern(m.Params) {
 		m.Method, m.Params = MethodDirect, nil
 	}

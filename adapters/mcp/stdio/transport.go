@@ -50,9 +50,9 @@ type Options struct {
 	Drain             time.Duration // zero means DefaultDrain
 	Answer            time.Duration // zero means DefaultAnswer
 
-	// Turn is called once for each request, in the order of arrival, with the tool's name when it is a
-	// tools/call. It may return nil, which is no place in any order.
-	Turn func(method, tool string) Turn
+	// Turn is called once for each request, in the order of arrival, with the tool's name and arguments when it
+	// is a tools/call. It may return nil, which is no place in any order.
+	Turn func(method, tool string, args json.RawMessage) Turn
 	// Initialize is the result of a handshake that the SDK will not repeat. Required.
 	Initialize func(version string) json.RawMessage
 }

@@ -71,6 +71,16 @@ func (a Set) Count(key string) (int, bool) {
 	return int(min(n, 1<<40)), ok
 }
 
+// Reads reports whether a call of the tool input with these arguments lists or gets (context-pack contract §2: without an action it
+// lists).
+func Reads(raw json.RawMessage) bool {
+	var a struct{ Action *string }
+	if len(raw) > 0 && json.Unmarshal(raw, &a) != nil {
+		return false
+	}
+	return a.Action == nil || *a.Action == "list" || *a.Action == "get"
+}
+
 // Lines is line_start and line_end; a number that no line has is refused as it was written.
 func (a Set) Lines() (start, end int, err error) {
 	for key, to := range map[string]*int{"line_start": &start, "line_end": &end} {

@@ -121,3 +121,12 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+func TestReadsAreToldByTheirArguments(t *testing.T) {
+	for args, want := range map[string]bool{
+		``: true, `{}`: true, `{"action":null}`: true, `{"action":"list"}`: true, `{"id":"x","action":"get"}`: true, `{"action":"create"}`: false,
+		`{"action":"List"}`: false, `{"action":5}`: false, `[]`: false, `{`: false,
+	} {
+		assert.Equal(t, want, arguments.Reads(json.RawMessage(args)), args)
+	}
+}
