@@ -123,7 +123,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 func (r *run) guarded(ctx context.Context) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", p, "stack", string(debug.Stack()))
+			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", r.maskText(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			value, err = nil, fault.ErrInternal.Sayf("the tool %s failed in an unforeseen way; nothing more is known than the log shows", r.call.Tool).
 				Because(fmt.Errorf("panic: %v", p))
 		}
@@ -184,7 +184,9 @@ func (r *run) steps(ctx context.Context) (any, error) {
 
 // finish redacts and bounds what came out and records it.
 func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
-	r.render(value)
+	if err == nil || r.out.Explained {
+		r.render(value)
+	}
 	if err != nil {
 		f := fault.From(err)
 		if f.Err != nil && (f.Kind == fault.Internal || f.Kind == fault.Unavailable) {

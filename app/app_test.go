@@ -109,7 +109,8 @@ func (s *shelf) capability() tool.Capability {
 			defer s.mu.Unlock()
 			return map[string]string{"text": s.notes[in.Name]}, nil
 		}),
-		query("panic_note", func(context.Context, tool.Scope, noteInput) (any, error) { panic("boom") }),
+		query("panic_note", func(context.Context, tool.Scope, noteInput) (any, error) { panic("boom " + secret()) }),
+		query("torn_note", func(context.Context, tool.Scope, noteInput) (any, error) { return "half", app.ErrPlanStale }),
 		query("leak_note", func(context.Context, tool.Scope, noteInput) (any, error) {
 			return nil, fault.New(fault.Invalid, "test_leak", "cannot use %s", secret()).With(map[string]string{"password": "hunter2hunter2"})
 		}),
@@ -432,6 +433,10 @@ func TestOneBrokenToolStopsNobody(t *testing.T) {
 	assert.NotContains(t, o.Err.Error(), "boom")
 	assert.NotContains(t, o.Err.Error(), "goroutine")
 	assert.Contains(t, h.log.String(), "boom")
+	assert.NotContains(t, h.log.String(), secret())
+	o = h.call("torn_note", `{"name":"a"}`)
+	assert.Equal(t, "plan_stale", code(o))
+	assert.Nil(t, o.Value, "a failure shows no half of a result")
 	require.NoError(t, h.call("read_note", `{"name":"a"}`).Err)
 }
 
