@@ -36,7 +36,6 @@ var (
 	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "a person denied this call")
 	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this confirmation was cancelled; call again to get a new one")
 	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "a person has not answered this confirmation yet")
-	ErrHuman    = fault.New(fault.Denied, "confirm_human_only", "only a person may answer this confirmation: in the client's form, with countersign approve, or in the console")
 )
 
 // Token is the secret a caller repeats to confirm. However it is printed, logged or encoded, alone or inside something else, it hides

@@ -28,7 +28,9 @@ func (s Sight) Earlier(ctx context.Context, r pack.Ref) render.Then {
 	}
 	then := pack.Evidence{Text: text}
 	if first := max(1, r.Lines.Start-keyLines); keyLike(text) && first < r.Lines.Start {
-		then.Above, _ = s.History.Lines(ctx, at, r.Commit, pack.LineRange{Start: first, End: r.Lines.Start - 1})
+		if then.Above, err = s.History.Lines(ctx, at, r.Commit, pack.LineRange{Start: first, End: r.Lines.Start - 1}); err != nil {
+			return render.Then{Reason: "of commit " + commit + ": " + fault.From(err).Message}
+		}
 	}
 	text, _ = s.mask(then)
 	return render.Then{Lines: r.Lines, Text: text, Source: "commit " + commit}

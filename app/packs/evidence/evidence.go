@@ -82,9 +82,16 @@ func (s Sight) lookInto(ctx context.Context, at packport.Location, refs []pack.R
 	}
 	for k, i := range indices {
 		f.Evidence[i] = r.Evidence(k)
-		if e := &f.Evidence[i]; keyLike(e.Text) {
-			e.Above = s.above(ctx, at, e.Lines.Start)
+		e := &f.Evidence[i]
+		if !keyLike(e.Text) {
+			continue
 		}
+		above, err := s.above(ctx, at, e.Lines.Start)
+		if err != nil { // what cannot be judged is not shown
+			f.Faults[i], *e = err, unreadable(refs[i], err)
+			continue
+		}
+		e.Above = above
 	}
 }
 

@@ -34,23 +34,19 @@ func keyLike(lines []string) bool {
 	return false
 }
 
-// above reads the lines before line first, as far as masking needs them. What cannot be read again is judged without.
-func (s Sight) above(ctx context.Context, at packport.Location, first int) []string {
+// above reads the lines before line first, as far as masking needs them.
+func (s Sight) above(ctx context.Context, at packport.Location, first int) (lines []string, err error) {
 	if first <= 1 {
-		return nil
+		return nil, nil
 	}
-	var lines []string
-	_, err := s.Excerpts.Read(ctx, at, max(1, first-keyLines), func(n int, line []byte) int {
+	_, err = s.Excerpts.Read(ctx, at, max(1, first-keyLines), func(n int, line []byte) int {
 		if n >= first {
 			return 0
 		}
 		lines = append(lines, string(line))
 		return n + 1
 	})
-	if err != nil {
-		return nil
-	}
-	return lines
+	return lines, err
 }
 
 // mask is the text with its secrets masked, judged together with the lines above it, and how many there were.

@@ -1,6 +1,7 @@
 package evidence_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/app/packs/evidence"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/ports/packport"
 )
 
 // TestTheInsideOfAPrivateKeyIsMasked: an excerpt that begins below a key's first line shows none of it, and counts it once.
@@ -42,4 +44,32 @@ func TestTheInsideOfAPrivateKeyIsMasked(t *testing.T) {
 	assert.Contains(t, f.Evidence[1].Text, "after")
 	assert.NotContains(t, kept.Text, "MIIEow")
 	assert.Contains(t, f.Evidence[3].Text[1], "c2hvdyBt", "base64 that is no key stays")
+}
+
+// once is a source whose file can be read a single time: it is gone when it is looked at again.
+type once struct {
+	packport.Excerpts
+	read bool
+}
+
+func (o *once) Read(ctx context.Context, at packport.Location, from int, visit func(int, []byte) int) (int, error) {
+	if o.read {
+		return 0, packport.ErrDenied
+	}
+	o.read = true
+	return o.Excerpts.Read(ctx, at, from, visit)
+}
+
+// TestWhatCannotBeJudgedIsNotShown: an excerpt that may lie inside a key is withheld when the lines above it cannot be read.
+func TestWhatCannotBeJudgedIsNotShown(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pem"), []byte(strings.Repeat("MIIEowIBAAKCAQEAt0NotARealKeyButLongEnoughToLookLikeOne0123456789\n", 9)), 0o600))
+	s := evidence.Sight{Excerpts: &once{Excerpts: srcfile.New(map[pack.Root]string{"": dir})}, Mask: redact.New(redact.Options{}).Lines}
+	refs := []pack.Ref{{Key: "rr", Path: "a.pem", Lines: pack.LineRange{Start: 4, End: 5}}}
+	f, err := s.Look(t.Context(), refs, evidence.All(refs))
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Faults[0], packport.ErrDenied)
+	assert.Equal(t, pack.Unreadable, f.Evidence[0].Standing)
+	assert.Nil(t, f.Evidence[0].Text)
+	assert.Contains(t, f.Evidence[0].Reason, "a.pem")
 }
