@@ -48,6 +48,7 @@ type Options struct {
 	ConfirmTTL time.Duration // 1 to 10 minutes; zero is confirm.DefaultTTL
 	Timeout    time.Duration // zero is DefaultTimeout
 	MaxOutput  int           // bytes; zero is DefaultMaxOutput
+	Version    string        // of the product, for contracts that state it
 	Serve      Selection
 }
 
@@ -154,6 +155,9 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.decide(ctx, r.entry.Spec.Confirm); err != nil {
 		return nil, err
 	}
+	if err := r.present(ctx); err != nil {
+		return nil, err
+	}
 	if r.plan, err = r.invocation.Prepare(ctx, r.scope); err != nil {
 		return nil, err
 	}
@@ -169,6 +173,11 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return r.plan, r.refusal()
 	case policy.Confirm:
 		if err := r.confirmed(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if g, ok := r.plan.(tool.Gated); ok {
+		if err := g.Gate(); err != nil {
 			return nil, err
 		}
 	}

@@ -126,6 +126,12 @@ var me = policy.Principal{ID: "me", Grants: policy.All}
 
 func open(t *testing.T, change ...func(*app.Options)) *house {
 	t.Helper()
+	return openWith(t, nil, change...)
+}
+
+// openWith is open with further capabilities.
+func openWith(t *testing.T, more []tool.Capability, change ...func(*app.Options)) *house {
+	t.Helper()
 	h := &house{clock: &clock.Fake{}, store: memstore.New(), shelf: &shelf{notes: map[string]string{}}, log: &strings.Builder{}}
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, f := range change {
@@ -137,7 +143,7 @@ func open(t *testing.T, change ...func(*app.Options)) *house {
 	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
 	var err error
-	h.App, err = app.New(core, opts, ctl, h.shelf.capability())
+	h.App, err = app.New(core, opts, append(more, ctl, h.shelf.capability())...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.App.Close(context.Background())) })
 	return h

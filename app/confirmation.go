@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -14,6 +16,23 @@ import (
 
 func (r *run) binding() confirm.Binding {
 	return confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(r.call.Tool), Subject: r.planHash}
+}
+
+// present checks, before any work is done for a call, that what it brings along could confirm it: a tool whose tokens come from another
+// one asks for nothing itself.
+func (r *run) present(ctx context.Context) error {
+	s := r.entry.Spec
+	if s.Preview == "" || r.decision.Verdict != policy.Confirm || r.call.Answer != nil || r.app.opts.HumanOnly && r.call.Token.IsZero() {
+		return nil
+	}
+	if r.call.Token.IsZero() {
+		return ErrRequired.Sayf("%s needs the confirm_token that %s gives for the plan it shows; call %s, show its plan, then call again with the token", s.Name, s.Preview, s.Preview)
+	}
+	return r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error {
+		binding := r.binding()
+		binding.Subject = g.Binding.Subject // the plan is not known yet
+		return g.Check(binding, r.call.Typed, r.app.core.Clock.Now())
+	})
 }
 
 // confirmed passes when the plan at hand was confirmed: by the call's token, by a person's answer, or by a grant that a person has
@@ -26,7 +45,7 @@ func (r *run) confirmed(ctx context.Context) error {
 			if g.Answerer != "" {
 				r.answerer = g.Answerer
 			}
-			return g.Check(r.binding(), r.call.Typed, now)
+			return r.explain(g, g.Check(r.binding(), r.call.Typed, now))
 		})
 	}
 	if a := r.call.Answer; a != nil {
@@ -52,6 +71,24 @@ func (r *run) confirmed(ctx context.Context) error {
 		}
 	}
 	return r.ask(ctx, r.call.Tool, r.call.Args, r.plan, r.decision.Strength)
+}
+
+// Changed is the details of a confirmation that was given for another plan than there is now.
+type Changed struct {
+	Current   canon.Hash `json:"current_plan_hash"`
+	Confirmed canon.Hash `json:"confirmed_plan_hash"`
+}
+
+// explain says, of a confirmation that fits but for its plan, which plan it was for.
+func (r *run) explain(g *confirm.Grant, err error) error {
+	binding := r.binding()
+	if binding.Subject == g.Binding.Subject || !errors.Is(err, confirm.ErrMismatch) {
+		return err
+	}
+	if binding.Subject = g.Binding.Subject; binding != g.Binding {
+		return err
+	}
+	return confirm.ErrMismatch.With(Changed{Current: r.planHash, Confirmed: g.Binding.Subject})
 }
 
 // ask issues a grant for a plan and answers with it.
@@ -98,7 +135,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, streng
 	g := confirm.Grant{
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode, Strength: max(strength, policy.Simple),
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
-		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(r.app.confirmTTL()),
+		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(r.app.confirmTTL(plan)),
 	}
 	if t, ok := plan.(tool.Targeter); ok {
 		g.Target = t.Target()
@@ -142,11 +179,16 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	return nil
 }
 
-func (a *App) confirmTTL() time.Duration {
-	if a.opts.ConfirmTTL == 0 {
+// confirmTTL is how long a confirmation of the plan may be answered: as the operator says, else as the plan does.
+func (a *App) confirmTTL(plan tool.Plan) time.Duration {
+	ttl := a.opts.ConfirmTTL
+	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
+		ttl = p.TTL()
+	}
+	if ttl == 0 {
 		return confirm.DefaultTTL
 	}
-	return min(max(a.opts.ConfirmTTL, confirm.MinTTL), confirm.MaxTTL)
+	return min(max(ttl, confirm.MinTTL), confirm.MaxTTL)
 }
 
 // Answer records what a person said to a pending confirmation, on a channel only a person has (a terminal, the console). An approval

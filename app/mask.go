@@ -37,7 +37,7 @@ func (r *run) render(value any) {
 }
 
 func (r *run) maxOutput() int {
-	for _, n := range []int{r.entry.Spec.MaxOutput, r.app.opts.MaxOutput} {
+	for _, n := range []int{r.call.MaxOutput, r.entry.Spec.MaxOutput, r.app.opts.MaxOutput} {
 		if n > 0 {
 			return n
 		}

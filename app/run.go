@@ -50,7 +50,7 @@ func (a *App) begin(c tool.Call) *run {
 	if progress == nil {
 		progress = func(tool.Progress) {}
 	}
-	return &run{app: a, call: c, started: a.core.Clock.Now(), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID},
+	return &run{app: a, call: c, started: a.core.Clock.Now(), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Version: a.opts.Version},
 		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress}}
 }
 
@@ -60,6 +60,7 @@ func (r *run) lookUp() error {
 		return tool.ErrUnknown.Sayf("there is no tool %q here; list the tools to see those there are", r.call.Tool)
 	}
 	r.entry, r.out.Spec = e, e.Spec
+	r.scope.MaxOutput = r.maxOutput()
 	return nil
 }
 
@@ -124,14 +125,27 @@ func (r *run) decide(ctx context.Context, strength policy.Strength) error {
 		}
 		p, session = policy.Policy{}, ports.Session{}
 	}
+	if r.claims.Class == policy.ClassRead {
+		strength = policy.None // a dry run of what would have to be confirmed has nothing to confirm
+	}
 	r.decision = p.Decide(policy.Request{
 		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: strength, CallMode: r.call.Mode,
 		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, Granted: slices.Contains(session.Granted, string(r.call.Tool)),
 	})
-	if r.decision.Verdict == policy.Deny {
+	switch {
+	case r.decision.Verdict == policy.Deny:
 		return r.refusal()
+	case r.decision.Verdict == policy.Allow && r.insists():
+		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(strength, policy.Preview)
 	}
 	return nil
+}
+
+// insists reports a call that needs a confirmation although policy lets it run: its tool takes only tokens of its preview tool, or its
+// own arguments would approve it where only a person may.
+func (r *run) insists() bool {
+	s := r.entry.Spec
+	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.app.opts.HumanOnly)
 }
 
 // refusal says which rule refused and what would open it.

@@ -31,7 +31,8 @@ type Spec struct {
 	Effects     policy.Effects  // likewise
 	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
-	Preview     Name            // the tool that issues this one's tokens, if one does
+	Preview     Name            // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
+	Approved    bool            // its own arguments carry the approval (agentpack's yes); under approval: human a person is asked all the same
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
@@ -64,7 +65,9 @@ func (s Spec) ReadOnly() Spec {
 
 // TakesToken reports whether the tool's published arguments include confirm_token and typed_value: every tool that is confirmed by
 // default or could be. Any other tool takes them too, unpublished, when a person's settings ask for a confirmation all the same.
-func (s Spec) TakesToken() bool { return s.Confirm > policy.None || s.Class >= policy.ClassWrite }
+func (s Spec) TakesToken() bool {
+	return !s.Approved && s.Preview == "" && (s.Confirm > policy.None || s.Class >= policy.ClassWrite)
+}
 
 // Entry is a tool and the code behind it.
 type Entry struct {
@@ -109,6 +112,17 @@ type Prompter interface {
 	Prompt() string
 }
 
+// Lasting is a plan whose confirmation may be answered for longer or shorter than others, where the operator did not say.
+type Lasting interface {
+	TTL() time.Duration
+}
+
+// Gated is a plan that can refuse to be carried out as it was called. It is asked once its confirmation was checked and before that is
+// spent, so that a refusal leaves the confirmation good.
+type Gated interface {
+	Gate() error
+}
+
 // Text is a value that is a document for people rather than JSON.
 type Text string
 
@@ -127,6 +141,7 @@ type Scope struct {
 	Client    string // self-declared name and version
 	Principal policy.Principal
 	Progress  func(Progress) // never nil inside an invocation
+	MaxOutput int            // bytes the caller takes: a longer value is replaced by its head
 }
 
 // Progress is one step of a long call. Total is zero when unknown.
@@ -150,6 +165,7 @@ type Call struct {
 	Always    bool            // a redemption also approves the tool for the rest of the session
 	Answer    *confirm.Answer // what a person said on a channel only a person has; set by transports, never from arguments
 	Progress  func(Progress)  // may be nil
+	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
 }
 
 // Issued is a confirmation asked for. Token is zero under approval: human.
@@ -171,6 +187,7 @@ type Outcome struct {
 	CallID     string
 	RequestID  json.RawMessage
 	Spec       Spec
+	Version    string          // of the product, for contracts that state it
 	Args       json.RawMessage // as sent, without token: for contracts that name the action in their errors
 	Value      json.RawMessage
 	Text       string // the result when it is a Text; Value is nil then
