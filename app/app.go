@@ -176,10 +176,8 @@ func (r *run) steps(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	if g, ok := r.plan.(tool.Gated); ok {
-		if err := g.Gate(); err != nil {
-			return nil, err
-		}
+	if err := r.gate(); err != nil {
+		return nil, err
 	}
 	if err := r.intend(ctx); err != nil {
 		return nil, err

@@ -175,6 +175,8 @@ func TestADryRunNeedsNoConfirmation(t *testing.T) {
 	o := h.call("ship", `{"dry_run":true}`)
 	require.NoError(t, o.Err)
 	assert.JSONEq(t, `{"content":"book"}`, string(o.Value))
+	p.content = "rude"
+	require.NoError(t, h.call("ship", `{"dry_run":true}`).Err, "nor does its gate matter")
 	assert.Zero(t, p.shipped)
 }
 

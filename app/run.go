@@ -184,6 +184,14 @@ func (r *run) subject(ctx context.Context) error {
 	return nil
 }
 
+// gate lets a plan refuse to be carried out as it was called; one that is only shown is not.
+func (r *run) gate() error {
+	if g, ok := r.plan.(tool.Gated); ok && r.claims.Class > policy.ClassRead {
+		return g.Gate()
+	}
+	return nil
+}
+
 // intend records the intent of a mutation durably and then spends its confirmation. Without an intent nothing is changed.
 func (r *run) intend(ctx context.Context) error {
 	if r.claims.Class > policy.ClassRead && r.claims.Effects&policy.Mutating != 0 {

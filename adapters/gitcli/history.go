@@ -5,16 +5,13 @@
 package gitcli
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/ports/packport"
@@ -63,42 +60,19 @@ func (h *History) Lines(ctx context.Context, at packport.Location, commit pack.C
 
 // object is the blob of that name in the repository around dir.
 func object(ctx context.Context, dir, name string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", dir, "cat-file", "blob", name)
-	cmd.Env = environment(os.Environ())
-	cmd.WaitDelay = time.Second
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", ErrGit.Because(err)
-	}
-	if err := cmd.Start(); err != nil {
-		return "", ErrGit.Because(err)
-	}
-	var text bytes.Buffer
-	_, readErr := io.Copy(&text, io.LimitReader(out, maxFile+1))
-	if text.Len() > maxFile {
-		cancel()
-	}
-	err = errors.Join(readErr, cmd.Wait())
+	blob := run.Command{Dir: dir, Args: []string{"cat-file", "blob", name}, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"}, Limit: maxFile, Timeout: timeout}
+	text, err := blob.Output(ctx)
+	var missing *run.MissingError
+	var exit *run.ExitError
 	switch {
-	case text.Len() > maxFile:
+	case err == nil:
+		return string(text), nil
+	case errors.As(err, &missing):
+		return "", ErrGit.Because(err)
+	case errors.Is(err, run.ErrLarge):
 		return "", packport.ErrMissing.Sayf("%s is larger than %d MiB", name, maxFile>>20)
-	case ctx.Err() != nil:
-		return "", fault.From(ctx.Err())
-	case err != nil:
+	case errors.As(err, &exit):
 		return "", packport.ErrMissing.Sayf("the repository has no %s", strings.Replace(name, ":./", ":", 1)).Because(err)
 	}
-	return text.String(), nil
-}
-
-// environment is the process's without what would lead git elsewhere, and with everything refused that asks or fetches.
-func environment(env []string) []string {
-	kept := make([]string, 0, len(env)+5)
-	for _, pair := range env {
-		if !strings.HasPrefix(pair, "GIT_") {
-			kept = append(kept, pair)
-		}
-	}
-	return append(kept, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	return "", fault.From(err)
 }

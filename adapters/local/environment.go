@@ -129,10 +129,21 @@ func (s *settings) wrong(variable, problem string) {
 	s.problems = append(s.problems, variable+": "+problem)
 }
 
-func (s *settings) flag(variable, written string) bool {
-	switch v := strings.ToLower(s.text(variable, written)); v {
-	case "1", "true", "yes", "on":
+// truthy reports a word that means yes.
+func truthy(word string) bool {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "1", "true", "yes", "y", "on":
 		return true
+	}
+	return false
+}
+
+func (s *settings) flag(variable, written string) bool {
+	v := strings.ToLower(s.text(variable, written))
+	if truthy(v) {
+		return true
+	}
+	switch v {
 	case "", "0", "false", "no", "off":
 	default:
 		s.wrong(variable, "\""+v+"\" is neither true nor false")

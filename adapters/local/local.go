@@ -26,20 +26,22 @@ import (
 // Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
 // change; start Options from Defaults, or take the whole Config from Environment.
 type Config struct {
-	Dir      string              // Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
-	Packs    Packs               // where context packs are
-	Options  app.Options         // policy and bounds
-	Toolsets []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
-	Log      *slog.Logger        // default: discard
-	Known    func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
-	Env      func(string) string // default os.Getenv
+	Dir         string              // Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
+	Packs       Packs               // where context packs are
+	Deployments Deployments         // where deployments work
+	Options     app.Options         // policy and bounds
+	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
+	Log         *slog.Logger        // default: discard
+	Known       func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
+	Env         func(string) string // default os.Getenv
 }
 
 // Local is the door and what it holds open.
 type Local struct {
 	*app.App
-	config Config
-	store  *sqlitestore.Store
+	config  Config
+	store   *sqlitestore.Store
+	atClose []func() error
 }
 
 // Defaults is how Countersign runs when nobody says otherwise: toolsets' own modes up to execute, execute_with_confirm.
@@ -79,7 +81,7 @@ func (l *Local) capabilities(core app.Core) []tool.Capability {
 	return append([]tool.Capability{
 		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
 			Operator: l.config.Options.Policy, Toolsets: func() []tool.Toolset { return l.Toolsets() }}),
-	}, l.config.Packs.capabilities(core, l.config.Options.Serve.ReadOnly)...)
+	}, slices.Concat(l.config.Packs.capabilities(core, l.config.Options.Serve.ReadOnly), l.deployments(core))...)
 }
 
 // selection is what is served: what was asked for, else those of the default toolsets that exist.
@@ -111,8 +113,10 @@ func (l *Local) SourceRoot() string { return l.config.Packs.Source }
 // Close writes what is still on its way and closes what was opened. A second Close does nothing.
 func (l *Local) Close() error {
 	err := l.App.Close(context.Background())
-	if closeErr := l.store.Close(); err == nil {
-		err = closeErr
+	for _, closing := range append(l.atClose, l.store.Close) {
+		if closeErr := closing(); err == nil {
+			err = closeErr
+		}
 	}
 	return err
 }

@@ -25,6 +25,7 @@ type Func func(tool.Outcome) Document
 const (
 	Control     tool.Contract = "countersign.v1"
 	ContextPack tool.Contract = "contextpack.v2"
+	Agentpack   tool.Contract = "agentpack.v1"
 )
 
 // For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's.
@@ -32,6 +33,8 @@ func For(c tool.Contract) Func {
 	switch c {
 	case ContextPack:
 		return contextPack
+	case Agentpack:
+		return agentpack
 	default:
 		return control
 	}

@@ -55,7 +55,7 @@ type answer struct {
 	doc present.Document
 }
 
-// MarshalJSON is what that of the result with the same text, object and flag is.
+// MarshalJSON is what that of the result with the same text, object and flag is, but for a false flag.
 func (a *answer) MarshalJSON() ([]byte, error) {
 	text, err := tool.Encode(a.doc.Text)
 	if err != nil {
@@ -74,8 +74,11 @@ func (a *answer) MarshalJSON() ([]byte, error) {
 	if len(a.doc.Object) > 0 {
 		body = append(append(body, `,"structuredContent":`...), a.doc.Object...)
 	}
-	if a.doc.Fail {
+	switch {
+	case a.doc.Fail:
 		body = append(body, `,"isError":true`...)
+	case len(a.doc.Object) > 0: // contracts with an object state the flag always (agentpack contract §7.3)
+		body = append(body, `,"isError":false`...)
 	}
 	return append(body, '}'), nil
 }

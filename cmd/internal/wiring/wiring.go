@@ -20,7 +20,8 @@ import (
 
 // instructions is what a model is told about the tools as a whole.
 const instructions = "Countersign is a governed door to this machine. Context packs: build one with input (anchors to exact lines, notes, diagrams), " +
-	"hand over its id, and read one with output. A call that needs a person's yes answers with a plan and how to confirm it."
+	"hand over its id, and read one with output. Deployments: one config repo into every coding agent: status or plan to look, deploy for a plan and its token, " +
+	"deploy_apply to apply exactly that plan, rollback to undo. A call that needs a person's yes answers with a plan and how to confirm it."
 
 // Program is the command line of this machine. version is what was stamped into the binary, if anything was.
 func Program(version string) cli.Program {
@@ -30,6 +31,7 @@ func Program(version string) cli.Program {
 	if version == "" {
 		version = "(devel)"
 	}
+	open := func(env func(string) string) (shell.Door, error) { return open(env, version) }
 	return cli.Program{Version: version, Open: open, ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string) error {
 		return serveMCP(ctx, version, d, t, env)
 	}}
@@ -37,12 +39,13 @@ func Program(version string) cli.Program {
 
 // open is the door as the environment describes it. It logs nothing unless the environment asks for it: commands say themselves what
 // went wrong.
-func open(env func(string) string) (shell.Door, error) {
+func open(env func(string) string, version string) (shell.Door, error) {
 	c, err := local.Environment(env)
 	if err != nil {
 		return shell.Door{}, err
 	}
 	c.Log = local.Logger(os.Stderr, env, "off")
+	c.Options.Version = version
 	l, err := local.Open(c)
 	if err != nil {
 		return shell.Door{}, err

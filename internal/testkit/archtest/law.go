@@ -54,6 +54,9 @@ const (
 	yaml         = "go.yaml.in/yaml/v4"
 	frontmatter  = "github.com/adrg/frontmatter"
 	uuid         = "github.com/google/uuid"
+	hujson       = "github.com/tailscale/hujson"
+	toml         = "github.com/BurntSushi/toml"
+	goInternal   = "github.com/rogpeppe/go-internal"
 	deriveSchema = "github.com/invopop/jsonschema"
 	checkSchema  = "github.com/google/jsonschema-go"
 )
@@ -111,8 +114,8 @@ func stemRows(s Stem) []Row {
 		{Packages: []string{"app/" + s.Slice + "/..."}, Std: pure, Modules: []string{xSync},
 			Module: slices.Concat(kernel, []string{own, "app/bind", "app/" + s.Slice + "/...", "ports", "ports/" + s.Port}),
 			Reason: "use cases reach the world through ports and other capabilities through the door"},
-		{Packages: []string{"adapters/" + s.Store}, Std: []string{Any}, Modules: append([]string{xSync}, s.Adapts...),
-			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "adapters/docfile", "adapters/yamlcodec"}),
+		{Packages: []string{"adapters/" + s.Store + "/..."}, Std: []string{Any}, Modules: append([]string{xSync}, s.Adapts...),
+			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "adapters/docfile", "adapters/yamlcodec", "adapters/" + s.Store + "/..."}),
 			Reason: "a capability's on-disk format serves that capability alone"},
 		{Packages: []string{"internal/testkit/" + s.Kit}, Std: []string{Any}, Modules: testLibraries,
 			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "app/bind", "app/" + s.Slice + "/...", "internal/testkit/..."}),
@@ -161,8 +164,12 @@ func drivenRows() []Row {
 			Reason: "SQL is spoken in one package"},
 		{Packages: []string{"adapters/memstore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, xTime},
 			Reason: "the reference implementation of every storage port keeps all of it in memory"},
-		{Packages: []string{"adapters/srcfile", "adapters/gitcli", "adapters/osproc"}, Std: []string{Any},
-			Module: append([]string{"adapters/docfile", "adapters/yamlcodec"}, inner...), Modules: []string{xSync},
+		{Packages: []string{"adapters/docedit/..."}, Std: []string{Any}, Module: append([]string{"adapters/docedit/..."}, inner...), Modules: []string{hujson, toml},
+			Reason: "documents of other programs are edited in one place, whatever library reads them"},
+		{Packages: []string{"adapters/textdiff"}, Std: []string{Any}, Module: inner, Modules: []string{goInternal},
+			Reason: "the diff library stays exchangeable behind one package"},
+		{Packages: []string{"adapters/srcfile", "adapters/gitcli/...", "adapters/osproc"}, Std: []string{Any},
+			Module: append([]string{"adapters/docfile", "adapters/yamlcodec", "adapters/gitcli/..."}, inner...), Modules: []string{xSync},
 			Reason: "a driven adapter implements ports over one technology and knows no other adapter"},
 	}
 }

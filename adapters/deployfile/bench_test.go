@@ -1,0 +1,101 @@
+package deployfile_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+)
+
+// creates is a transaction that makes n files of about 4 KiB, ten a directory.
+func creates(home, root string, n int) plan.Transaction {
+	body := strings.Repeat("Line by line, what an agent should know.\n", 110)
+	t := plan.Transaction{Kind: plan.KindDeploy, Place: deployment.Place{Home: home}, Targets: []string{"codex"}, Claim: true,
+		Roots: []plan.Root{{Target: "codex", Path: root}}}
+	for i := range n {
+		path := filepath.Join(root, "skills", fmt.Sprintf("some-skill-%04d", i/10), "references", fmt.Sprintf("topic-%d.md", i%10))
+		data := deployment.Bytes(fmt.Appendf(nil, "%d\n%s", i, body[i%400:]))
+		t.Writes = append(t.Writes, plan.Write{Target: "codex", Op: plan.Create, Path: path, Root: root, Data: data,
+			After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Size: data.Size, Mode: deployment.Plain}})
+		t.Owned = append(t.Owned, plan.Owned{Target: "codex", Root: root, Path: path, Sum: data.Sum, Mode: deployment.Plain, Modules: []string{"skill:some-skill"}})
+	}
+	return t
+}
+
+// BenchmarkApply makes files in an empty root; the floor writes the same files, each beside its place and then renamed, with as many
+// goroutines.
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		base := b.TempDir()
+		b.Run(fmt.Sprintf("creates/%d", n), func(b *testing.B) {
+			m := deployfile.New(deployfile.Options{Index: statindex.Open(""), Clock: &clock.Fake{}})
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				dir := filepath.Join(base, fmt.Sprint("apply", i))
+				require.NoError(b, os.MkdirAll(filepath.Join(dir, "root"), 0o755))
+				t := creates(filepath.Join(dir, "home"), filepath.Join(dir, "root"), n)
+				b.StartTimer()
+				_, err := m.Apply(b.Context(), t, nil)
+				require.NoError(b, err)
+				b.StopTimer()
+				require.NoError(b, os.RemoveAll(dir))
+				b.StartTimer()
+			}
+		})
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("floor/%d/workers=%d", n, workers), func(b *testing.B) {
+				for i := 0; b.Loop(); i++ {
+					b.StopTimer()
+					dir := filepath.Join(base, fmt.Sprint("floor", i))
+					t := creates(filepath.Join(dir, "home"), filepath.Join(dir, "root"), n)
+					b.StartTimer()
+					writeAll(b, t, workers)
+					b.StopTimer()
+					require.NoError(b, os.RemoveAll(dir))
+					b.StartTimer()
+				}
+			})
+		}
+	}
+}
+
+func writeAll(b *testing.B, t plan.Transaction, workers int) {
+	var group errgroup.Group
+	share := (len(t.Writes) + workers - 1) / workers
+	for begin := 0; begin < len(t.Writes); begin += share {
+		group.Go(func() error {
+			for _, w := range t.Writes[begin:min(begin+share, len(t.Writes))] {
+				if err := writeOne(w); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(b, group.Wait())
+}
+
+func writeOne(w plan.Write) error {
+	temp := w.Path + ".tmp"
+	err := os.WriteFile(temp, w.Data.Data, 0o644)
+	if os.IsNotExist(err) {
+		if err := os.MkdirAll(filepath.Dir(w.Path), 0o755); err != nil {
+			return err
+		}
+		err = os.WriteFile(temp, w.Data.Data, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp, w.Path)
+}

@@ -1,0 +1,340 @@
+// Package carry carries operations out, finishes interrupted ones and takes them back: file by file, each in one step, so that dying anywhere
+// leaves every file as it was or as it was to be.
+//
+// It refuses to know why: a journal says what is to be where, and what stood there.
+package carry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
+	"github.com/countersign-dev/countersign/adapters/deployfile/record"
+	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// Direction is where an operation goes.
+type Direction bool
+
+// The directions.
+const (
+	Forward  Direction = true  // to what is to be there after it
+	Backward Direction = false // to what was there before it
+)
+
+// Work is an operation to carry out, to finish or to take back.
+type Work struct {
+	Home    *state.Home
+	Journal record.Journal
+	To      Direction
+	Fsync   bool
+	Step    func(step, path string) // called after everything that changes the disk
+	Done    func(done, total int)   // called after each file, or nil
+
+	// Of an operation that was just prepared, so that nothing has to be looked at again. Without Jobs the journal's are looked at first, what
+	// is still to do is done, and what is neither as before nor as after is left alone: so that can be repeated after dying anywhere.
+	Jobs   []Job
+	Ground *ground.Map
+	Umask  fs.FileMode
+}
+
+// run is a work on its way.
+type run struct {
+	Work
+	prepared bool
+	todo     []bool // by job
+	left     Paths
+
+	mu    sync.Mutex
+	count int
+	total int
+	roots map[string]*os.Root
+}
+
+// Run does the work, and reports the files that it left alone.
+func Run(ctx context.Context, work Work) (left []string, err error) {
+	w := &run{Work: work, prepared: work.Jobs != nil, roots: map[string]*os.Root{}}
+	if !w.prepared {
+		for i, c := range w.Journal.Changes {
+			w.Jobs = append(w.Jobs, Job{Record: c, Root: w.Journal.Roots[i]})
+		}
+	}
+	err = w.run(ctx)
+	slices.Sort(w.left.All)
+	return slices.Compact(w.left.All), err
+}
+
+// target is what a job's path is to be.
+func (w *run) target(j *Job) plan.Seen {
+	if w.To == Forward {
+		return j.After
+	}
+	return j.Before
+}
+
+func (w *run) run(ctx context.Context) error {
+	w.todo = make([]bool, len(w.Jobs))
+	if err := w.look(ctx); err != nil {
+		return err
+	}
+	for _, todo := range w.todo {
+		if todo {
+			w.total++
+		}
+	}
+	removes := func(j *Job) bool { return w.target(j).Kind == plan.Absent }
+	if err := w.each(ctx, removes, w.remove); err != nil {
+		return err
+	}
+	if err := w.folders(); err != nil {
+		return err
+	}
+	if w.Ground == nil || len(w.Ground.Gone) > 0 || !w.prepared {
+		if err := w.settle(ground.NewMap(nil)); err != nil { // directories went, and others gave way
+			return err
+		}
+	}
+	puts := func(j *Job) bool { return !removes(j) }
+	if err := w.each(ctx, puts, w.put); err != nil {
+		return err
+	}
+	return w.lists()
+}
+
+// look finds out what is to do.
+func (w *run) look(ctx context.Context) error {
+	if w.prepared {
+		for i := range w.Jobs {
+			w.todo[i] = !w.Jobs[i].Twin
+		}
+		return nil
+	}
+	var err error
+	if w.Umask, err = w.Home.Umask(); err != nil {
+		return err
+	}
+	if err := w.settle(ground.NewMap(w.gone())); err != nil {
+		return err
+	}
+	err = Each(ctx, len(w.Jobs), func(i int) error {
+		where, err := w.where(i)
+		if err != nil {
+			return err
+		}
+		w.todo[i] = where == there
+		if where == lost {
+			w.left.Add(w.Jobs[i].Path)
+		}
+		return nil
+	})
+	known := map[string]bool{}
+	for i := range w.Jobs {
+		if w.todo[i] {
+			real := w.Jobs[i].At.File(filepath.Base(w.Jobs[i].Path))
+			w.todo[i], known[real] = !known[real], true // twins want the same
+		}
+	}
+	return err
+}
+
+// gone are the files that give way to directories on the way.
+func (w *run) gone() map[string]bool {
+	gone := map[string]bool{}
+	for i := range w.Jobs {
+		gone[w.Jobs[i].Path] = w.target(&w.Jobs[i]).Kind == plan.Absent
+	}
+	return gone
+}
+
+// settle finds every job's directory. One whose directory leads out of its root by now is left alone, unless that cannot have happened yet.
+func (w *run) settle(land *ground.Map) error {
+	w.Ground = land
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		at, err := land.Parent(j.Root, j.Path)
+		if err != nil && w.prepared {
+			return err
+		}
+		if err != nil {
+			at = ground.Spot{}
+		}
+		if err != nil && w.todo[i] {
+			w.todo[i] = false
+			w.left.Add(j.Path)
+		}
+		j.At = at
+	}
+	return nil
+}
+
+// standing is how far a job is.
+type standing int
+
+const (
+	here  standing = iota // as it is to be
+	there                 // as it was
+	lost                  // neither
+)
+
+// where says how far a job is, by what stands at its path.
+func (w *run) where(i int) (standing, error) {
+	j := &w.Jobs[i]
+	if j.At == (ground.Spot{}) {
+		return lost, nil
+	}
+	if err := os.Remove(j.At.File(w.temp(i))); err != nil && !ground.Absent(err) {
+		return lost, ground.Fault(err, j.Path)
+	}
+	now, err := ground.See(j.At.File(filepath.Base(j.Path)))
+	if err != nil {
+		return lost, ground.Fault(err, j.Path)
+	}
+	if now.Kind == plan.Directory && w.passing(j.Path) {
+		now = ground.Sight{}
+	}
+	from, to := j.Before, j.After
+	if w.To == Backward {
+		from, to = to, from
+	}
+	j.Then = now.Info
+	for _, same := range []func(a, b plan.Seen) bool{ground.Exactly, ground.Nearly} {
+		switch {
+		case same(now.Seen, to):
+			return here, nil
+		case same(now.Seen, from):
+			return there, nil
+		}
+	}
+	return lost, nil
+}
+
+// passing reports a directory that the operation makes or removes.
+func (w *run) passing(path string) bool {
+	return slices.Contains(w.Journal.Made, path) || slices.ContainsFunc(w.Journal.Pruned, func(f record.Folder) bool { return f.Path == path })
+}
+
+// temp is the name of a file that is being written, the same whenever the operation goes on, so that none is left behind.
+func (w *run) temp(i int) string {
+	return ".agentpack-" + w.Journal.ID + "-" + strconv.Itoa(i) + ".tmp"
+}
+
+// each does something to every job that is still to do, directory by directory.
+func (w *run) each(ctx context.Context, which func(*Job) bool, do func(dir *os.Root, i int) error) error {
+	const row = 128 // files of one directory that are written in a row
+	var all []int
+	for i := range w.Jobs {
+		if w.todo[i] && which(&w.Jobs[i]) {
+			all = append(all, i)
+		}
+	}
+	at := func(i int) ground.Spot { return w.Jobs[i].At }
+	slices.SortStableFunc(all, func(a, b int) int {
+		return cmp.Or(cmp.Compare(at(a).Root, at(b).Root), cmp.Compare(at(a).Rel, at(b).Rel))
+	})
+	var groups [][]int
+	for begin, i := 0, 1; i <= len(all); i++ {
+		if i == len(all) || at(all[i]) != at(all[begin]) || i-begin == row {
+			groups = append(groups, all[begin:i])
+			begin = i
+		}
+	}
+	defer w.closeRoots()
+	if err := w.openRoots(groups); err != nil {
+		return err
+	}
+	return spreadGroups(ctx, groups, func(ctx context.Context, group []int) error { return w.group(ctx, group, do) })
+}
+
+func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int) error) error {
+	first := &w.Jobs[all[0]]
+	dir, err := w.enter(first.At)
+	if err != nil {
+		return ground.Fault(err, filepath.Dir(first.Path))
+	}
+	defer dir.Close()
+	for _, i := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := do(dir, i)
+		switch {
+		case errors.Is(err, errLeft):
+			w.left.Add(w.Jobs[i].Path)
+		case err != nil:
+			return ground.Fault(err, w.Jobs[i].Path)
+		}
+		w.tell()
+	}
+	if !w.Fsync {
+		return nil
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return ground.Fault(err, filepath.Dir(first.Path))
+	}
+	if err = f.Sync(); errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return ground.Fault(errors.Join(err, f.Close()), filepath.Dir(first.Path))
+}
+
+// openRoots opens the roots of all groups, making those that are missing.
+func (w *run) openRoots(groups [][]int) error {
+	for _, g := range groups {
+		real := w.Jobs[g[0]].At.Root
+		if w.roots[real] != nil {
+			continue
+		}
+		root, err := os.OpenRoot(real)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(real, fs.ModePerm); err == nil {
+				w.Step("made", real)
+				root, err = os.OpenRoot(real)
+			}
+		}
+		if err != nil {
+			return ground.Fault(err, real)
+		}
+		w.roots[real] = root
+	}
+	return nil
+}
+
+func (w *run) closeRoots() {
+	for _, r := range w.roots {
+		_ = r.Close() // it was only entered
+	}
+	clear(w.roots)
+}
+
+// enter opens a directory below its root, wherever links lead by now: never out of it. A missing one is made.
+func (w *run) enter(at ground.Spot) (*os.Root, error) {
+	root := w.roots[at.Root]
+	dir, err := root.OpenRoot(at.Rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = root.MkdirAll(at.Rel, fs.ModePerm); err == nil {
+			w.Step("made", filepath.Join(at.Root, at.Rel))
+			dir, err = root.OpenRoot(at.Rel)
+		}
+	}
+	return dir, err
+}
+
+func (w *run) tell() {
+	if w.Done == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count++
+	w.Done(w.count, w.total)
+}

@@ -1,0 +1,292 @@
+package deployfile
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
+	"github.com/countersign-dev/countersign/adapters/deployfile/ledger"
+	"github.com/countersign-dev/countersign/adapters/deployfile/record"
+	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// legacyManifest is the name that is read where a target has no manifest of its own.
+const legacyManifest = ".agentpack.manifest.json"
+
+// holding names a root of a target.
+type holding struct{ target, root string }
+
+// holdings are the roots whose manifests the transaction is about: those it looked at, and those that own something.
+func (op *operation) holdings() []plan.Root {
+	known := map[holding]bool{}
+	var out []plan.Root
+	add := func(r plan.Root) {
+		if key := (holding{r.Target, r.Path}); !known[key] {
+			known[key] = true
+			out = append(out, r)
+		}
+	}
+	for _, r := range op.t.Roots {
+		add(r)
+	}
+	for _, f := range op.t.Owned {
+		add(plan.Root{Target: f.Target, Path: f.Root})
+	}
+	return out
+}
+
+// readLedgers reads the manifests as they are now, under the lock. What is wrong with one was said when the plan was made.
+func (op *operation) readLedgers() error {
+	for _, root := range op.holdings() {
+		l, _, err := ledger.Read(root)
+		if err != nil {
+			return err
+		}
+		op.ledgers = append(op.ledgers, l)
+	}
+	return nil
+}
+
+// claims are the writes of the manifests: of every root that had one, owns something now or had a change. Entries of other owners stay. A
+// manifest that would list nothing is removed, so that going back to before the first deployment leaves none; but where the legacy one would
+// be read instead, an empty one is written.
+func (op *operation) claims() ([]plan.Write, error) {
+	owned := map[holding][]plan.Owned{}
+	for _, f := range op.t.Owned {
+		key := holding{f.Target, f.Root}
+		owned[key] = append(owned[key], f)
+	}
+	var out []plan.Write
+	for _, l := range op.ledgers {
+		key := holding{l.Root.Target, l.Root.Path}
+		files := owned[key]
+		for _, f := range l.Owned {
+			if f.Owner != op.t.Owner {
+				files = append(files, f)
+			}
+		}
+		if len(files) == 0 && !l.Present {
+			continue // a root that only had a change has a manifest, or owned nothing: there is nothing to say
+		}
+		w, changes, err := op.claim(l.Root, files)
+		if err != nil {
+			return nil, err
+		}
+		if changes {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+func (op *operation) claim(root plan.Root, files []plan.Owned) (plan.Write, bool, error) {
+	path := filepath.Join(root.Path, ledger.Name(root.Target))
+	now, err := ground.See(path)
+	if err != nil {
+		return plan.Write{}, false, ground.Fault(err, path)
+	}
+	w := plan.Write{Target: root.Target, Op: plan.Update, Path: path, Root: root.Path, Before: now.Seen}
+	_, noLegacy := os.Lstat(filepath.Join(root.Path, legacyManifest))
+	switch {
+	case len(files) == 0 && noLegacy != nil:
+		w.Op = plan.Delete
+		return w, now.Kind != plan.Absent, nil
+	case now.Kind == plan.Absent:
+		w.Op = plan.Create
+	}
+	data, err := ledger.Encode(ledger.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Files: files})
+	if err != nil {
+		return plan.Write{}, false, err
+	}
+	w.Data = deployment.Bytes(data)
+	w.After = plan.Seen{Kind: plan.Regular, Sum: w.Data.Sum, Size: w.Data.Size, Mode: deployment.Plain}
+	return w, true, nil
+}
+
+// orphans are files that the owner got since the plan was made: its manifests list them, and the plan knows nothing of them. Writing the
+// manifests would leave them behind without an owner. Only plans of what is wanted are complete enough to tell (see plan.Make).
+func (op *operation) orphans() []string {
+	if op.t.Kind != plan.KindDeploy && op.t.Kind != plan.KindBootstrap {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, w := range op.t.Writes {
+		known[w.Path] = true
+	}
+	for _, f := range op.t.Owned {
+		known[f.Path] = true
+	}
+	held := map[string]int{}
+	for _, l := range op.ledgers {
+		for _, f := range l.Owned {
+			held[f.Path]++
+		}
+	}
+	var out []string
+	for _, l := range op.ledgers {
+		for _, f := range l.Owned {
+			if f.Owner != op.t.Owner || f.Part != nil || known[f.Path] || held[f.Path] > 1 {
+				continue
+			}
+			if info, err := os.Lstat(f.Path); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {
+				out = append(out, f.Path)
+			}
+		}
+	}
+	return out
+}
+
+// registers are the changes of the home's own lists: originals and directories.
+func (op *operation) registers() ([]record.Text, error) {
+	var out []record.Text
+	add := func(name string, before, after []byte) {
+		if !bytes.Equal(before, after) {
+			out = append(out, record.Text{Name: name, Before: before, After: after})
+		}
+	}
+	before, err := op.h.Document(state.OriginalsName)
+	if err != nil {
+		return nil, err
+	}
+	originals, err := op.h.DecodeOriginals(before)
+	if err != nil {
+		return nil, err
+	}
+	if first := op.firsts(originals); len(first) > 0 {
+		add(state.OriginalsName, before, record.EncodeOriginals(append(originals, first...)))
+	}
+	known, err := op.h.Document(state.RootsName)
+	if err != nil {
+		return nil, err
+	}
+	after, err := op.knownRoots(known)
+	if err != nil {
+		return nil, err
+	}
+	add(state.RootsName, known, after)
+	made := op.directories()
+	if !slices.Equal(made, op.made) {
+		add(state.DirectoriesName, op.madeText, record.EncodePaths(made))
+	}
+	return out, nil
+}
+
+// firsts are the sights at paths that a deployment writes to for the first time, where something stood that no deployment owned.
+func (op *operation) firsts(known []plan.Original) []plan.Original {
+	skip := map[string]bool{}
+	for _, o := range known {
+		skip[o.Path] = true
+	}
+	for _, l := range op.ledgers {
+		for _, f := range l.Owned {
+			skip[f.Path] = true
+		}
+	}
+	var out []plan.Original
+	for _, j := range op.jobs[:len(op.t.Writes)] {
+		if (j.Before.Kind == plan.Regular || j.Before.Kind == plan.Link) && !skip[j.Path] {
+			out = append(out, plan.Original{Path: j.Path, Seen: j.Before, Snapshot: op.id})
+		}
+	}
+	return out
+}
+
+// directories are those that deployments made, once this one is through. Roots and what is above them stay for ever, so they are not listed.
+func (op *operation) directories() []string {
+	all := map[string]bool{}
+	for _, dir := range op.made {
+		all[dir] = true
+	}
+	for _, dir := range op.journal.Pruned {
+		delete(all, dir.Path)
+	}
+	roots := op.roots()
+	for _, dir := range op.journal.Made {
+		if !slices.ContainsFunc(roots, func(root string) bool { return plan.Below(dir, root, filepath.Separator) }) {
+			all[dir] = true
+		}
+	}
+	out := make([]string, 0, len(all))
+	for dir := range all {
+		out = append(out, dir)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// roots are the directories that are never removed.
+func (op *operation) roots() []string {
+	known := map[string]bool{}
+	for _, r := range op.t.Roots {
+		known[filepath.Clean(r.Path)] = true
+	}
+	for _, j := range op.jobs {
+		known[filepath.Clean(j.Root)] = true
+	}
+	out := make([]string, 0, len(known))
+	for root := range known {
+		out = append(out, root)
+	}
+	return out
+}
+
+// prunable are the directories in which the deletions leave nothing, and which deployments made; children first. A directory in which
+// something is written stays.
+func (op *operation) prunable() ([]record.Folder, error) {
+	keep := map[string]bool{}
+	for _, root := range op.roots() {
+		keep[root] = true
+	}
+	made := map[string]bool{}
+	for _, dir := range op.made {
+		made[dir] = true
+	}
+	above := map[string]string{} // candidates, with the root they are in
+	for _, j := range op.jobs {
+		for dir := filepath.Dir(j.Path); dir != j.Root && len(dir) > len(j.Root); dir = filepath.Dir(dir) {
+			if j.After.Kind != plan.Absent {
+				keep[dir] = true
+			} else if made[dir] {
+				above[dir] = j.Root
+			}
+		}
+	}
+	candidates := make([]string, 0, len(above))
+	for dir := range above {
+		if !keep[dir] {
+			candidates = append(candidates, dir)
+		}
+	}
+	slices.SortFunc(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	return op.emptied(candidates)
+}
+
+// emptied are those of the directories in which the operation leaves nothing.
+func (op *operation) emptied(candidates []string) ([]record.Folder, error) {
+	var out []record.Folder
+	gone := op.ground.Gone
+	pruned := map[string]bool{}
+	for _, dir := range candidates {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, ground.Fault(err, dir)
+		}
+		if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+			path := filepath.Join(dir, e.Name())
+			return !gone[path] && !pruned[path]
+		}) {
+			pruned[dir] = true
+			out = append(out, record.Folder{Path: dir, Mode: info.Mode().Perm()})
+		}
+	}
+	return out, nil
+}

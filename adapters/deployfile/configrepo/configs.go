@@ -1,0 +1,130 @@
+// Package configrepo reads a config repository on disk: its manifest and lockfile, the files of its modules, the overlays beside them;
+// and, in the home directory, the event log.
+//
+// It refuses to change the repository: edits come back as writes for whoever carries out transactions. No link leads it out of the
+// repository, and none out of a module.
+package configrepo
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/manifest"
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Configs reads manifests and lockfiles. It implements deployport.Configs.
+type Configs struct{ targets manifest.Targets }
+
+// NewConfigs is the configs of a product that knows these targets, each with the scopes it can be deployed to.
+func NewConfigs(targets map[string][]deployment.Scope) *Configs { return &Configs{targets} }
+
+// Load implements deployport.Configs.
+func (c *Configs) Load(ctx context.Context, repo string) (deployport.Config, error) {
+	if err := ctx.Err(); err != nil {
+		return deployport.Config{}, err
+	}
+	data, _, err := readManifest(repo)
+	if err != nil {
+		return deployport.Config{}, err
+	}
+	m, warnings, err := manifest.Decode(data, filepath.Join(repo, deployment.ManifestFile), c.targets)
+	if err != nil {
+		return deployport.Config{}, err
+	}
+	out := deployport.Config{Manifest: m, Warnings: warnings}
+	out.Lock, out.LockSum, err = readLock(repo)
+	return out, err // the manifest is there beside an error of the lockfile
+}
+
+// Edit implements deployport.Configs. The write is of the file itself where agentpack.yaml is a link within the repository.
+func (c *Configs) Edit(ctx context.Context, repo string, edits ...deployport.ManifestEdit) (plan.Write, error) {
+	if err := ctx.Err(); err != nil {
+		return plan.Write{}, err
+	}
+	data, info, err := readManifest(repo)
+	if err != nil {
+		return plan.Write{}, err
+	}
+	path := filepath.Join(repo, deployment.ManifestFile)
+	out, err := manifest.Edit(data, path, c.targets, edits...)
+	if err != nil {
+		return plan.Write{}, err
+	}
+	if at, err := os.Lstat(path); err == nil && at.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return plan.Write{}, unreadable(path, err)
+		}
+	}
+	mode := info.Mode().Perm()
+	content := deployment.Bytes(out)
+	return plan.Write{
+		Op: plan.Update, Path: path, Root: repo,
+		Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf(data), Size: int64(len(data)), Mode: mode},
+		After:  plan.Seen{Kind: plan.Regular, Sum: content.Sum, Size: content.Size, Mode: mode},
+		Data:   content,
+	}, nil
+}
+
+// EncodeLock implements deployport.Configs.
+func (c *Configs) EncodeLock(l deployment.Lock) ([]byte, error) { return manifest.EncodeLock(l) }
+
+// Frontmatter implements deployport.Configs.
+func (c *Configs) Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
+	return manifest.Frontmatter(doc)
+}
+
+func readManifest(repo string) ([]byte, fs.FileInfo, error) {
+	path := filepath.Join(repo, deployment.ManifestFile)
+	data, info, err := docfile.At(repo).Read(deployment.ManifestFile, manifest.MaxBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		const hint = "make one with init, or name another config repository with --repo"
+		return nil, nil, deployment.ErrConfigMissing.Sayf("there is no %s; %s", path, hint).
+			With(deployment.Reason("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
+	case err != nil:
+		return nil, nil, unreadable(path, err)
+	}
+	return data, info, nil
+}
+
+func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
+	path := filepath.Join(repo, deployment.LockFile)
+	data, _, err := docfile.At(repo).Read(deployment.LockFile, manifest.MaxBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, there := os.Lstat(path); there == nil { // a link to nothing must not unpin everything
+			return nil, deployment.Sum{}, deployment.ErrLock.Sayf("%s is a link that leads nowhere; remove it, or put the lockfile there", path).
+				With(deployment.Fields("error", "dangling link").AddPath("path", path))
+		}
+		return nil, deployment.Sum{}, nil
+	case err != nil:
+		return nil, deployment.Sum{}, unreadable(path, err)
+	}
+	lock, err := manifest.DecodeLock(data, path)
+	if err != nil {
+		return nil, deployment.Sum{}, err
+	}
+	return lock, deployment.SumOf(data), nil
+}
+
+// unreadable is an error of the file system in the words of the capability.
+func unreadable(path string, err error) error {
+	details := deployment.Details{}.AddPath("path", path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return deployment.ErrPermission.Sayf("%s may not be read; give yourself the permission", path).With(details).Because(err)
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return deployment.ErrPathLong.Sayf("the path %s is too long for this system", path).With(details).Because(err)
+	}
+	why := strings.TrimSpace(strings.ReplaceAll(err.Error(), path, ""))
+	return deployment.ErrPath.Sayf("%s cannot be read: %s", path, why).With(details.Add("error", err.Error())).Because(err)
+}

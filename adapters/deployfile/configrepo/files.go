@@ -1,0 +1,313 @@
+package configrepo
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/manifest"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// MaxFiles is how many files one module or overlay may have.
+const MaxFiles = 50_000
+
+// maxContent is how large a file may be whose bytes are asked for.
+const maxContent = 256 << 20
+
+// chunk is how many files one goroutine looks at before it asks for more; smaller trees are not worth a second goroutine.
+const chunk = 256
+
+// Files reads the files of modules: the half of deployport.Sources that needs no git.
+type Files struct {
+	index *statindex.Index
+	limit int // files of one tree
+}
+
+// NewFiles reads files whose sums an index remembers. It is the caller who saves the index.
+func NewFiles(index *statindex.Index) *Files { return &Files{index, MaxFiles} }
+
+// Local implements deployport.Sources: the tree of a directory or file below the config repository.
+func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
+	clean, problem := manifest.LocalPath(source)
+	if problem != "" {
+		return nil, deployment.ErrPath.Sayf("%s", problem).With(deployment.Fields("source", source).AddPath("path", filepath.Join(at.Repo, source)))
+	}
+	full := filepath.Join(at.Repo, filepath.FromSlash(clean))
+	resolved, info, err := within(at.Repo, full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, deployment.ErrConfig.Sayf("there is nothing at %s, where a module's source should be; correct its local_path", full).
+			With(deployment.Fields("source", source).AddPath("path", full))
+	case err != nil:
+		return nil, err
+	case strings.Contains(filepath.ToSlash(resolved)+"/", "/.git/"): // by a link: the path itself has none
+		return nil, deployment.ErrPath.Sayf("%s leads into git's own directory; name a directory of files", full).
+			With(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
+	case info.IsDir():
+		return f.Tree(ctx, resolved)
+	case !info.Mode().IsRegular():
+		return nil, notAFile(full, info.Mode())
+	}
+	w := walk{files: f, root: filepath.Dir(resolved), named: []deployment.File{{Path: path.Base(clean), Content: deployment.Content{Origin: resolved}}}}
+	return w.tree(ctx)
+}
+
+// Tree is every file below a directory, which is no link itself, apart from what is in or named .git and .agentpack below it. Links
+// to files that stay inside are those files; every other link fails with ErrPath, and so does what is neither file nor directory, a name
+// that is not text, and a tree of more than MaxFiles files. Contents have an Origin and no Data.
+func (f *Files) Tree(ctx context.Context, dir string) (deployment.Tree, error) {
+	w := walk{files: f, root: dir}
+	if err := w.list(ctx, dir, ""); err != nil {
+		return nil, err
+	}
+	return w.tree(ctx)
+}
+
+// within resolves the links of a path and makes sure that it stays below root.
+func within(root, full string) (resolved string, info fs.FileInfo, err error) {
+	base, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", nil, located(full, err)
+	}
+	if resolved, err = filepath.EvalSymlinks(full); err != nil {
+		return "", nil, located(full, err)
+	}
+	if !inside(base, resolved) {
+		return "", nil, deployment.ErrPath.Sayf("%s leads to %s, out of the config repository; move the files into it", full, resolved).
+			With(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
+	}
+	if info, err = os.Lstat(resolved); err != nil {
+		return "", nil, located(full, err)
+	}
+	return resolved, info, nil
+}
+
+// located keeps fs.ErrNotExist for the caller to speak of.
+func located(full string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return unreadable(full, err)
+}
+
+func inside(root, full string) bool {
+	rel, err := filepath.Rel(root, full)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// reserved are names that never belong to a module's files, at any depth (agentpack contract §1.7).
+func reserved(name string) bool { return name == ".git" || name == ".agentpack" }
+
+// walk is one reading of a tree.
+type walk struct {
+	files *Files
+	root  string // resolved
+	named []deployment.File
+}
+
+// list collects the names below a directory.
+func (w *walk) list(ctx context.Context, dir, rel string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := readDir(dir)
+	if err != nil {
+		return unreadable(dir, err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if reserved(name) {
+			continue
+		}
+		full, sub := dir+string(filepath.Separator)+name, name
+		if rel != "" {
+			sub = rel + "/" + name
+		}
+		if !utf8.ValidString(name) || strings.ContainsFunc(name, oddRune) {
+			return deployment.ErrPath.Sayf("the name %q cannot be used on every system; rename it", sub).With(deployment.Details{}.AddPath("path", full))
+		}
+		switch e.Type() {
+		case fs.ModeDir:
+			if err := w.list(ctx, full, sub); err != nil {
+				return err
+			}
+			continue
+		case 0:
+		case fs.ModeSymlink:
+			if full, err = w.follow(full); err != nil {
+				return err
+			}
+		default:
+			return notAFile(full, e.Type())
+		}
+		if len(w.named) >= w.files.limit {
+			return deployment.ErrPath.Sayf("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
+				With(deployment.Fields("max_files", w.files.limit).AddPath("path", w.root))
+		}
+		w.named = append(w.named, deployment.File{Path: sub, Content: deployment.Content{Origin: full}})
+	}
+	return nil
+}
+
+func oddRune(r rune) bool { return r == '\\' || unicode.IsControl(r) }
+
+func readDir(dir string) ([]fs.DirEntry, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.ReadDir(-1) // the tree is sorted at the end
+}
+
+func notAFile(full string, mode fs.FileMode) error {
+	return deployment.ErrPath.Sayf("%s is neither a file nor a directory (%s); take it out of the module", full, mode.Type()).
+		With(deployment.Details{}.AddPath("path", full))
+}
+
+// follow is the file that a link leads to, inside the tree.
+func (w *walk) follow(link string) (string, error) {
+	target, err := filepath.EvalSymlinks(link)
+	details := deployment.Details{}.AddPath("path", link)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", deployment.ErrPath.Sayf("%s is a link that leads nowhere; remove it, or put the file there", link).With(details)
+	case err != nil:
+		return "", unreadable(link, err)
+	}
+	rel, err := filepath.Rel(w.root, target)
+	if err != nil || !filepath.IsLocal(rel) || leadsToReserved(rel) {
+		return "", deployment.ErrPath.Sayf("%s is a link that leads out of the module, to %s; put a copy of the file there", link, target).
+			With(details.AddPath("target", target))
+	}
+	info, err := os.Lstat(target)
+	switch {
+	case err != nil:
+		return "", unreadable(link, err)
+	case info.IsDir():
+		return "", deployment.ErrPath.Sayf("%s is a link to a directory; only links to files can be deployed, put a copy there", link).
+			With(details.AddPath("target", target))
+	case !info.Mode().IsRegular():
+		return "", notAFile(link, info.Mode())
+	}
+	return target, nil
+}
+
+func leadsToReserved(rel string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		if reserved(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// tree looks at every named file, several at a time in big trees.
+func (w *walk) tree(ctx context.Context) (deployment.Tree, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for from := 0; from < len(w.named); from += chunk {
+		part := w.named[from:min(from+chunk, len(w.named))]
+		look := func() error {
+			for i := range part {
+				if err := w.files.fill(ctx, &part[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if len(w.named) <= chunk {
+			if err := look(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		group.Go(look)
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	tree := deployment.Tree(w.named)
+	if tree == nil {
+		tree = deployment.Tree{}
+	}
+	tree.Sort()
+	return tree, nil
+}
+
+// fill finds out mode, size and sum of the file at its content's origin.
+func (f *Files) fill(ctx context.Context, file *deployment.File) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	at := file.Content.Origin
+	st, err := statindex.Lstat(at)
+	if err != nil {
+		return unreadable(at, err)
+	}
+	if !st.Mode.IsRegular() { // it was, a moment ago
+		return notAFile(at, st.Mode)
+	}
+	sum, err := f.index.SumOf(at, st)
+	switch {
+	case errors.Is(err, deployment.ErrPath):
+		return err
+	case err != nil:
+		return unreadable(at, err)
+	}
+	file.Mode, file.Content.Size, file.Content.Sum = deployment.ModeOf(st.Mode), st.Size, sum
+	return nil
+}
+
+// Content implements deployport.Sources: a file's bytes, checked against its sum.
+func (f *Files) Content(ctx context.Context, c deployment.Content) ([]byte, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case c.Origin == "":
+		return c.Data, nil
+	case c.Size > maxContent:
+		return nil, deployment.ErrPath.Sayf("%s has %d bytes; files of at most %d can be deployed", c.Origin, c.Size, maxContent).
+			With(deployment.Details{}.AddPath("path", c.Origin))
+	}
+	data, err := readRegular(c.Origin, c.Size)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, unreadable(c.Origin, err)
+	}
+	if err != nil || int64(len(data)) != c.Size || deployment.SumOf(data) != c.Sum {
+		return nil, deployment.ErrStale.Sayf("%s changed after it was looked at; nothing was written, look again", c.Origin).
+			With(deployment.Details{}.AddPath("path", c.Origin))
+	}
+	return data, nil
+}
+
+// readRegular is a file's bytes, or one more than expected where it has grown.
+func readRegular(name string, expected int64) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
+	data := make([]byte, expected+1)
+	n, err := io.ReadFull(file, data)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return data[:n], err
+}

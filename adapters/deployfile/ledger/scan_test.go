@@ -1,0 +1,64 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// plainly are documents that scan has to manage by itself.
+func plainly() []string {
+	entry := `{"path":"a","sha256":"","module_ids":["x","ü"],"mode":"0755","owner":"o","part":{"format":"json","keys":[{"path":["]\"}"],"value":{"a":[1,{}]}}]},` +
+		`"part_sha256":"","made":[["a"],[]],"created":true}`
+	return []string{
+		`{}`, ` { "schema_version" : 1 } `,
+		`{"schema_version":1,"generated_at":"now","tool":"codex","snapshot_id":"7","managed_files":[]}`,
+		`{"schema_version":0,"managed_files":[` + entry + `,{}, ` + entry + ` ]}`,
+		`{"managed_files":[{"module_ids":[]},{"module_ids":["y"],"part":null,"made":null,"created":null}]}`,
+	}
+}
+
+// odd are documents that it leaves to the library.
+func odd() []string {
+	return []string{
+		``, `[]`, `null`, `{"schema_version":1`, `{"schema_version":1}}`, `{"tool":"a","tool":"b"}`, `{"tool":"a","schema_version":1}`, `{"Tool":"a"}`, `{"tool":"\u0061"}`,
+		`{"tool":null}`, `{"tool":"a` + "\n" + `"}`, "{\"tool\":\"\xff\"}", `{"schema_version":01}`, `{"schema_version":-1}`, `{"schema_version":1.0}`, `{"schema_version":99999999999999999999}`,
+		`{"schema_version":}`, `{"managed_files":null}`, `{"managed_files":[{"path":"a",}]}`, `{"managed_files":[{"path":"a"},]}`, `{"managed_files":[{"made":[}]}]}`, `{"managed_files":[{"created":"}`,
+	}
+}
+
+func TestScanReadsManifestsAsTheyAreWritten(t *testing.T) {
+	for _, text := range plainly() {
+		var want document
+		require.NoError(t, json.Unmarshal([]byte(text), &want), text)
+		got, ok := scan([]byte(text))
+		require.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range odd() {
+		_, ok := scan([]byte(text))
+		assert.False(t, ok, text)
+	}
+	_, ok := scan(fmt.Appendf(nil, `{"managed_files":[%s{}]}`, strings.Repeat("{},", maxFiles)))
+	assert.False(t, ok)
+}
+
+// FuzzScan: what scan reads, the library reads the same.
+func FuzzScan(f *testing.F) {
+	for _, text := range append(plainly(), odd()...) {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, ok := scan(data)
+		if !ok {
+			return
+		}
+		var want document
+		require.NoError(t, json.Unmarshal(data, &want))
+		require.Equal(t, want, got)
+	})
+}

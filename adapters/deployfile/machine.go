@@ -1,0 +1,59 @@
+// Package deployfile carries deployments out on the machine it runs on: whole or not at all, one at a time in a home, journalled so that a
+// killed one can be finished or taken back, and with a record of what was there before. Its sub-packages have a part each: look looks,
+// ledger is the ownership manifests, ground is paths and what stands there, state is what a home remembers (record how, vault the contents),
+// carry writes.
+//
+// It refuses to decide what should be written: a transaction says that, and what has to be there for it to happen.
+package deployfile
+
+import (
+	"os"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
+	"github.com/countersign-dev/countersign/adapters/deployfile/look"
+	"github.com/countersign-dev/countersign/adapters/deployfile/record"
+	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Options are what a Machine works with.
+type Options struct {
+	Index *statindex.Index         // what files were when they were last hashed
+	Clock ports.Clock              // tells snapshots' identifiers and times
+	Env   func(name string) string // nil: the process's own environment
+	Step  func(step, path string)  // nil, or called before and after everything that changes the disk: tests die in it
+}
+
+// Machine is the computer this runs on: deployport.Machine, Snapshots and Recovery. Its methods may run concurrently, here and in other
+// processes.
+type Machine struct {
+	*look.Looker
+	options Options
+}
+
+// New is the machine. It looks at nothing yet.
+func New(o Options) *Machine {
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	if o.Step == nil {
+		o.Step = func(string, string) {}
+	}
+	return &Machine{look.New(o.Index), o}
+}
+
+// durable reports whether deployed files are to survive a crash of the machine (agentpack contract §1.2). Records, journal and vault always do.
+func (m *Machine) durable() bool {
+	switch strings.ToLower(strings.TrimSpace(m.options.Env("AGENTPACK_FSYNC"))) {
+	case "1", "true", "yes", "y", "on":
+		return true
+	}
+	return false
+}
+
+// work is an operation of this machine's, to be looked at before anything is done.
+func (m *Machine) work(h *state.Home, j record.Journal, to carry.Direction) carry.Work {
+	return carry.Work{Home: h, Journal: j, To: to, Fsync: m.durable(), Step: m.options.Step}
+}

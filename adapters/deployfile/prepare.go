@@ -1,0 +1,277 @@
+package deployfile
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
+	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
+	"github.com/countersign-dev/countersign/adapters/deployfile/record"
+	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/deployfile/vault"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// operation is a transaction on its way.
+type operation struct {
+	m        *Machine
+	h        *state.Home
+	t        plan.Transaction
+	id       string
+	at       time.Time
+	umask    fs.FileMode
+	ledgers  []plan.Ledger
+	jobs     []carry.Job // of t.Writes, then of manifests
+	ground   *ground.Map
+	made     []string // directories that deployments made so far, sorted
+	madeText []byte   // as it is on disk
+	journal  record.Journal
+	archive  *vault.Writer
+}
+
+// prepare finds out everything that can be known before something is written, and puts what has to be kept into the archive. Nothing but the
+// archive is touched.
+func (op *operation) prepare(ctx context.Context) error {
+	if op.t.Claim {
+		if err := op.readLedgers(); err != nil {
+			return err
+		}
+		if lost := op.orphans(); len(lost) > 0 {
+			return carry.Stale(lost)
+		}
+	}
+	writes := op.t.Writes
+	if op.t.Claim {
+		claims, err := op.claims()
+		if err != nil {
+			return err
+		}
+		writes = slices.Concat(writes, claims)
+	}
+	if err := op.lay(writes); err != nil {
+		return err
+	}
+	if err := op.check(ctx); err != nil {
+		return err
+	}
+	op.journal.Snapshot = op.snapshot()
+	for _, j := range op.jobs {
+		op.journal.Roots = append(op.journal.Roots, j.Root)
+	}
+	if !op.t.Claim {
+		return nil
+	}
+	var err error
+	op.journal.State, err = op.registers()
+	return err
+}
+
+// lay finds the directory of every write, what will be made and what will be left empty.
+func (op *operation) lay(writes []plan.Write) error {
+	gone := map[string]bool{}
+	op.jobs = make([]carry.Job, len(writes))
+	for i, w := range writes {
+		root, err := op.rootOf(w)
+		if err != nil {
+			return err
+		}
+		op.jobs[i] = carry.Job{Record: plan.Record{Target: w.Target, Op: w.Op, Path: w.Path, Before: w.Before, After: w.After}, Root: root, From: w.Data}
+		switch w.After.Kind {
+		case plan.Regular:
+			op.jobs[i].After.Mode = ground.FinalMode(w, op.umask)
+		case plan.Absent:
+			gone[w.Path] = w.Before.Kind != plan.Absent
+		}
+	}
+	op.ground = ground.NewMap(gone)
+	if err := op.place(func(j *carry.Job) bool { return j.After.Kind != plan.Absent }); err != nil {
+		return err
+	}
+	op.journal.Made = slices.Clone(op.ground.Made)
+	if err := op.place(func(j *carry.Job) bool { return j.After.Kind == plan.Absent }); err != nil {
+		return err
+	}
+	if err := op.twins(); err != nil || !op.t.Claim {
+		return err
+	}
+	var err error
+	if op.madeText, err = op.h.Document(state.DirectoriesName); err != nil {
+		return err
+	}
+	if op.made, err = record.DecodePaths(op.madeText); err != nil {
+		op.made = nil // then nothing is known to be ours, and nothing is removed
+	}
+	op.journal.Pruned, err = op.prunable()
+	return err
+}
+
+func (op *operation) place(which func(*carry.Job) bool) error {
+	for i := range op.jobs {
+		j := &op.jobs[i]
+		if !which(j) {
+			continue
+		}
+		var err error
+		if j.At, err = op.ground.Parent(j.Root, j.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rootOf is the directory that a write must stay below: the one it names, or the deepest of the transaction.
+func (op *operation) rootOf(w plan.Write) (string, error) {
+	if w.Root != "" {
+		return filepath.Clean(w.Root), nil
+	}
+	best := ""
+	for _, r := range op.t.Roots {
+		if root := filepath.Clean(r.Path); plan.Below(root, w.Path, filepath.Separator) && len(root) > len(best) && root != w.Path {
+			best = root
+		}
+	}
+	if best == "" {
+		return "", ground.Unusable(w.Path, "it is below none of the roots")
+	}
+	return best, nil
+}
+
+// twins finds writes that lead to one file, by links between directories. Where both want the same of it, it is done once.
+func (op *operation) twins() error {
+	first := make(map[string]int, len(op.jobs))
+	for i := range op.jobs {
+		j := &op.jobs[i]
+		real := j.At.File(filepath.Base(j.Path))
+		other, found := first[real]
+		if !found {
+			first[real] = i
+			continue
+		}
+		if o := op.jobs[other]; !ground.Exactly(o.After, j.After) || !ground.Exactly(o.Before, j.Before) {
+			return ground.Unusable(j.Path, "it is the same file as "+o.Path+", which is to be something else")
+		}
+		j.Twin = true
+	}
+	return nil
+}
+
+// check compares what stands at every path with what should stand there, reads what will be written, and keeps both.
+func (op *operation) check(ctx context.Context) error {
+	pruned := map[string]bool{}
+	for _, dir := range op.journal.Pruned {
+		pruned[dir.Path] = true
+	}
+	var changed carry.Paths
+	err := carry.Each(ctx, len(op.jobs), func(i int) error {
+		j := &op.jobs[i]
+		fine, err := op.checkOne(j, pruned[j.Path])
+		if !fine {
+			changed.Add(j.Path)
+		}
+		return err
+	})
+	if err == nil {
+		err = carry.Each(ctx, len(op.t.Owned), func(i int) error {
+			fine, err := op.keep(op.t.Owned[i])
+			if !fine {
+				changed.Add(op.t.Owned[i].Path)
+			}
+			return err
+		})
+	}
+	if len(changed.All) > 0 { // more to the point than what may have gone wrong besides
+		return carry.Stale(changed.All)
+	}
+	return err
+}
+
+// checkOne is check for one write. vacated says that a directory stands there which the operation removes.
+func (op *operation) checkOne(j *carry.Job, vacated bool) (fine bool, err error) {
+	now, err := ground.See(j.At.File(filepath.Base(j.Path)))
+	if err != nil {
+		return true, ground.Fault(err, j.Path)
+	}
+	if vacated && now.Kind == plan.Directory {
+		now, j.Before = ground.Sight{}, plan.Seen{}
+	}
+	if j.Before.Kind == plan.Directory || j.Before.Kind == plan.Special {
+		return true, ground.Unusable(j.Path, "no file stands there")
+	}
+	if !ground.Exactly(now.Seen, j.Before) {
+		return false, nil
+	}
+	j.Then = now.Info
+	switch j.Before.Kind {
+	case plan.Regular:
+		j.Before.Size = now.Size
+		if err := op.archive.Put(now.Sum, now.Data); err != nil {
+			return true, ground.Fault(err, op.h.Vault.Dir())
+		}
+	case plan.Link:
+		if j.Before.Link != strings.ToValidUTF8(j.Before.Link, "") {
+			return true, ground.Unusable(j.Path, "the symbolic link there leads to no valid UTF-8")
+		}
+	}
+	return op.source(j)
+}
+
+// source reads what is to be written, checks it and keeps it.
+func (op *operation) source(j *carry.Job) (fine bool, err error) {
+	if j.After.Kind != plan.Regular {
+		return true, nil
+	}
+	data := j.From.Data
+	switch {
+	case data != nil || j.After.Sum == deployment.SumOf(nil):
+	case j.From.Origin != "":
+		if data, _, err = ground.Read(j.From.Origin); err != nil {
+			return true, ground.Fault(err, j.From.Origin)
+		}
+	default:
+		if data, err = op.h.Blob(j.After.Sum); err != nil {
+			return true, err
+		}
+	}
+	if deployment.SumOf(data) != j.After.Sum {
+		return false, nil
+	}
+	j.After.Size = int64(len(data))
+	return true, ground.Fault(op.archive.Put(j.After.Sum, data), op.h.Vault.Dir())
+}
+
+// keep makes sure that the content of a file that is owned, and not written now, can be had again.
+func (op *operation) keep(f plan.Owned) (fine bool, err error) {
+	if f.Part != nil {
+		return true, nil
+	}
+	kept, err := op.archive.Has(f.Sum)
+	if kept || err != nil {
+		return true, ground.Fault(err, op.h.Vault.Dir())
+	}
+	data, found, err := ground.Read(f.Path)
+	switch {
+	case err != nil:
+		return true, ground.Fault(err, f.Path)
+	case !found || deployment.SumOf(data) != f.Sum:
+		return false, nil
+	}
+	return true, ground.Fault(op.archive.Put(f.Sum, data), op.h.Vault.Dir())
+}
+
+// snapshot is the record of the operation.
+func (op *operation) snapshot() plan.Snapshot {
+	s := plan.Snapshot{
+		ID: op.id, Kind: op.t.Kind, Status: plan.Applying, CreatedAt: op.at, Targets: slices.Compact(slices.Sorted(slices.Values(op.t.Targets))),
+		Roots: op.t.Roots, ProjectRoot: op.t.Place.ProjectRoot, Profile: op.t.Profile, Managed: op.t.Owned,
+		Changes: make([]plan.Record, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock,
+	}
+	for i, j := range op.jobs {
+		s.Changes[i] = j.Record
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package record
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// file is a record as it is read.
+type file struct {
+	Kind         plan.SnapshotKind `json:"kind"`
+	ID           string            `json:"id"`
+	CreatedAt    time.Time         `json:"created_at"`
+	Targets      []string          `json:"targets"`
+	Managed      []owned           `json:"managed_files"`
+	Changes      []change          `json:"changes"`
+	RolledBackTo string            `json:"rolled_back_to"`
+	Lock         deployment.Sum    `json:"lockfile_sha256"`
+	Status       plan.Status       `json:"status"`
+	Roots        []plan.Root       `json:"roots"`
+	ProjectRoot  string            `json:"project_root"`
+	Profile      string            `json:"profile"`
+}
+
+type owned struct {
+	Target  string         `json:"target"`
+	Path    string         `json:"path"`
+	Sum     deployment.Sum `json:"sha256"`
+	Mode    octal          `json:"mode"`
+	Modules []string       `json:"module_ids"`
+	Root    string         `json:"root"`
+	Owner   plan.Owner     `json:"owner"`
+	Part    *plan.Part     `json:"part"`
+	PartSum deployment.Sum `json:"part_sha256"`
+	Made    [][]string     `json:"made"`
+	Created bool           `json:"created"`
+}
+
+type change struct {
+	Target      string         `json:"target"`
+	Op          plan.Op        `json:"op"`
+	Path        string         `json:"path"`
+	BeforeSum   deployment.Sum `json:"before_sha256"`
+	AfterSum    deployment.Sum `json:"after_sha256"`
+	BeforeBytes int64          `json:"before_bytes"`
+	BeforeMode  *octal         `json:"before_mode"`
+	BeforeLink  string         `json:"before_link"`
+	AfterBytes  int64          `json:"after_bytes"`
+	AfterMode   *octal         `json:"after_mode"`
+	AfterLink   string         `json:"after_link"`
+}
+
+// Decoded is a record that was read.
+type Decoded struct {
+	plan.Snapshot
+	Foreign bool // written by the original tool, whose contents are in directories beside the record
+}
+
+// Decode reads a record, also one of the original tool: that has no status, which counts as applied, and no modes, which count as Plain. It
+// fails with ErrSnapshotDamaged.
+func Decode(data []byte) (Decoded, error) {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return Decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record is not valid: %v", err).Because(err)
+	}
+	if !ValidID(f.ID) {
+		return Decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record's id %q is none", f.ID)
+	}
+	return Decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}, nil
+}
+
+func (f file) snapshot() plan.Snapshot {
+	s := plan.Snapshot{
+		ID: f.ID, Kind: cmp.Or(f.Kind, plan.KindDeploy), Status: cmp.Or(f.Status, plan.Applied), CreatedAt: f.CreatedAt, Targets: f.Targets,
+		Roots: f.Roots, ProjectRoot: f.ProjectRoot, Profile: f.Profile, RolledBackTo: f.RolledBackTo, Lock: f.Lock,
+	}
+	for _, o := range f.Managed {
+		s.Managed = append(s.Managed, plan.Owned{Target: o.Target, Root: o.Root, Path: o.Path, Sum: o.Sum, Modules: o.Modules, Owner: o.Owner,
+			Mode: cmp.Or(o.Mode, octal(deployment.Plain)).perm(), Part: o.Part, PartSum: o.PartSum, Made: o.Made, Created: o.Created})
+	}
+	for _, c := range f.Changes {
+		s.Changes = append(s.Changes, plan.Record{Target: c.Target, Op: c.Op, Path: c.Path,
+			Before: seen(c.BeforeSum, c.BeforeBytes, c.BeforeMode, c.BeforeLink), After: seen(c.AfterSum, c.AfterBytes, c.AfterMode, c.AfterLink)})
+	}
+	return s
+}
+
+// seen puts a sight together. Without mode and link it is one of the original tool, which knew regular files only.
+func seen(sum deployment.Sum, size int64, mode *octal, link string) plan.Seen {
+	switch {
+	case link != "":
+		return plan.Seen{Kind: plan.Link, Sum: sum, Link: link}
+	case mode != nil:
+		return plan.Seen{Kind: plan.Regular, Sum: sum, Size: size, Mode: mode.perm()}
+	case !sum.IsZero():
+		return plan.Seen{Kind: plan.Regular, Sum: sum, Size: size, Mode: deployment.Plain}
+	}
+	return plan.Seen{}
+}

@@ -1,0 +1,95 @@
+package deployfile
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
+	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
+	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// Pending implements deployport.Recovery. An operation that another process is carrying out is waited for; one that takes longer than a lock is
+// waited for is not interrupted, but at work.
+func (m *Machine) Pending(ctx context.Context, path string) (*plan.Interrupted, error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if j, err := h.Journal(); j == nil || err != nil {
+		return nil, err
+	}
+	held, err := h.Lock(ctx)
+	if errors.Is(err, docfile.ErrLocked) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	j, err := h.Journal()
+	if j == nil || err != nil {
+		return nil, err
+	}
+	p := &plan.Interrupted{ID: j.ID, Kind: j.Kind, StartedAt: j.CreatedAt, Total: len(j.Changes)}
+	land := ground.NewMap(nil)
+	for i, c := range j.Changes {
+		at, err := land.Parent(j.Roots[i], c.Path)
+		if err != nil {
+			continue // it cannot be looked at, so it does not count as done
+		}
+		now, err := ground.See(at.File(filepath.Base(c.Path)))
+		if err == nil && (ground.Nearly(now.Seen, c.After) || c.After.Kind == plan.Absent && now.Kind == plan.Directory) {
+			p.Done++
+		}
+	}
+	return p, nil
+}
+
+// Resume implements deployport.Recovery.
+func (m *Machine) Resume(ctx context.Context, path string) ([]string, error) {
+	return m.mend(ctx, path, carry.Forward)
+}
+
+// Undo implements deployport.Recovery. The record stays, as undone.
+func (m *Machine) Undo(ctx context.Context, path string) ([]string, error) {
+	return m.mend(ctx, path, carry.Backward)
+}
+
+// mend finishes what was interrupted, or takes it back. With nothing interrupted there is nothing to do.
+func (m *Machine) mend(ctx context.Context, path string, to carry.Direction) ([]string, error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if j, err := h.Journal(); j == nil || err != nil {
+		return nil, err
+	}
+	held, err := h.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	j, err := h.Journal()
+	if j == nil || err != nil {
+		return nil, err
+	}
+	m.options.Step("locked", h.Path)
+	if err := h.Sweep(); err != nil {
+		return nil, err
+	}
+	left, err := carry.Run(ctx, m.work(h, *j, to))
+	if err != nil {
+		return nil, err
+	}
+	outcome := plan.Applied
+	if to == carry.Backward {
+		outcome = plan.Undone
+	}
+	return left, m.finish(h, *j, outcome, h.Encode(j.Snapshot))
+}

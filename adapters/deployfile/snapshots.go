@@ -1,0 +1,129 @@
+package deployfile
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
+	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
+	"github.com/countersign-dev/countersign/adapters/deployfile/record"
+	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// List implements deployport.Snapshots. An operation that was interrupted is among them, as applying; its record is the journal.
+func (m *Machine) List(ctx context.Context, path string) (all []plan.Snapshot, warnings []string, err error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err := h.IDs()
+	if err != nil {
+		return nil, nil, err
+	}
+	found := make([]*plan.Snapshot, len(ids))
+	wrong := make([]error, len(ids))
+	err = carry.Each(ctx, len(ids), func(i int) error {
+		d, err := h.Load(ids[i])
+		found[i], wrong[i] = &d.Snapshot, err
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range ids {
+		switch {
+		case wrong[i] == nil:
+			all = append(all, *found[i])
+		case !errors.Is(wrong[i], deployment.ErrSnapshot): // it went meanwhile
+			warnings = append(warnings, wrong[i].Error())
+		}
+	}
+	j, err := h.Journal()
+	if err != nil {
+		warnings = append(warnings, err.Error())
+	}
+	if j != nil && j.Kind != plan.KindEdit && !slices.Contains(ids, j.ID) {
+		all = append(all, j.Snapshot)
+	}
+	return all, warnings, nil
+}
+
+// Load implements deployport.Snapshots.
+func (m *Machine) Load(_ context.Context, path, id string) (plan.Snapshot, error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return plan.Snapshot{}, err
+	}
+	d, err := h.Load(id)
+	if errors.Is(err, deployment.ErrSnapshot) && record.ValidID(id) {
+		if j, wrong := h.Journal(); wrong == nil && j != nil && j.ID == id && j.Kind != plan.KindEdit {
+			return j.Snapshot, nil
+		}
+	}
+	return d.Snapshot, err
+}
+
+// Originals implements deployport.Snapshots.
+func (m *Machine) Originals(_ context.Context, path string) ([]plan.Original, error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := h.Document(state.OriginalsName)
+	if err != nil {
+		return nil, err
+	}
+	return h.DecodeOriginals(data)
+}
+
+// Blob implements deployport.Snapshots.
+func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]byte, error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return h.Blob(sum)
+}
+
+// Prune implements deployport.Snapshots. Records go first and contents after them: whenever the process dies, every record that is left has
+// what it needs. It is refused while an operation is unfinished.
+func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed int64, err error) {
+	h, err := state.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	for _, id := range ids {
+		if _, err := h.Files.Stat(state.RecordName(id)); !record.ValidID(id) || err != nil {
+			return 0, deployment.ErrSnapshot.Sayf("there is no snapshot %q; list the snapshots to see which there are", id).
+				With(deployment.Fields("snapshot_id", id))
+		}
+	}
+	held, err := h.Lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer held.Release()
+	if err := errors.Join(h.Idle(), h.Sweep()); err != nil {
+		return 0, err
+	}
+	needed, err := h.Needed(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		size, err := h.Forget(id)
+		freed += size
+		if err != nil {
+			return freed, err
+		}
+		m.options.Step("forgotten", h.Files.File(state.RecordName(id)))
+	}
+	size, err := h.Vault.Keep(func(sum deployment.Sum) bool { return needed[sum] })
+	m.options.Step("pruned", h.Vault.Dir())
+	return freed + size, ground.Fault(err, h.Vault.Dir())
+}

@@ -1,0 +1,236 @@
+// Package statindex remembers the sums of files by what the file system says of them, so that a file that did not change is never
+// hashed twice, by this process or the next.
+//
+// It refuses to know why a sum is wanted. It is a cache: whatever is wrong with its file, the answer is to hash again.
+package statindex
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+const (
+	// RacyWindow is how long a file must have been left alone before its sum is remembered. A change within one tick of the file
+	// system's clock leaves every time stamp as it was; two seconds is the coarsest tick in use (FAT's).
+	RacyWindow = 2 * time.Second
+
+	maxIdle = 5        // indexes that may save before an entry drops out that none of them was asked for
+	maxFile = 64 << 20 // bytes of an index file that is read; larger ones count as empty
+)
+
+// Index is a set of remembered sums. Methods may be called from many goroutines.
+//
+// Several processes may share one file: the last one to save wins, which costs the others some hashing and nothing else.
+type Index struct {
+	file string
+	now  func() time.Time
+
+	load   sync.Once
+	saving sync.Mutex // one at a time
+	spare  sync.Pool  // of *hasher
+
+	mu      sync.RWMutex
+	at      map[string]uint32 // path to its place in entries
+	entries []entry
+	changed bool // since the last save
+}
+
+// entry is one remembered file.
+type entry struct {
+	path  string
+	stamp stamp
+	sum   deployment.Sum
+	used  uint32 // atomic: 1 once it was asked for
+	idle  uint8  // indexes that saved since it was last asked for, this one not counted
+}
+
+// stamp is what has to agree for a file to be the one that was hashed. The zero stamp agrees with nothing.
+type stamp struct {
+	size, mtime, ctime int64 // bytes, and nanoseconds since 1970
+	inode, device      uint64
+}
+
+// racy reports a file that changed so recently that it could change again without showing it. A time in the future is just as useless.
+func (s stamp) racy(now time.Time) bool {
+	return s == stamp{} || now.UnixNano()-max(s.mtime, s.ctime) < int64(RacyWindow)
+}
+
+// Open is the index that is kept in file, or in memory only when file is "". Nothing is read before the first use; a file that is
+// missing, damaged, foreign or of another version counts as empty.
+func Open(file string) *Index { return OpenAt(file, time.Now) }
+
+// OpenAt is Open with a clock of the caller's.
+func OpenAt(file string, now func() time.Time) *Index { return &Index{file: file, now: now} }
+
+// Stat is what the file system says of one path.
+type Stat struct {
+	Mode  fs.FileMode
+	Size  int64
+	stamp stamp
+}
+
+// StatOf is what info says. Where the system behind info tells no inodes, nothing is ever remembered for it.
+func StatOf(info fs.FileInfo) Stat {
+	return Stat{Mode: info.Mode(), Size: info.Size(), stamp: stampOf(info)}
+}
+
+// Sum is the sum of the file at path, of which info was just taken: see SumOf.
+func (x *Index) Sum(path string, info fs.FileInfo) (deployment.Sum, error) {
+	return x.SumOf(path, StatOf(info))
+}
+
+// SumOf is the sum of the file at path, a symbolic link followed, of which st was just taken. It is remembered when the file had
+// been left alone for RacyWindow and did not change while it was read. Errors of the file system come as they are, a path that is no
+// regular file is deployment.ErrPath.
+func (x *Index) SumOf(path string, st Stat) (deployment.Sum, error) {
+	if sum, ok := x.Known(path, st); ok {
+		return sum, nil
+	}
+	h := x.hasher()
+	defer x.spare.Put(h)
+	now := x.now() // before reading: what is written from here on gets a later time than this
+	sum, read, err := h.file(path)
+	if err == nil {
+		x.keep(path, read, sum, now)
+	}
+	return sum, err
+}
+
+// Known is the remembered sum of the file at path, if st is what it was when it was hashed.
+func (x *Index) Known(path string, st Stat) (deployment.Sum, bool) {
+	if st.stamp == (stamp{}) {
+		return deployment.Sum{}, false
+	}
+	x.load.Do(x.read)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i, ok := x.at[path]
+	if !ok || x.entries[i].stamp != st.stamp {
+		return deployment.Sum{}, false
+	}
+	e := &x.entries[i]
+	if atomic.LoadUint32(&e.used) == 0 {
+		atomic.StoreUint32(&e.used, 1)
+	}
+	return e.sum, true
+}
+
+// Put remembers a sum that the caller knows, having read or written the very file that info describes. It is quietly not remembered
+// when the file changed within RacyWindow, which is to say: right after it was written.
+func (x *Index) Put(path string, info fs.FileInfo, sum deployment.Sum) {
+	if info.Mode().IsRegular() {
+		x.keep(path, StatOf(info), sum, x.now())
+	}
+}
+
+func (x *Index) keep(path string, st Stat, sum deployment.Sum, now time.Time) {
+	if st.stamp.racy(now) || path == "" || len(path) > maxPath {
+		return
+	}
+	x.load.Do(x.read)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i, ok := x.at[path]
+	if !ok {
+		i = uint32(len(x.entries))
+		path = strings.Clone(path) // the caller's may be a piece of something large
+		x.entries = append(x.entries, entry{path: path})
+		x.at[path] = i
+	}
+	e := &x.entries[i]
+	if e.stamp != st.stamp || e.sum != sum {
+		e.stamp, e.sum, x.changed = st.stamp, sum, true
+	}
+	e.used = 1
+}
+
+func (x *Index) read() {
+	x.at = map[string]uint32{}
+	if x.file == "" {
+		return
+	}
+	data, _, err := docfile.At(filepath.Dir(x.file)).Read(filepath.Base(x.file), maxFile)
+	if err != nil {
+		return
+	}
+	if entries, ok := decode(data); ok {
+		x.entries = entries
+		x.at = make(map[string]uint32, len(entries)+len(entries)/8)
+		for i := range entries {
+			x.at[entries[i].path] = uint32(i)
+		}
+	}
+}
+
+// Save writes the index, atomically, when something new was remembered since the last time. Entries that nobody asked for during the
+// lives of the last five indexes that saved are left out. It does not wait for the disk: a file torn by a crash counts as empty. Errors
+// of the file system come as they are; the index goes on working.
+func (x *Index) Save() error {
+	x.saving.Lock()
+	defer x.saving.Unlock()
+	entries := x.news()
+	if len(entries) == 0 {
+		return nil
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	err := write(x.file, encode(entries))
+	if err != nil {
+		x.mu.Lock()
+		x.changed = true
+		x.mu.Unlock()
+	}
+	return err
+}
+
+// Close saves. The index may be used again.
+func (x *Index) Close() error { return x.Save() }
+
+// news is what to write; nothing when it is written already.
+func (x *Index) news() []entry {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.changed || x.file == "" {
+		return nil
+	}
+	x.changed = false
+	kept := make([]entry, 0, len(x.entries))
+	for _, e := range x.entries {
+		if e.idle++; e.used != 0 {
+			e.idle = 0
+		}
+		if e.idle < maxIdle {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// write replaces the file in one step.
+func write(file string, data []byte) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // gone already when all went well
+	if _, err = temp.Write(data); err != nil {
+		temp.Close()
+		return err
+	}
+	if err := temp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), file)
+}

@@ -1,0 +1,118 @@
+package confgit
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/relpath"
+)
+
+// Head implements deployport.History. The commit is empty while nothing is committed. Files that nobody tracks count as uncommitted,
+// ignored ones and what was changed inside submodules do not. Programs that the repository's own configuration names are not run: where
+// they filter what is committed, a file that was touched may count as changed.
+func (c *Client) Head(ctx context.Context, dir string) (commit string, dirty bool, err error) {
+	s, err := c.status(ctx, dir, nil)
+	return s.commit, s.dirty, err
+}
+
+// standing is what git status says.
+type standing struct {
+	commit string // empty before the first
+	branch string // empty when detached
+	dirty  bool
+}
+
+// status asks git where the work tree around dir stands.
+func (c *Client) status(ctx context.Context, dir string, env []string) (standing, error) {
+	settings, err := c.unfiltered(ctx, dir, env)
+	if err != nil {
+		return standing{}, err
+	}
+	out, err := c.git(ctx, run.Command{Dir: dir, Env: env, Settings: settings, Args: []string{"status", "--porcelain=v2", "-z", "--branch",
+		"--no-ahead-behind", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"}})
+	if err != nil {
+		return standing{}, err
+	}
+	var s standing
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		header, isHeader := strings.CutPrefix(line, "# ")
+		if !isHeader {
+			s.dirty = s.dirty || line != ""
+			continue
+		}
+		switch name, value, _ := strings.Cut(header, " "); {
+		case name == "branch.oid" && value != "(initial)":
+			s.commit = value
+		case name == "branch.head" && value != "(detached)":
+			s.branch = value
+		}
+	}
+	return s, nil
+}
+
+// unfiltered is settings that switch those programs off which the repository itself configures to filter files on their way in. What
+// the user or the machine configures stays.
+func (c *Client) unfiltered(ctx context.Context, dir string, env []string) ([]run.Setting, error) {
+	out, err := c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"config", "--show-scope", "--name-only", "-z", "--get-regexp", `^filter\..*\.(clean|process|required)$`}})
+	if exitOf(err) == 1 { // none
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var settings []run.Setting
+	fields := strings.Split(string(out), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		if scope, name := fields[i], fields[i+1]; scope == "local" || scope == "worktree" {
+			value := ""
+			if strings.HasSuffix(name, ".required") {
+				value = "false"
+			}
+			settings = append(settings, run.Setting{Name: name, Value: value})
+		}
+	}
+	return settings, nil
+}
+
+// Show implements deployport.History. It fails with ErrGitRepo when dir is in no repository, ErrPath for a path that leaves dir, and ErrGit
+// for a commit that the repository does not have.
+func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byte, found bool, err error) {
+	id, err := gitref.ParseCommit(commit)
+	if err != nil {
+		return nil, false, deployment.ErrGit.Sayf("%q is no commit; give all 40 hex digits", commit).Because(err)
+	}
+	name, err := fileName(path)
+	if err != nil {
+		return nil, false, err
+	}
+	env := []string{"GIT_NO_REPLACE_OBJECTS=1"}
+	data, err = c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"cat-file", "blob", id.String() + ":./" + name}})
+	if exitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
+		return data, err == nil, err
+	}
+	if _, missing := c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); exitOf(missing) != 0 {
+		return nil, false, deployment.ErrGit.Sayf("the repository around %s has no commit %s; fetch it, or make the overlay's baseline anew", dir, id).
+			With(deployment.Details{"commit": id.String()}.AddPath("repo", dir)).Because(missing)
+	} else if missing != nil {
+		return nil, false, missing
+	}
+	return nil, false, nil
+}
+
+// fileName is the shortest form of a slash path to a file below its root, outside .git. It fails with ErrPath.
+func fileName(path string) (string, error) {
+	p, err := relpath.Parse(path)
+	if err != nil {
+		return "", deployment.ErrPath.Sayf("%v", err).Because(err)
+	}
+	name := p.Clean().String()
+	if name == "." || name != path || inGit(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "", deployment.ErrPath.Sayf("%q is no path of a file in a repository; write it with slashes and without detours", path)
+	}
+	return name, nil
+}

@@ -1,0 +1,190 @@
+package confgit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/gitref"
+)
+
+const (
+	plainMode = "100644"
+	linkMode  = "120000"
+	repoMode  = "160000" // a submodule
+)
+
+// proposal is a commit in the making: objects and a private index, so that work tree, index and HEAD of the repository stay as they are.
+type proposal struct {
+	*Client
+	dir     string
+	scratch string // holds the index and the files' contents
+	head    string // empty before the first commit
+}
+
+// Propose implements deployport.History (agentpack contract §5.10). Files keep the modes they have at HEAD, new ones are plain. It
+// touches neither work tree nor index nor HEAD, and runs no hook and no filter. It fails with ErrGitRepo outside a repository, with ErrConfig
+// for what no branch can be called, with ErrPath for a path that leaves dir or goes through a link or a submodule, and with ErrGit for a
+// branch that exists, for files that are all as they are at HEAD, and while nobody said who commits.
+func (c *Client) Propose(ctx context.Context, dir, branch, message string, files map[string][]byte) (string, error) {
+	b, err := gitref.ParseBranch(branch)
+	if err != nil {
+		return "", deployment.ErrConfig.Sayf("the proposal cannot be made: %v", err).Because(err)
+	}
+	if len(files) == 0 {
+		return "", deployment.ErrGit.Sayf("there is nothing to propose: no file was given")
+	}
+	paths := slices.Sorted(maps.Keys(files))
+	for _, path := range paths {
+		if _, err := fileName(path); err != nil {
+			return "", err
+		}
+	}
+	scratch, err := os.MkdirTemp("", "countersign-propose-*")
+	if err != nil {
+		return "", disk(err, os.TempDir())
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	p := proposal{Client: c, dir: dir, scratch: scratch}
+	prefix, err := p.run(ctx, nil, "rev-parse", "--show-prefix")
+	if err != nil {
+		return "", err
+	}
+	if _, err := p.run(ctx, nil, "show-ref", "--verify", "--quiet", b.Ref()); err == nil {
+		return "", taken(branch)
+	} else if exitOf(err) != 1 {
+		return "", err
+	}
+	if p.head, err = p.run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil && exitOf(err) != 1 {
+		return "", err
+	}
+	if err := p.stage(ctx, prefix, paths, files); err != nil {
+		return "", err
+	}
+	commit, err := p.commit(ctx, message)
+	if err != nil {
+		return "", err
+	}
+	none := strings.Repeat("0", len(commit))
+	if _, err := p.run(ctx, nil, "update-ref", "-m", "countersign: proposed", b.Ref(), commit, none); err != nil {
+		if strings.Contains(words(err), "reference already exists") {
+			return "", taken(branch)
+		}
+		return "", err
+	}
+	return commit, nil
+}
+
+func taken(branch string) error {
+	return deployment.ErrGit.Sayf("there is a branch %q already; choose another name, or delete it with: git branch -D %s", branch, branch).
+		With(deployment.Fields("branch", branch))
+}
+
+// run is one plumbing command over the private index; what it prints comes without its final newline.
+func (p proposal) run(ctx context.Context, stdin []byte, args ...string) (string, error) {
+	out, err := p.git(ctx, run.Command{Dir: p.dir, Args: args, Stdin: stdin, Env: []string{"GIT_INDEX_FILE=" + filepath.Join(p.scratch, "index")},
+		Settings: []run.Setting{{Name: "core.splitIndex", Value: "false"}, {Name: "user.useConfigOnly", Value: "true"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}})
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// stage makes the private index HEAD's with the files over it.
+func (p proposal) stage(ctx context.Context, prefix string, paths []string, files map[string][]byte) error {
+	from := "--empty"
+	if p.head != "" {
+		from = p.head
+	}
+	if _, err := p.run(ctx, nil, "read-tree", from); err != nil {
+		return err
+	}
+	listing, err := p.run(ctx, nil, "ls-files", "--stage", "-z")
+	if err != nil {
+		return err
+	}
+	modes := map[string]string{} // by path relative to dir
+	for entry := range strings.SplitSeq(listing, "\x00") {
+		if facts, path, ok := strings.Cut(entry, "\t"); ok {
+			modes[path], _, _ = strings.Cut(facts, " ")
+		}
+	}
+	var stored strings.Builder
+	for i, path := range paths {
+		if err := placeable(path, modes); err != nil {
+			return err
+		}
+		content := filepath.Join(p.scratch, strconv.Itoa(i))
+		if err := os.WriteFile(content, files[path], 0o600); err != nil {
+			return disk(err, content)
+		}
+		stored.WriteString(content + "\n")
+	}
+	ids, err := p.run(ctx, []byte(stored.String()), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return err
+	}
+	var entries strings.Builder
+	for i, id := range strings.Fields(ids) {
+		mode := plainMode
+		if was := modes[paths[i]]; was != "" {
+			mode = was
+		}
+		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", mode, id, prefix, paths[i])
+	}
+	_, err = p.run(ctx, []byte(entries.String()), "update-index", "-z", "--index-info")
+	return err
+}
+
+// placeable refuses a path where the commit has something else than a file: writing there would make a link of a text, or take away
+// what stands in the way.
+func placeable(path string, modes map[string]string) error {
+	problem := ""
+	switch modes[path] {
+	case linkMode, repoMode:
+		problem = "is a link or a submodule"
+	}
+	for i, r := range path {
+		if _, file := modes[path[:i]]; r == '/' && file {
+			problem = "lies below something that is no directory"
+		}
+	}
+	for other := range modes {
+		if strings.HasPrefix(other, path+"/") {
+			problem = "is a directory"
+		}
+	}
+	if problem == "" {
+		return nil
+	}
+	return deployment.ErrPath.Sayf("%q %s at HEAD, so that no file can be proposed there; move the one or the other", path, problem).With(deployment.Fields("path", path))
+}
+
+// commit makes a commit of the private index.
+func (p proposal) commit(ctx context.Context, message string) (string, error) {
+	tree, err := p.run(ctx, nil, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", tree}
+	if p.head != "" {
+		was, err := p.run(ctx, nil, "rev-parse", "--verify", p.head+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		if was == tree {
+			return "", deployment.ErrGit.Sayf("there is nothing to propose: every file is as it is in the last commit of %s", p.dir)
+		}
+		args = append(args, "-p", p.head)
+	}
+	commit, err := p.run(ctx, []byte(message+"\n"), append(args, "-F", "-")...)
+	if said := words(err); strings.Contains(said, "auto-detection is disabled") || strings.Contains(said, "tell me who you are") || strings.Contains(said, "empty ident") {
+		return "", deployment.ErrGit.Sayf("git does not know who commits; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
+			With(deployment.Fields("hint", "configure user.name and user.email")).Because(err)
+	}
+	return commit, err
+}

@@ -1,0 +1,158 @@
+package confgit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Init implements deployport.Remote: a repository on branch main, in dir itself, also where dir lies inside another one. dir is made when it
+// is missing.
+func (c *Client) Init(ctx context.Context, dir string) error {
+	if own(dir) {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return disk(err, dir)
+	}
+	_, err := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"init", "--quiet", "--initial-branch=main"}})
+	return err
+}
+
+// own reports whether dir is the top of a repository, or of one of its work trees.
+func own(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, gitDir))
+	return err == nil
+}
+
+// repository refuses a directory that is no repository itself: git would take the one around it instead.
+func repository(dir string) error {
+	if own(dir) {
+		return nil
+	}
+	return deployment.ErrGitRepo.Sayf("%s is no git repository; make one with git init, or with init and its git option", dir).
+		With(deployment.Details{}.AddPath("repo", dir))
+}
+
+// SetRemote implements deployport.Remote. It fails with ErrGitRepo when dir has no .git, and with ErrConfig for a name or a URL that git must
+// not see.
+func (c *Client) SetRemote(ctx context.Context, dir, name, url string) error {
+	if err := checkURL(url, true); err != nil {
+		return err
+	}
+	if err := checkRemote(name); err != nil {
+		return err
+	}
+	if err := repository(dir); err != nil {
+		return err
+	}
+	remotes, err := c.remotes(ctx, dir)
+	if err != nil {
+		return err
+	}
+	verb := "add"
+	if slices.Contains(remotes, name) {
+		verb = "set-url"
+	}
+	_, err = c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"remote", verb, "--", name, url}})
+	return err
+}
+
+func checkRemote(name string) error {
+	if _, err := gitref.ParseBranch(name); err != nil {
+		return deployment.ErrConfig.Sayf("%q cannot name a git remote; use letters, digits and dashes, like origin", name).Because(err)
+	}
+	return nil
+}
+
+func (c *Client) remotes(ctx context.Context, dir string) ([]string, error) {
+	out, err := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"remote"}})
+	return strings.Fields(string(out)), err
+}
+
+// State implements deployport.Remote, with the remotes sorted. What counts as uncommitted is as in Head.
+func (c *Client) State(ctx context.Context, dir string) (deployport.RepoState, error) {
+	if err := repository(dir); err != nil {
+		return deployport.RepoState{}, err
+	}
+	s, err := c.status(ctx, dir, ceiling(dir))
+	if err != nil {
+		return deployport.RepoState{}, err
+	}
+	remotes, err := c.remotes(ctx, dir)
+	if err != nil {
+		return deployport.RepoState{}, err
+	}
+	slices.Sort(remotes)
+	return deployport.RepoState{Branch: s.branch, Dirty: s.dirty, Remotes: remotes}, nil
+}
+
+// Sync implements deployport.Remote (agentpack contract §5.15): git pull, then git push, as if typed in the work tree. Here alone the
+// repository's own hooks run, because people rely on theirs when they push; they find no terminal to ask on. A remote that does not have
+// the branch yet is pushed to all the same. It fails with ErrGitRepo, with ErrConfig for names that are none, and with ErrGit; when it stops at
+// conflicts they stay in the work tree, and the message says how to go on and how to go back.
+func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions) ([]string, error) {
+	if err := checkRemote(s.Remote); err != nil {
+		return nil, err
+	}
+	if _, err := gitref.ParseBranch(s.Branch); err != nil {
+		return nil, deployment.ErrConfig.Sayf("%v", err).Because(err)
+	}
+	if err := repository(dir); err != nil {
+		return nil, err
+	}
+	pull := []string{"pull", s.Remote, s.Branch}
+	if s.Rebase {
+		pull = []string{"pull", "--rebase", s.Remote, s.Branch}
+	}
+	push := []string{"push", s.Remote, s.Branch}
+	transfer := run.Command{Dir: dir, Env: ceiling(dir), Protocols: run.Network, Hooks: true, Timeout: c.options.Transfer, Settings: []run.Setting{
+		{Name: "core.fsmonitor", Value: "false"}, {Name: "gc.auto", Value: "0"}, {Name: "maintenance.auto", Value: "false"}}}
+	transfer.Args = pull
+	if _, err := c.git(ctx, transfer); err != nil && !strings.Contains(words(err), "couldn't find remote ref") {
+		return nil, c.stopped(ctx, dir, s, err)
+	}
+	transfer.Args = push
+	if _, err := c.git(ctx, transfer); err != nil {
+		if said := words(err); strings.Contains(said, "(fetch first)") || strings.Contains(said, "(non-fast-forward)") {
+			return nil, deployment.ErrGit.Sayf("%s has new commits on %s since the pull; sync again", s.Remote, s.Branch).Because(err)
+		}
+		return nil, err
+	}
+	return []string{"git " + strings.Join(pull, " "), "git " + strings.Join(push, " ")}, nil
+}
+
+// stopped says how to go on from a pull that failed.
+func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptions, err error) error {
+	if exitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
+		return err
+	}
+	if strings.Contains(words(err), "divergent branches") {
+		return deployment.ErrGit.Sayf("%s and %s/%s have both gone on; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
+	}
+	out, listing := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"ls-files", "--unmerged", "-z"}})
+	if listing != nil || len(out) == 0 {
+		return err
+	}
+	var files []string
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if _, path, ok := strings.Cut(entry, "\t"); ok && !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	going := "merge"
+	if _, none := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
+		going = "rebase"
+	}
+	return deployment.ErrGit.Sayf("pulling %s of %s stopped at conflicts in %s; resolve them in %s and git add them, then git %s --continue and sync again, or go back with git %s --abort",
+		s.Branch, s.Remote, strings.Join(files, ", "), dir, going, going).
+		With(deployment.Details{"conflicts": files}.AddPath("repo", dir)).Because(err)
+}

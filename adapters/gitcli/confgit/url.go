@@ -1,0 +1,69 @@
+package confgit
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/gitref"
+)
+
+// helperForm is git's syntax for a program that speaks for a remote: ext::sh -c … and its like.
+var helperForm = regexp.MustCompile(`^[A-Za-z0-9.+-]*::`)
+
+// authorityForm is a user with or without password, a host that is no option, and a numeric port.
+var authorityForm = regexp.MustCompile(`^([^@/]*@)*(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*)(:[0-9]*)?$`)
+
+// scpForm is user@host:path, where neither host nor path is an option.
+var scpForm = regexp.MustCompile(`^([^@/:]+@)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):[^-]`)
+
+// checkURL refuses what git would take for an option, a program or a path that depends on where it runs, before git sees it
+// (agentpack contract §10.2). Its message repeats the URL only where it is known to hold no secret.
+func checkURL(url string, relative bool) error {
+	problem := ""
+	scheme, rest, schemed := strings.Cut(url, "://")
+	switch {
+	case url == "":
+		problem = "is empty"
+	case len(url) > gitref.MaxURLBytes:
+		problem = "is too long"
+	case !utf8.ValidString(url) || strings.ContainsFunc(url, unicode.IsControl) || url != strings.TrimSpace(url):
+		problem = "has control characters, outer blanks, or is not UTF-8"
+	case url[0] == '-':
+		problem = "begins with a dash"
+	case helperForm.MatchString(url):
+		problem = "names a program to run"
+	case schemed && !strings.ContainsAny(scheme, "/:@"):
+		problem = schemeProblem(scheme, rest)
+	case filepath.IsAbs(url), relative && (strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")):
+	case scpForm.MatchString(url):
+	default:
+		problem = "is a relative path, or has no host that can be read"
+	}
+	if problem == "" {
+		return nil
+	}
+	return deployment.ErrConfig.Sayf("the git URL %s; write https://host/owner/repo, git@host:owner/repo or an absolute path", problem).
+		With(deployment.Fields("error", "git URL "+problem))
+}
+
+func schemeProblem(scheme, rest string) string {
+	authority, _, _ := strings.Cut(rest, "/")
+	switch {
+	case rest == "":
+		return "names nothing"
+	case !slices.Contains(append(strings.Split(run.Network, ":"), "git+ssh", "ssh+git"), scheme):
+		return "has a scheme that is not one of https, http, ssh, git and file"
+	case scheme != "file" && (rest[0] == '-' || !authorityForm.MatchString(authority)):
+		return "has no host, or a user, host or port that cannot be read"
+	}
+	return ""
+}
+
+// shown is a URL for people and files: without its secrets.
+func shown(url string) string { return run.Mask(url) }

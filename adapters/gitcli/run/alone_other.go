@@ -1,0 +1,8 @@
+//go:build !unix
+
+package run
+
+import "os/exec"
+
+// alone leaves the command as it is where there are no sessions; ending it ends git itself.
+func alone(*exec.Cmd) (release func()) { return func() {} }

@@ -1,0 +1,66 @@
+package local
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
+	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Deployments is where deployments work. Its zero value takes everything from the environment (agentpack contract §1.2).
+type Deployments struct {
+	Dir     string // stands for the working directory; the project is looked for from here
+	Offline bool   // fetch nothing; also AGENTPACK_OFFLINE
+}
+
+// sources are modules' files: those of the repository itself, and those of git.
+type sources struct {
+	*configrepo.Files
+	git *confgit.Client
+}
+
+func (s sources) Git(ctx context.Context, at deployment.Place, g deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
+	return s.git.Git(ctx, at, g, offline)
+}
+
+func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, error) {
+	return s.git.Resolve(ctx, g)
+}
+
+// deployments is the toolsets about deployments, over files and git of this machine. It opens nothing.
+func (l *Local) deployments(core app.Core) []tool.Capability {
+	c, env := l.config.Deployments, l.config.Env
+	index := statindex.Open(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
+	l.atClose = append(l.atClose, index.Save)
+	files := configrepo.NewFiles(index)
+	git := confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
+		return files.Local(ctx, deployment.Place{Repo: root}, first(sub, "."))
+	}})
+	machine := deployfile.New(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
+	scopes := map[string][]deployment.Scope{}
+	for _, name := range target.Names() {
+		scopes[name] = target.Scopes(name)
+	}
+	compile := compiler.Compiler{
+		Places: place.New(env, c.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{files, git}, Overlays: configrepo.NewOverlays(files),
+		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
+	}
+	plan := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
+	return []tool.Capability{deployments.Capability(deployments.Deps{
+		Compiler: compile, Planner: plan, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git, Clock: core.Clock, Version: l.config.Options.Version,
+	})}
+}

@@ -1,0 +1,71 @@
+package action
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// Edit is a plan to write and delete files of the config repository (or of its home), and whatever else its command does then.
+type Edit struct {
+	Command string // as a person types it
+	Place   deployment.Place
+	Writes  []plan.Write
+	Report  Report // what a dry run shows, and the answer once it was carried out
+	More    any    // what the command needs to go on; not shown
+}
+
+// editShown is what an edit's hash is over: what is shown, and every write with its sums.
+type editShown struct {
+	Command string         `json:"command"`
+	Repo    string         `json:"repo"`
+	Data    any            `json:"data"`
+	Writes  []writtenShown `json:"writes"`
+}
+
+type writtenShown struct {
+	Path   string         `json:"path"`
+	Op     plan.Op        `json:"op"`
+	Before deployment.Sum `json:"before_sha256"`
+	After  deployment.Sum `json:"after_sha256"`
+}
+
+// Hash names the edit.
+func (e *Edit) Hash() canon.Hash {
+	shown := editShown{Command: e.Command, Repo: e.Place.Repo, Data: e.Report.Data}
+	for _, w := range e.Writes {
+		shown.Writes = append(shown.Writes, writtenShown{w.Path, w.Op, w.Before.Sum, w.After.Sum})
+	}
+	text, err := json.Marshal(shown)
+	if err != nil {
+		text = []byte(e.Command) // a report always has a JSON form
+	}
+	return canon.Bytes("deployment.edit.v1", text)
+}
+
+// Prompt is one line for whoever confirms.
+func (e *Edit) Prompt() string { return e.Command + " in " + e.Place.Repo }
+
+// MarshalJSON is the report.
+func (e *Edit) MarshalJSON() ([]byte, error) { return json.Marshal(e.Report) }
+
+// Transaction is the edit's writes, confined to the directories they name.
+func (e *Edit) Transaction() plan.Transaction {
+	return plan.Transaction{Kind: plan.KindEdit, Place: e.Place, Writes: e.Writes}
+}
+
+// Put is the write that gives a file this content, below root; nil when it has it already.
+func Put(root, path string, now plan.Seen, data []byte) *plan.Write {
+	content := deployment.Bytes(data)
+	if now.Kind == plan.Regular && now.Sum == content.Sum {
+		return nil
+	}
+	op := plan.Create
+	if now.Kind != plan.Absent {
+		op = plan.Update
+	}
+	return &plan.Write{Op: op, Path: path, Root: root, Before: now, Data: content,
+		After: plan.Seen{Kind: plan.Regular, Sum: content.Sum, Size: content.Size, Mode: deployment.Plain}}
+}

@@ -1,0 +1,150 @@
+// Package authoring is the tools that make and change a config repository: agents_init, agents_add, agents_remove, agents_lock,
+// agents_fetch, agents_update, agents_remote_set, agents_sync, agents_import and agents_import_apply.
+//
+// # What they promise
+//
+// Every one of them but agents_import changes something. It works its change out first and writes it whole or not at all; a file that
+// was changed in between stops it (deployment.ErrStale). dry_run shows the data that would come out and writes nothing, outside the cache
+// of git sources. Without yes they refuse before anything is looked at (ErrYes); agents_update does so once it knows that it has something
+// to do. In data, every native path has a companion with slashes, <name>_posix.
+//
+// agents_init (agentpack contract §5.1) makes what is missing of: agentpack.yaml, modules/instructions/base/AGENTS.md,
+// modules/prompts/draftpr.md, modules/claude-commands/ap-plan.md. No existing file is touched. git also makes the directory a repository
+// and puts the lines .agentpack.manifest*.json and .DS_Store into .gitignore unless they are there. With targets it is the guided one: the
+// manifest is for those targets and that scope, a target that knows no user scope gets project with a warning, and a manifest that exists
+// is ErrConfig. bootstrap adds the operator assets for the repository as project.
+// Data: {repo, git?: {initialized, gitignore_updated, gitignore_path}, bootstrap?, guided?, targets?, scope?}.
+//
+// agents_add and agents_remove (§5.2) change the list of modules and leave every other byte of agentpack.yaml as it is. A source is
+// local:<path> or git:<url>[#ref=…&subdir=…&shallow=…] (§2.3); the id is <type>:<name of the source> unless given. A source that could not
+// be deployed is a warning. ErrConfig: an id that exists, or does not; a source that is none. Data: {module_id, manifest}.
+//
+// agents_lock (§2.4, §5.3) resolves every enabled module to a commit and sums, and writes agentpack.lock.json; generated_at changes only
+// when something else does, so locking twice writes nothing. A lockfile that cannot be read is replaced. Data: {lockfile, modules}.
+//
+// agents_fetch has every git module of the lockfile in the cache, and checked: ErrContent where the files are not what was locked,
+// ErrLockMissing without a lockfile. Data: {store, git_modules_fetched}.
+//
+// agents_update locks when there is no lockfile, or lock or latest asks for it, unless no_lock; then it fetches, unless no_fetch. Flags
+// that contradict each other are tool.ErrArguments. Data: {lockfile, store, steps: [{name, ok, detail}], git_modules_fetched}.
+//
+// agents_remote_set (§5.15) makes the repository one of git if it is none and sets a remote's URL. Data: {repo, remote, url}.
+//
+// agents_sync pulls and pushes the current branch. It checks, in this order: that there is a repository (ErrGitRepo), nothing uncommitted
+// (ErrGitDirty), a branch (ErrGitDetached), the remote (ErrGitRemote). Details: {command, repo, hint, remote?}. Data: {repo, remote,
+// branch, rebase, commands}. Conflicts are left to people.
+//
+// agents_import and agents_import_apply (§5.13) are package importing's.
+//
+// It refuses to know YAML, git's command line and the file system.
+package authoring
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/authoring/importing"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use cases need. All of it is required, but Bootstrap.
+type Deps struct {
+	Compiler  compiler.Compiler
+	Machine   deployport.Machine
+	Remote    deployport.Remote
+	Scanner   deployport.Scanner
+	Clock     ports.Clock
+	Bootstrap Bootstrap
+}
+
+// Bootstrap works out the operator assets of a place, for init: what to write, and what to show of it.
+type Bootstrap func(ctx context.Context, c arguments.Call, at deployment.Place) (writes []plan.Write, data any, err error)
+
+type service struct{ Deps }
+
+// Entries is the tools.
+func Entries(d Deps) []tool.Entry {
+	s := &service{d}
+	change := func(a action.About, class policy.Class, prepare prepare, commit commit) tool.Entry {
+		return action.Change(a, action.Command{NeedsYes: true, Class: class, Prepare: prepare, Commit: commit})
+	}
+	return slices.Concat([]tool.Entry{
+		change(action.About{Name: "agents_init", Title: "Make a config repository",
+			Description: "Make what is missing of a config repository: agentpack.yaml and first modules. Existing files stay as they are."},
+			policy.ClassWrite, s.prepareInit, s.create),
+		change(action.About{Name: "agents_add", Title: "Add a module",
+			Description: "Add a module to agentpack.yaml, from a path in the config repository or from git."},
+			policy.ClassWrite, s.prepareAdd, s.write),
+		change(action.About{Name: "agents_remove", Title: "Remove a module",
+			Description: "Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it."},
+			policy.ClassWrite, s.prepareRemove, s.write),
+		change(action.About{Name: "agents_lock", Title: "Lock modules",
+			Description: "Resolve every enabled module to a commit and sums, and write agentpack.lock.json."},
+			policy.ClassWrite, s.prepareLock, s.lock),
+		change(action.About{Name: "agents_fetch", Title: "Fetch modules",
+			Description: "Fetch every locked git module into the cache and check it against the lockfile."},
+			policy.ClassWrite, s.prepareFetch, s.fetch),
+		action.Change(action.About{Name: "agents_update", Title: "Lock and fetch",
+			Description: "Lock when there is no lockfile (or lock, or latest), then fetch."},
+			action.Command{Class: policy.ClassWrite, Prepare: s.prepareUpdate, Commit: s.update}),
+		change(action.About{Name: "agents_remote_set", Title: "Set the remote",
+			Description: "Set the URL of a git remote of the config repository, making it a git repository if it is none."},
+			policy.ClassWrite, s.prepareRemote, s.setRemote),
+		change(action.About{Name: "agents_sync", Title: "Pull and push",
+			Description: "Pull the config repository's branch from its remote, then push it. Needs a clean work tree."},
+			policy.ClassDangerous, s.prepareSync, s.sync),
+	}, importing.Entries(importing.Deps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner}))
+}
+
+type (
+	prepare = func(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error)
+	commit  = func(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error)
+)
+
+// place is where the call works.
+func (s *service) place(ctx context.Context, c arguments.Call) (deployment.Place, error) {
+	return s.Compiler.Places.Resolve(ctx, c.Asked())
+}
+
+// in is a slash path below dir as a native one.
+func (s *service) in(dir, below string) string {
+	return native.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
+}
+
+// seen is what stands at paths.
+func (s *service) seen(ctx context.Context, at deployment.Place, paths ...string) (map[string]plan.Seen, error) {
+	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: paths})
+	return o.Files, err
+}
+
+// write carries an edit out and reports.
+func (s *service) write(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	if err := s.apply(ctx, sc, e); err != nil {
+		return nil, err
+	}
+	return e.Report, nil
+}
+
+func (s *service) apply(ctx context.Context, sc tool.Scope, e *action.Edit) error {
+	if len(e.Writes) == 0 {
+		return nil
+	}
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), action.Progress(sc, e.Command)); err != nil {
+		return action.Warned(err, e.Report.Warnings)
+	}
+	return nil
+}
+
+func report(data any, warnings ...string) action.Report {
+	return action.Report{Data: data, Warnings: action.Unique(warnings)}
+}

@@ -1,0 +1,178 @@
+package authoring
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// fetchData is the data of fetch (agentpack contract §5.3).
+type fetchData struct {
+	Modules    int    `json:"git_modules_fetched"`
+	Store      string `json:"store"`
+	StorePosix string `json:"store_posix"`
+}
+
+// updateData is the data of update.
+type updateData struct {
+	Modules       int    `json:"git_modules_fetched"`
+	Lockfile      string `json:"lockfile"`
+	LockfilePosix string `json:"lockfile_posix"`
+	Steps         []step `json:"steps"`
+	Store         string `json:"store"`
+	StorePosix    string `json:"store_posix"`
+}
+
+type step struct {
+	Detail any    `json:"detail"`
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+}
+
+// updating is what an update is going to do. fetch is nil when it fetches nothing, locking when it locks nothing.
+type updating struct {
+	locking *locking
+	fetch   []deployment.LockedModule
+}
+
+// gitModules are the modules of a lock that come from git; never nil.
+func gitModules(l *deployment.Lock) []deployment.LockedModule {
+	out := []deployment.LockedModule{}
+	for _, m := range l.Modules {
+		if m.Source.Git != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (s *service) fetchData(at deployment.Place, modules []deployment.LockedModule) fetchData {
+	store := s.in(at.Home, "cache")
+	return fetchData{Modules: len(modules), Store: store, StorePosix: deployment.Posix(store)}
+}
+
+func (s *service) noLock(at deployment.Place) error {
+	return deployment.ErrLockMissing.Sayf("there is no %s, which says what to fetch; make it with lock (or update)", deployment.LockFile).
+		With(deployment.Fields("hint", "countersign agents lock").AddPath("path", s.in(at.Repo, deployment.LockFile)))
+}
+
+// prepareFetch finds out what the lockfile names.
+func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.config(ctx, at, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case config.Lock == nil:
+		return nil, action.Warned(s.noLock(at), config.Warnings)
+	}
+	modules := gitModules(config.Lock)
+	return &action.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules}, nil
+}
+
+func (s *service) fetch(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	if err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule)); err != nil {
+		return nil, action.Warned(err, e.Report.Warnings)
+	}
+	return e.Report, nil
+}
+
+// fetchAll makes sure that the cache has every module, as it was locked.
+func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Place, modules []deployment.LockedModule) error {
+	return each(ctx, sc, "fetching modules", len(modules), func(ctx context.Context, i int) error {
+		m := modules[i]
+		tree, err := s.Compiler.Sources.Git(ctx, at, *m.Source.Git, s.Compiler.Offline)
+		if err != nil {
+			return err
+		}
+		sum := tree.Sum()
+		if sum == m.Sum {
+			return nil
+		}
+		checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
+		return deployment.ErrContent.Sayf("module %s in the cache is not what %s says; delete %s and fetch again, or lock again if the change is meant",
+			m.ID, deployment.LockFile, checkout).With(deployment.Fields("module_id", m.ID).Add("expected_sha256", m.Sum.String()).
+			Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
+	})
+}
+
+// contradiction is the first pair of flags that cannot both be meant.
+func contradiction(c arguments.Call) error {
+	for _, pair := range []struct {
+		both     bool
+		one, two string
+	}{{c.Lock && c.NoLock, "lock", "no_lock"}, {c.Fetch && c.NoFetch, "fetch", "no_fetch"}, {c.Latest && c.NoLock, "latest", "no_lock"}} {
+		if pair.both {
+			return tool.ErrArguments.Sayf("agents_update: %s and %s contradict each other; leave one out", pair.one, pair.two).
+				With(deployment.Fields("problems", []string{pair.one + " and " + pair.two + " contradict each other"}))
+		}
+	}
+	return nil
+}
+
+// prepareUpdate decides the steps, asks for yes when there are any, and works out the lockfile where it is one of them.
+func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+	if err := contradiction(c); err != nil {
+		return nil, err
+	}
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	relock := c.Lock || c.Latest
+	config, err := s.config(ctx, at, relock)
+	if err != nil {
+		return nil, err
+	}
+	relock = relock || config.Lock == nil && !c.NoLock
+	switch {
+	case !relock && !c.NoFetch && config.Lock == nil:
+		return nil, action.Warned(s.noLock(at), config.Warnings)
+	case (relock || !c.NoFetch) && !c.Yes && !c.DryRun:
+		return nil, deployment.ErrYes
+	}
+	e := &action.Edit{Command: "update", Place: at}
+	path, store := s.in(at.Repo, deployment.LockFile), s.fetchData(at, nil)
+	data := updateData{Lockfile: path, LockfilePosix: deployment.Posix(path), Steps: []step{}, Store: store.Store, StorePosix: store.StorePosix}
+	lock, next := config.Lock, updating{}
+	if relock {
+		if next.locking, err = s.relock(ctx, sc, e, config); err != nil {
+			return nil, action.Warned(err, config.Warnings)
+		}
+		lock = &next.locking.lock
+		data.Steps = append(data.Steps, step{Detail: next.locking.data, Name: "lock", OK: true})
+	}
+	if !c.NoFetch {
+		next.fetch = gitModules(lock)
+		data.Modules = len(next.fetch)
+		data.Steps = append(data.Steps, step{Detail: s.fetchData(at, next.fetch), Name: "fetch", OK: true})
+	}
+	e.More, e.Report = next, report(data, config.Warnings...)
+	return e, nil
+}
+
+// update carries out the steps.
+func (s *service) update(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	next := e.More.(updating)
+	if next.locking != nil {
+		if err := s.stamp(e, next.locking); err != nil {
+			return nil, err
+		}
+	}
+	out, err := s.write(ctx, sc, c, e)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fetchAll(ctx, sc, e.Place, next.fetch); err != nil {
+		return nil, action.Warned(err, e.Report.Warnings)
+	}
+	return out, nil
+}

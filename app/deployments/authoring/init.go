@@ -1,0 +1,153 @@
+package authoring
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/authoring/gitignore"
+	"github.com/countersign-dev/countersign/app/deployments/authoring/starter"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// initData is the data of init (agentpack contract §5.1).
+type initData struct {
+	Bootstrap any      `json:"bootstrap,omitempty"`
+	Git       *gitData `json:"git,omitempty"`
+	Guided    bool     `json:"guided,omitempty"`
+	Repo      string   `json:"repo"`
+	RepoPosix string   `json:"repo_posix"`
+	Scope     string   `json:"scope,omitempty"`
+	Targets   []string `json:"targets,omitempty"`
+}
+
+type gitData struct {
+	Path        string `json:"gitignore_path"`
+	PathPosix   string `json:"gitignore_path_posix"`
+	Updated     bool   `json:"gitignore_updated"`
+	Initialized bool   `json:"initialized"`
+}
+
+// prepareInit works out which files a config repository lacks.
+func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data := initData{Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo)}
+	targets, warnings, err := guided(c, &data)
+	if err != nil {
+		return nil, err
+	}
+	e := &action.Edit{Command: "init", Place: at}
+	if e.Writes, err = s.starters(ctx, at, starter.Files(targets), data.Guided); err != nil {
+		return nil, err
+	}
+	if c.Git {
+		if err := s.ignoring(ctx, e, &data); err != nil {
+			return nil, err
+		}
+	}
+	if c.Bootstrap {
+		if s.Bootstrap == nil {
+			return nil, tool.ErrArguments.Sayf("bootstrap is not available here; leave it out, and bootstrap afterwards")
+		}
+		c.TargetScope = deployment.Project
+		place := at
+		place.ProjectRoot, place.ProjectID, place.Origin, place.Marked = at.Repo, deployment.ProjectID("", at.Repo), "", true
+		writes, shown, err := s.Bootstrap(ctx, c, place)
+		if err != nil {
+			return nil, err
+		}
+		e.Writes, data.Bootstrap = append(e.Writes, writes...), shown
+	}
+	e.Report = report(data, warnings...)
+	return e, nil
+}
+
+// guided is the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
+func guided(c arguments.Call, data *initData) (targets []starter.Target, warnings []string, err error) {
+	if len(c.Targets) == 0 {
+		return starter.Defaults(), nil, nil
+	}
+	for _, name := range c.Targets {
+		if _, err := target.Sorted(map[string]deployment.TargetConfig{name: {}}, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, name := range target.Names() {
+		if !slices.Contains(c.Targets, name) {
+			continue
+		}
+		t := starter.Target{Name: name, Scope: c.TargetScope}
+		if !slices.Contains(target.Scopes(name), t.Scope) {
+			t.Scope = deployment.Project
+			warnings = append(warnings, name+" reads nothing from the home directory: its scope is project")
+		}
+		targets = append(targets, t)
+		data.Targets = append(data.Targets, name)
+	}
+	data.Guided, data.Scope = true, string(c.TargetScope)
+	return targets, warnings, nil
+}
+
+// starters are the files that are not there yet.
+func (s *service) starters(ctx context.Context, at deployment.Place, files []starter.File, fresh bool) ([]plan.Write, error) {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = s.in(at.Repo, f.Path)
+	}
+	seen, err := s.seen(ctx, at, paths...)
+	if err != nil {
+		return nil, err
+	}
+	var writes []plan.Write
+	for i, f := range files {
+		switch there := seen[paths[i]].Kind != plan.Absent; {
+		case there && fresh && f.Path == deployment.ManifestFile:
+			const hint = "edit it, or make another config repository with --repo"
+			return nil, deployment.ErrConfig.Sayf("%s exists already, and guided set-up only makes new ones; %s", paths[i], hint).
+				With(deployment.Fields("hint", hint).AddPath("path", paths[i]))
+		case !there:
+			writes = append(writes, *action.Put(at.Repo, paths[i], plan.Seen{}, []byte(f.Text)))
+		}
+	}
+	return writes, nil
+}
+
+// ignoring adds .gitignore to the edit where it lacks a line.
+func (s *service) ignoring(ctx context.Context, e *action.Edit, data *initData) error {
+	path := s.in(e.Place.Repo, gitignore.File)
+	text, _, err := s.Machine.Read(ctx, path)
+	if err != nil {
+		return err
+	}
+	data.Git = &gitData{Path: path, PathPosix: deployment.Posix(path), Initialized: true}
+	if text, data.Git.Updated = gitignore.Ensure(text, gitignore.Manifests, gitignore.Desktop); !data.Git.Updated {
+		return nil
+	}
+	seen, err := s.seen(ctx, e.Place, path)
+	if err != nil {
+		return err
+	}
+	if w := action.Put(e.Place.Repo, path, seen[path], text); w != nil {
+		e.Writes = append(e.Writes, *w)
+	}
+	return nil
+}
+
+// create writes the files, and makes the repository once there is something in it.
+func (s *service) create(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+	out, err := s.write(ctx, sc, c, p)
+	if err == nil && c.Git {
+		err = s.Remote.Init(ctx, p.(*action.Edit).Place.Repo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,168 @@
+package authoring
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// workers bounds how many modules are resolved or fetched at once.
+const workers = 8
+
+// lockData is the data of lock (agentpack contract §5.3).
+type lockData struct {
+	Lockfile      string `json:"lockfile"`
+	LockfilePosix string `json:"lockfile_posix"`
+	Modules       int    `json:"modules"`
+}
+
+// locking is a lock that was worked out. Unless it says what the one before it said it has no time yet: a plan must be the same when it is
+// made again, so the time is that of writing.
+type locking struct {
+	lock  deployment.Lock
+	fresh bool
+	data  lockData
+}
+
+func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.config(ctx, at, true)
+	if err != nil {
+		return nil, err
+	}
+	e := &action.Edit{Command: "lock", Place: at}
+	l, err := s.relock(ctx, sc, e, config)
+	if err != nil {
+		return nil, action.Warned(err, config.Warnings)
+	}
+	e.More, e.Report = l, report(l.data, config.Warnings...)
+	return e, nil
+}
+
+// lock writes the lockfile.
+func (s *service) lock(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	if err := s.stamp(e, e.More.(*locking)); err != nil {
+		return nil, err
+	}
+	return s.write(ctx, sc, c, e)
+}
+
+// stamp gives a new lock its time.
+func (s *service) stamp(e *action.Edit, l *locking) error {
+	if !l.fresh {
+		return nil
+	}
+	l.lock.GeneratedAt = s.Clock.Now()
+	data, err := s.Compiler.Configs.EncodeLock(l.lock)
+	if err != nil {
+		return err
+	}
+	for i, w := range e.Writes {
+		if w.Path == l.data.Lockfile {
+			e.Writes[i] = *action.Put(w.Root, w.Path, w.Before, data)
+		}
+	}
+	return nil
+}
+
+// config is the manifest and the lockfile. Where the lockfile is going to be made anew, one that cannot be read is as good as none.
+func (s *service) config(ctx context.Context, at deployment.Place, anew bool) (deployport.Config, error) {
+	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
+	if anew && config.Manifest.Profiles != nil && (errors.Is(err, deployment.ErrLock) || errors.Is(err, deployment.ErrLockVersion)) {
+		config.Warnings = append(slices.Clone(config.Warnings), "the lockfile could not be read and is made anew: "+err.Error())
+		return config, nil
+	}
+	return config, err
+}
+
+// relock resolves every enabled module, and adds the lockfile to the edit where that says something new.
+func (s *service) relock(ctx context.Context, sc tool.Scope, e *action.Edit, config deployport.Config) (*locking, error) {
+	path := s.in(e.Place.Repo, deployment.LockFile)
+	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
+	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
+	slices.SortFunc(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
+	l.lock.Modules = make([]deployment.LockedModule, len(enabled))
+	err := each(ctx, sc, "resolving modules", len(enabled), func(ctx context.Context, i int) (err error) {
+		l.lock.Modules[i], err = s.resolve(ctx, e.Place, enabled[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.data = lockData{Lockfile: path, LockfilePosix: deployment.Posix(path), Modules: len(enabled)}
+	l.fresh = !l.lock.Same(config.Lock)
+	if !l.fresh {
+		l.lock.GeneratedAt = config.Lock.GeneratedAt
+	}
+	data, err := s.Compiler.Configs.EncodeLock(l.lock)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.seen(ctx, e.Place, path)
+	if err != nil {
+		return nil, err
+	}
+	now := seen[path]
+	if now.Kind == plan.Link && now.Sum == deployment.SumOf(data) { // it leads to what it should say
+		return l, nil
+	}
+	if w := action.Put(e.Place.Repo, path, now, data); w != nil {
+		e.Writes = append(e.Writes, *w)
+	}
+	return l, nil
+}
+
+// resolve is a module's entry in the lockfile.
+func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.LockedModule, error) {
+	out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: deployment.LocalVersion}
+	var tree deployment.Tree
+	var err error
+	if git := m.Source.Git; git == nil {
+		out.Source.Local = &deployment.ResolvedLocal{Path: m.Source.Local}
+		tree, err = s.Compiler.Sources.Local(ctx, at, m.Source.Local)
+	} else {
+		if out.Version, err = s.commitOf(ctx, m); err != nil {
+			return out, err
+		}
+		out.Source.Git = &deployment.ResolvedGit{URL: git.URL, Commit: out.Version, Subdir: git.Subdir}
+		tree, err = s.Compiler.Sources.Git(ctx, at, *out.Source.Git, s.Compiler.Offline)
+	}
+	out.Sum, out.Manifest = tree.Sum(), tree.Entries()
+	return out, err
+}
+
+// commitOf asks the remote, which offline only a ref that is a commit can do without.
+func (s *service) commitOf(ctx context.Context, m deployment.Module) (string, error) {
+	const digits = 40
+	if _, err := gitref.ParseCommit(m.Source.Git.Ref); s.Compiler.Offline && (err != nil || len(m.Source.Git.Ref) != digits) {
+		return "", deployment.ErrOffline.Sayf("which commit %s of module %s is now only its remote can say, and --offline forbids asking; repeat without --offline",
+			m.Source.Git.Ref, m.ID).With(deployment.Fields("module_id", m.ID).Add("ref", m.Source.Git.Ref))
+	}
+	return s.Compiler.Sources.Resolve(ctx, *m.Source.Git)
+}
+
+// each does n things side by side until one fails.
+func each(ctx context.Context, sc tool.Scope, what string, n int, do func(ctx context.Context, i int) error) error {
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i := range n {
+		group.Go(func() error { return do(inner, i) })
+	}
+	sc.Progress(tool.Progress{Total: int64(n), Message: what})
+	return group.Wait()
+}

@@ -1,0 +1,107 @@
+package authoring
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/module"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// moduleData is the data of add and remove (agentpack contract §5.2).
+type moduleData struct {
+	Manifest      string `json:"manifest"`
+	ManifestPosix string `json:"manifest_posix"`
+	ModuleID      string `json:"module_id"`
+}
+
+func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, id string, edit deployport.ManifestEdit) (*action.Edit, error) {
+	w, err := s.Compiler.Configs.Edit(ctx, at.Repo, edit)
+	if err != nil {
+		return nil, err
+	}
+	path := s.in(at.Repo, deployment.ManifestFile)
+	return &action.Edit{Command: command + " " + id, Place: at, Writes: []plan.Write{w},
+		Report: report(moduleData{Manifest: path, ManifestPosix: deployment.Posix(path), ModuleID: id})}, nil
+}
+
+// prepareAdd works out the manifest with a module more.
+func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	source, err := deployment.ParseSource(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	m := deployment.Module{ID: strings.TrimSpace(c.ID), Type: deployment.ModuleType(c.ModuleType), Enabled: true, Tags: words(c.Tags),
+		Targets: words(c.Targets), Source: source}
+	if m.ID == "" {
+		m.ID = c.ModuleType + ":" + source.SpecName()
+	}
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.moduleEdit(ctx, at, "add", m.ID, deployport.ManifestEdit{Add: &m})
+	if err != nil {
+		return nil, err
+	}
+	e.Report.Warnings = append(e.Report.Warnings, s.doubts(ctx, at, m)...)
+	return e, ctx.Err()
+}
+
+// words are the texts that say something, each once.
+func words(list []string) []string {
+	var out []string
+	for _, word := range list {
+		if word = strings.TrimSpace(word); word != "" && !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// doubts are what would keep a module in the config repository from being deployed: no reason not to list it, since its files and overlays
+// may come later.
+func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.Module) (warnings []string) {
+	if len(m.Tags) == 0 {
+		warnings = append(warnings, m.ID+" has no tags: only profiles that name it in include_modules deploy it")
+	}
+	if m.Source.Git != nil {
+		return warnings
+	}
+	tree, err := s.Compiler.Sources.Local(ctx, at, m.Source.Local)
+	if err == nil {
+		read := func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) }
+		err = module.Validate(m, tree, read, s.Compiler.Configs.Frontmatter)
+	}
+	if err != nil {
+		warnings = append(warnings, m.ID+" cannot be deployed as it is: "+fault.From(err).Message)
+	}
+	return warnings
+}
+
+// prepareRemove works out the manifest with a module less.
+func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.ModuleID == "" { // nothing to remove would be an edit that changes nothing
+		return nil, tool.ErrArguments.Sayf("module_id is empty; name the module to remove")
+	}
+	return asPlan(s.moduleEdit(ctx, at, "remove", c.ModuleID, deployport.ManifestEdit{Remove: c.ModuleID}))
+}
+
+// asPlan keeps a nil edit from becoming a plan.
+func asPlan(e *action.Edit, err error) (tool.Plan, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}

@@ -1,0 +1,134 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// remoteData is the data of remote set (agentpack contract §5.15).
+type remoteData struct {
+	Remote    string `json:"remote"`
+	Repo      string `json:"repo"`
+	RepoPosix string `json:"repo_posix"`
+	URL       string `json:"url"`
+}
+
+// syncData is the data of sync.
+type syncData struct {
+	Branch    string   `json:"branch"`
+	Commands  []string `json:"commands"`
+	Rebase    bool     `json:"rebase"`
+	Remote    string   `json:"remote"`
+	Repo      string   `json:"repo"`
+	RepoPosix string   `json:"repo_posix"`
+}
+
+func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	url := strings.TrimSpace(c.URL)
+	if url == "" {
+		return nil, tool.ErrArguments.Sayf("agents_remote_set: url is empty; give the remote's URL")
+	}
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.seen(ctx, at, at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if seen[at.Repo].Kind == plan.Absent {
+		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with init, or name another with --repo", at.Repo).
+			With(deployment.Fields("hint", "countersign agents init --git").AddPath("path", at.Repo))
+	}
+	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo), URL: url}
+	return &action.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data)}, nil
+}
+
+// setRemote makes the repository one of git if it is none, and sets the remote.
+func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	data := e.Report.Data.(remoteData)
+	_, err := s.Remote.State(ctx, e.Place.Repo)
+	if errors.Is(err, deployment.ErrGitRepo) {
+		err = s.Remote.Init(ctx, e.Place.Repo)
+	}
+	if err == nil {
+		err = s.Remote.SetRemote(ctx, e.Place.Repo, data.Remote, data.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.Report, nil
+}
+
+// syncable is the branch to sync, checked in the contract's order.
+func (s *service) syncable(ctx context.Context, at deployment.Place, remote string) (branch string, err error) {
+	refuse := func(sentinel *fault.Error, problem, hint string) error {
+		details := deployment.Details{"command": "sync", "hint": hint}.AddPath("repo", at.Repo)
+		if sentinel.Code == deployment.ErrGitRemote.Code {
+			details.Add("remote", remote)
+		}
+		return sentinel.Sayf("the config repository %s %s; %s", at.Repo, problem, hint).With(details)
+	}
+	state, err := s.Remote.State(ctx, at.Repo)
+	switch {
+	case errors.Is(err, deployment.ErrGitRepo):
+		return "", refuse(deployment.ErrGitRepo, "is no git repository", "make it one with git init, or with init --git")
+	case err != nil:
+		return "", err
+	case state.Dirty:
+		return "", refuse(deployment.ErrGitDirty, "has uncommitted changes", "commit or stash them first")
+	case state.Branch == "":
+		return "", refuse(deployment.ErrGitDetached, "is on no branch", "check a branch out first")
+	case !slices.Contains(state.Remotes, remote):
+		return "", refuse(deployment.ErrGitRemote, "has no remote "+remote, "set it with remote set <url> --name "+remote)
+	}
+	return state.Branch, nil
+}
+
+func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	branch, err := s.syncable(ctx, at, c.Remote)
+	if err != nil {
+		return nil, err
+	}
+	pull := "git pull "
+	if c.Rebase {
+		pull += "--rebase "
+	}
+	data := syncData{Branch: branch, Commands: []string{pull + c.Remote + " " + branch, "git push " + c.Remote + " " + branch},
+		Rebase: c.Rebase, Remote: c.Remote, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo)}
+	return &action.Edit{Command: "sync with " + c.Remote, Place: at, Report: report(data)}, nil
+}
+
+// sync pulls and pushes, after looking again.
+func (s *service) sync(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	data := e.Report.Data.(syncData)
+	branch, err := s.syncable(ctx, e.Place, data.Remote)
+	if err != nil {
+		return nil, err
+	}
+	if branch != data.Branch {
+		return nil, deployment.ErrStale.Sayf("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
+			With(deployment.Reason("branch_changed", "retry_command"))
+	}
+	data.Commands, err = s.Remote.Sync(ctx, e.Place.Repo, deployport.SyncOptions{Remote: data.Remote, Branch: branch, Rebase: data.Rebase})
+	if err != nil {
+		return nil, err
+	}
+	return report(data), nil
+}

@@ -1,0 +1,108 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// pending is a deployment that was worked out and not carried out.
+type pending struct {
+	shown
+	state compiler.State
+	adopt bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
+}
+
+// Hash names the deployment: its resolved binding and its plan.
+func (p *pending) Hash() canon.Hash { return p.result.Plan.Hash() }
+
+// Prompt is one line for whoever confirms.
+func (p *pending) Prompt() string {
+	s := p.result.Plan.Summary()
+	text := fmt.Sprintf("deploy to %s: %d to create, %d to update, %d to delete", strings.Join(p.result.Plan.Targets, ", "), s.Create, s.Update, s.Delete)
+	if n := len(p.result.Plan.Adoptions()); n > 0 {
+		text += fmt.Sprintf(" (%d of them overwrite or delete work that no deployment wrote)", n)
+	}
+	return text
+}
+
+// TTL is how long the confirmation of a deployment may be answered.
+func (p *pending) TTL() time.Duration { return TokenTTL }
+
+// Gate refuses to overwrite what no deployment wrote, unless the call says adopt. The confirmation stays good.
+func (p *pending) Gate() error {
+	adoptions := p.result.Plan.Adoptions()
+	if p.adopt || len(adoptions) == 0 {
+		return nil
+	}
+	return action.AdoptRefusal(adoptions)
+}
+
+// offer is the answer of deploy: its data, and the plan that deploy_apply gets a token for.
+type offer struct {
+	report  action.Report
+	args    json.RawMessage
+	pending *pending
+}
+
+// MarshalJSON is the report.
+func (o offer) MarshalJSON() ([]byte, error) { return json.Marshal(o.report) }
+
+// Offer asks for the token.
+func (o offer) Offer() (tool.Name, json.RawMessage, tool.Plan) {
+	return DeployApply.Name, o.args, o.pending
+}
+
+// deploy is plan, and a token for it.
+func (s *service) deploy(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+	p, err := s.pend(ctx, sc, c)
+	if err != nil {
+		return nil, err
+	}
+	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
+	data.Applied = new(bool)
+	args, err := tool.Encode(Arguments{Repo: p.state.Place.Repo, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine, Yes: true})
+	return offer{action.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
+}
+
+func (s *service) pend(ctx context.Context, sc tool.Scope, c arguments.Call) (*pending, error) {
+	state, result, err := s.look(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: result.Warnings, applied: true}, state: state, adopt: c.Adopt}, nil
+}
+
+// prepareApply makes the plan again: its hash is what the token must have been given for.
+func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+	return s.pend(ctx, sc, c)
+}
+
+// apply carries out the very plan that was confirmed.
+func (s *service) apply(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	ready := p.(*pending)
+	data, cut := dataOf(ready.result.Plan, sc.MaxOutput)
+	warnings := append(slices.Clone(ready.warnings), cut...)
+	data.Applied = new(bool)
+	if ready.result.Plan.Empty() {
+		data.Reason = "no_changes"
+		return action.Report{Data: data, Warnings: action.Unique(warnings)}, nil
+	}
+	t := ready.result.Plan.Transaction(ready.state.Place, plan.KindDeploy, ready.state.Config.LockSum)
+	id, err := s.Planner.Machine.Apply(ctx, t, action.Progress(sc, "deploying"))
+	if err != nil {
+		return nil, action.Warned(err, warnings)
+	}
+	*data.Applied, data.SnapshotID = true, id
+	return action.Report{Data: data, Warnings: action.Unique(warnings)}, nil
+}

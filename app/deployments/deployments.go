@@ -1,0 +1,141 @@
+// Package deployments is the toolset deployments: one config repository planned, diffed, deployed and rolled back into many coding
+// agents, through eleven tools whose schemas seed 000 fixes and whose answers the agentpack contract fixes.
+//
+// # The contract in short
+//
+// A config repository holds agentpack.yaml: profiles that select modules, modules (instructions, skill, prompt, command; also mcp and
+// settings, which own single keys) with a source (a path in the repository, or git through the lockfile), and targets (coding agents)
+// with a scope (user, project, both) and options. Overlays change a module per scope: upstream < global < machine < project.
+//
+// plan, diff and preview compare what should be with what is: create, update, delete, each with sums before and after. An update is
+// managed_update when the file is as it was deployed, adopt_update when no deployment wrote it, drifted_update when it was edited since;
+// the last two (and drifted_delete) need adopt. deploy is plan plus a token: confirm_token, confirm_plan_hash, confirm_token_expires_at
+// (10 minutes). deploy_apply needs yes first of all, then the token; it makes the plan again, refuses when its hash is not the token's,
+// and applies exactly that plan, whole or not at all, with every file checked again under a lock. status is drift; doctor is health
+// without writing; rollback goes back to a snapshot or to "initial"; explain says which module and layer a file comes from;
+// evolve_propose turns drift into overlay edits on a git branch; evolve_restore recreates missing files.
+//
+// Every file is owned by an entry in a manifest beside it (<root>/.agentpack.manifest.<target>.json); only owned files are ever deleted.
+// Every answer is {data, warnings}; failures are faults of package deployment with reason_code and next_actions in their details.
+//
+// It refuses to know file formats, git and how answers look on the wire.
+package deployments
+
+import (
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Name is the toolset's.
+const Name = "deployments"
+
+// Contract is how its answers look.
+const Contract tool.Contract = "agentpack.v1"
+
+// TokenTTL is how long a deployment's token is good (seed 000: at most ten minutes).
+const TokenTTL = 10 * time.Minute
+
+// The typed handles of the tools.
+var (
+	Plan          = tool.Ref[Arguments, action.Report]{Name: "plan"}
+	Diff          = tool.Ref[Arguments, action.Report]{Name: "diff"}
+	Preview       = tool.Ref[Arguments, action.Report]{Name: "preview"}
+	Status        = tool.Ref[Arguments, action.Report]{Name: "status"}
+	Doctor        = tool.Ref[Arguments, action.Report]{Name: "doctor"}
+	Deploy        = tool.Ref[Arguments, action.Report]{Name: "deploy"}
+	DeployApply   = tool.Ref[Arguments, action.Report]{Name: "deploy_apply"}
+	Rollback      = tool.Ref[Arguments, action.Report]{Name: "rollback"}
+	EvolvePropose = tool.Ref[Arguments, action.Report]{Name: "evolve_propose"}
+	EvolveRestore = tool.Ref[Arguments, action.Report]{Name: "evolve_restore"}
+	Explain       = tool.Ref[Arguments, action.Report]{Name: "explain"}
+)
+
+// Arguments is what any of the tools takes; each takes the fields its schema lists. Absent fields have the schema's defaults.
+type Arguments struct {
+	Repo     string   `json:"repo,omitempty"`
+	Profile  string   `json:"profile,omitempty"`
+	Target   string   `json:"target,omitempty"`
+	Machine  string   `json:"machine,omitempty"`
+	DryRun   bool     `json:"dry_run,omitempty"`
+	Diff     bool     `json:"diff,omitempty"`
+	Only     []string `json:"only,omitempty"`
+	Adopt    bool     `json:"adopt,omitempty"`
+	Yes      bool     `json:"yes,omitempty"`
+	To       string   `json:"to,omitempty"`
+	ModuleID string   `json:"module_id,omitempty"`
+	Scope    string   `json:"scope,omitempty"`
+	Branch   string   `json:"branch,omitempty"`
+	Kind     string   `json:"kind,omitempty"`
+}
+
+// Deps is what the use cases need. All of it is required, but Version.
+type Deps struct {
+	Compiler compiler.Compiler
+	Planner  planner.Planner
+	Recovery deployport.Recovery
+	Differ   deployport.Differ
+	History  deployport.History
+	Remote   deployport.Remote
+	Clock    ports.Clock
+	Version  string // of the product: operator assets carry it
+}
+
+type service struct{ Deps }
+
+// Capability is the toolset.
+func Capability(d Deps) tool.Capability {
+	s := &service{d}
+	about := func(name tool.Name, title, description, schema string) action.About {
+		return action.About{Name: name, Title: title, Description: description, Input: schema}
+	}
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+		action.Read(about("plan", "Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
+		action.Read(about("diff", "Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
+		action.Read(about("preview", "Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
+		action.Read(about("status", "Show drift",
+			"Show deployed agent configuration files that are missing, modified, extra or not deployed yet, and what to do next.", statusSchema), s.status),
+		action.Read(about("doctor", "Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
+		action.Read(about("deploy", "Prepare a deployment",
+			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
+		action.Change(about("deploy_apply", "Apply",
+			"Apply the plan that deploy showed.", deployApplySchema),
+			action.Command{NeedsYes: true, Issuer: "deploy", Prepare: s.prepareApply, Commit: s.apply}),
+		action.Change(about("rollback", "Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
+			"Edits made since are kept in a new snapshot.", rollbackSchema),
+			action.Command{NeedsYes: true, Prepare: s.prepareRollback, Commit: s.rollback}),
+		action.Change(about("evolve_propose", "Propose drift",
+			"Commit drift as overlay edits.", evolveProposeSchema),
+			action.Command{Prepare: s.preparePropose, Commit: s.propose}),
+		action.Change(about("evolve_restore", "Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema),
+			action.Command{Prepare: s.prepareRestore, Commit: s.restore}),
+		action.Read(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
+	}}
+}
+
+// request is what a call asks the compiler for.
+func request(c arguments.Call) compiler.Request {
+	return compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target}
+}
+
+// look compiles and plans; what was warned of before a failure comes back in its details.
+func (s *service) look(ctx context.Context, c arguments.Call) (compiler.State, planner.Result, error) {
+	state, err := s.Compiler.Compile(ctx, request(c))
+	if err != nil {
+		return state, planner.Result{}, action.Warned(err, state.Warnings)
+	}
+	result, err := s.Planner.Deploy(ctx, state)
+	result.Warnings = action.Unique(state.Warnings, result.Warnings)
+	if err != nil {
+		return state, result, action.Warned(err, result.Warnings)
+	}
+	return state, result, nil
+}

@@ -1,0 +1,155 @@
+package deployments
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// IgnoreLine is what keeps ownership manifests out of a project's history (agentpack contract §4.1).
+const IgnoreLine = ".agentpack.manifest*.json"
+
+// doctorData is the data of doctor (agentpack contract §5.7).
+type doctorData struct {
+	GitignoreFixes []gitignoreFix `json:"gitignore_fixes"`
+	MachineID      string         `json:"machine_id"`
+	NextActions    []string       `json:"next_actions,omitempty"`
+	Roots          []doctorRoot   `json:"roots"`
+}
+
+type gitignoreFix struct {
+	Path      string `json:"gitignore_path"`
+	PathPosix string `json:"gitignore_path_posix"`
+	Repo      string `json:"repo_root"`
+	RepoPosix string `json:"repo_root_posix"`
+	Updated   bool   `json:"updated"`
+}
+
+type doctorRoot struct {
+	Exists     bool     `json:"exists"`
+	Issues     []string `json:"issues"`
+	Root       string   `json:"root"`
+	RootPosix  string   `json:"root_posix"`
+	ScanExtras bool     `json:"scan_extras"`
+	Suggestion *string  `json:"suggestion"`
+	Target     string   `json:"target"`
+	Writable   bool     `json:"writable"`
+}
+
+// doctor looks at everything a deployment needs, writes nothing, and reports a broken module instead of failing on it.
+func (s *service) doctor(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+	state, err := s.Compiler.Compile(ctx, request(c))
+	warnings := slices.Clone(state.Warnings)
+	if state.Targets == nil && err != nil { // there is no configuration to look any further with
+		return nil, action.Warned(err, warnings)
+	}
+	if err != nil {
+		warnings = append(warnings, problem(err))
+		if state.Output.Roots == nil {
+			bare, err := target.Render(target.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Sep: s.Compiler.Sep})
+			if err != nil {
+				warnings = append(warnings, problem(err))
+			}
+			state.Output.Roots = bare.Roots
+		}
+	}
+	data := doctorData{GitignoreFixes: []gitignoreFix{}, MachineID: state.Place.Machine, Roots: []doctorRoot{}}
+	unignored := map[string]bool{}
+	for _, root := range state.Output.Roots {
+		more, err := s.doctorRoot(ctx, &data, root, unignored)
+		if err != nil {
+			return nil, action.Warned(err, warnings)
+		}
+		warnings = append(warnings, more...)
+	}
+	if len(unignored) > 0 {
+		data.NextActions = append(data.NextActions, drift.Prefix(c)+" doctor --fix --yes --json")
+	}
+	more, err := s.doctorOverlays(ctx, state)
+	if err != nil {
+		return nil, action.Warned(err, warnings)
+	}
+	pending, err := s.Recovery.Pending(ctx, state.Place.Home)
+	if err == nil && pending != nil {
+		warnings = append(warnings, "an earlier "+string(pending.Kind)+" was interrupted: countersign agents recover --resume finishes it, --undo takes it back")
+	}
+	return action.Report{Data: data, Warnings: action.Unique(warnings, more)}, err
+}
+
+// problem is a fault as a warning that names its reason.
+func problem(err error) string {
+	f := fault.From(err)
+	return "this would stop a deployment: " + f.Message
+}
+
+func (s *service) doctorRoot(ctx context.Context, data *doctorData, root plan.Root, unignored map[string]bool) ([]string, error) {
+	health, err := s.Planner.Machine.Check(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	row := doctorRoot{Exists: health.Exists, Issues: health.Issues, Root: root.Path, RootPosix: deployment.Posix(root.Path), ScanExtras: root.ScanExtras,
+		Target: root.Target, Writable: health.Exists && len(health.Issues) == 0}
+	if row.Issues == nil {
+		row.Issues = []string{}
+	}
+	suggestion := ""
+	switch {
+	case slices.Contains(row.Issues, drift.Missing):
+		suggestion = "create directory: mkdir -p " + root.Path
+		data.NextActions = append(data.NextActions, "mkdir -p "+root.Path)
+	case slices.Contains(row.Issues, "not_writable"):
+		suggestion = "make it writable: chmod u+w " + root.Path
+		data.NextActions = append(data.NextActions, "chmod u+w "+root.Path)
+	case slices.Contains(row.Issues, "not_a_directory"):
+		suggestion = "move the file away: mv " + root.Path + " " + root.Path + ".bak"
+		data.NextActions = append(data.NextActions, "mv "+root.Path+" "+root.Path+".bak")
+	}
+	if suggestion != "" {
+		row.Suggestion = &suggestion
+	}
+	data.Roots = append(data.Roots, row)
+	if health.Worktree == "" || health.Ignored || unignored[health.Worktree] {
+		return nil, nil
+	}
+	unignored[health.Worktree] = true
+	return []string{health.Worktree + ": manifests of deployments are not ignored by git; add " + IgnoreLine + " to its .gitignore (doctor --fix does)"}, nil
+}
+
+// doctorOverlays warns of overlays that stand in more than one place or belong to another module.
+func (s *service) doctorOverlays(ctx context.Context, state compiler.State) ([]string, error) {
+	var warnings []string
+	for _, m := range state.Config.Manifest.Modules {
+		for _, scope := range deployment.OverlayScopes() {
+			found, err := s.Compiler.Overlays.Candidates(ctx, state.Place, m.ID, scope)
+			if err != nil {
+				return warnings, err
+			}
+			if len(found) == 0 {
+				continue
+			}
+			if len(found) > 1 {
+				warnings = append(warnings, "module "+m.ID+" has several "+string(scope)+" overlays ("+strings.Join(found, ", ")+"); "+found[0]+" is used")
+			}
+			layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, m.ID, scope)
+			switch {
+			case err != nil && !errors.Is(err, context.Canceled):
+				warnings = append(warnings, problem(err))
+			case layer.ModuleID != "" && layer.ModuleID != m.ID:
+				warnings = append(warnings, path.Join(deployment.Posix(layer.Dir), ".agentpack", "module_id")+" names "+layer.ModuleID+", but the overlay is used for "+m.ID)
+			}
+		}
+	}
+	return warnings, nil
+}

@@ -1,0 +1,48 @@
+package deployments
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/app/deployments/evolving"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+func (s *service) evolver() evolving.Evolver {
+	return evolving.Evolver{Compiler: s.Compiler, Planner: s.Planner,
+		Deps: evolving.Deps{Differ: s.Differ, History: s.History, Remote: s.Remote, Clock: s.Clock}}
+}
+
+func (s *service) preparePropose(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	state, result, err := s.look(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.evolver().Propose(ctx, state, result, c, drift.Prefix(c))
+	if err != nil {
+		return nil, action.Warned(err, result.Warnings)
+	}
+	return p, nil
+}
+
+func (s *service) propose(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	return s.evolver().Commit(ctx, p.(*evolving.Proposal))
+}
+
+func (s *service) prepareRestore(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	state, result, err := s.look(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.evolver().Restore(state, result, c)
+	if err != nil {
+		return nil, action.Warned(err, result.Warnings)
+	}
+	return r, nil
+}
+
+func (s *service) restore(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	return s.evolver().Recreate(ctx, p.(*evolving.Restoration), action.Progress(sc, "restoring"))
+}

@@ -1,0 +1,175 @@
+// Package evolving carries edits of deployed files back to where they belong: as overlay changes on a new branch of the config
+// repository, for a person to review; and it recreates deployed files that are missing (agentpack contract §5.10, §5.11).
+//
+// It refuses to touch the repository's work tree, and any file that exists.
+package evolving
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Skipped is a file whose edits are not proposed, and what to do about it instead.
+type Skipped struct {
+	ModuleID      string       `json:"module_id,omitempty"`
+	ModuleIDs     []string     `json:"module_ids,omitempty"`
+	NextActions   []string     `json:"next_actions"`
+	Path          string       `json:"path"`
+	PathPosix     string       `json:"path_posix"`
+	Reason        string       `json:"reason"`
+	ReasonCode    string       `json:"reason_code"`
+	ReasonMessage string       `json:"reason_message"`
+	Suggestions   []Suggestion `json:"suggestions,omitempty"`
+	Target        string       `json:"target"`
+}
+
+// Suggestion is a way out that is no command of its own.
+type Suggestion struct {
+	Action string `json:"action"`
+	Reason string `json:"reason"`
+}
+
+// Summary counts what was looked at.
+type Summary struct {
+	Proposeable int `json:"drifted_proposeable"`
+	Skipped     int `json:"drifted_skipped"`
+	Missing     int `json:"skipped_missing"`
+	MultiModule int `json:"skipped_multi_module"`
+	ReadError   int `json:"skipped_read_error"`
+}
+
+// Candidate is one edit that can be proposed.
+type Candidate struct {
+	ModuleID  string `json:"module_id"`
+	Path      string `json:"path"`
+	PathPosix string `json:"path_posix"`
+	Target    string `json:"target"`
+
+	edit target.Edit
+}
+
+// found is everything that drifted, sorted into what can be proposed and what cannot.
+type found struct {
+	candidates []Candidate
+	skipped    []Skipped
+	summary    Summary
+	warnings   []string
+}
+
+// Evolver finds and proposes.
+type Evolver struct {
+	Compiler compiler.Compiler
+	Planner  planner.Planner
+	Deps
+}
+
+// find looks at every desired file, or at those of one module.
+func (e Evolver) find(ctx context.Context, s compiler.State, r planner.Result, module, prefix string) (found, error) {
+	f := found{candidates: []Candidate{}, skipped: []Skipped{}}
+	input := e.Compiler.Input(ctx, s)
+	for _, d := range r.Files {
+		if module != "" && !slices.Contains(d.Modules, module) || d.Part != nil && d.Merge.Ours.IsZero() {
+			continue
+		}
+		now := r.Observed.Files[d.Path]
+		same := now.Is(d.Content.Sum, d.Mode) || d.Part != nil && d.Merge.Now == d.Merge.Ours
+		switch {
+		case same && now.Kind != plan.Absent:
+		case now.Kind == plan.Absent:
+			f.skip(d, "missing", "it is not there, so there is nothing to propose", module, prefix)
+		default:
+			if err := e.invert(ctx, &f, target.Drifted{Input: input, File: d}, module, prefix); err != nil {
+				return f, err
+			}
+		}
+	}
+	f.sort()
+	return f, nil
+}
+
+// invert traces one changed file back.
+func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, module, prefix string) error {
+	actual, _, err := e.Planner.Machine.Read(ctx, d.File.Path)
+	if err != nil {
+		f.warnings = append(f.warnings, d.File.Path+" cannot be read: "+fault.From(err).Message)
+		f.summary.ReadError++
+		return nil
+	}
+	d.Actual = actual
+	inverse, err := target.Invert(d)
+	switch {
+	case err != nil:
+		return err
+	case inverse.Reason != "":
+		f.skip(d.File, string(inverse.Reason), inverse.Message, module, prefix)
+		return nil
+	}
+	for _, edit := range inverse.Edits {
+		if module == "" || edit.Module == module {
+			f.propose(Candidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.Posix(d.File.Path), Target: d.File.Target, edit: edit})
+		}
+	}
+	return nil
+}
+
+// propose keeps the first edit of a module's file; another that says something else is reported, never written over it.
+func (f *found) propose(c Candidate) {
+	i := slices.IndexFunc(f.candidates, func(have Candidate) bool { return have.edit.Module == c.edit.Module && have.edit.Path == c.edit.Path })
+	if i < 0 {
+		f.candidates = append(f.candidates, c)
+		f.summary.Proposeable++
+		return
+	}
+	if string(f.candidates[i].edit.Data) != string(c.edit.Data) {
+		f.warnings = append(f.warnings, c.Path+" changes "+c.ModuleID+" in another way than "+f.candidates[i].Path+" does; only the latter is proposed")
+	}
+}
+
+func (f *found) skip(d plan.Desired, reason, message, module, prefix string) {
+	s := Skipped{NextActions: []string{}, Path: d.Path, PathPosix: deployment.Posix(d.Path), Reason: reason, ReasonCode: reason, ReasonMessage: message, Target: d.Target}
+	if len(d.Modules) == 1 {
+		s.ModuleID = d.Modules[0]
+	} else {
+		s.ModuleIDs = d.Modules
+	}
+	f.summary.Skipped++
+	switch reason {
+	case "missing":
+		f.summary.Missing++
+		only := ""
+		if module != "" {
+			only = " --module-id " + module
+		}
+		s.NextActions = []string{prefix + " evolve restore" + only + " --yes --json", prefix + " deploy --apply --yes --json"}
+		s.Suggestions = []Suggestion{
+			{"agentpack evolve restore", "recreates missing files and touches nothing else"},
+			{"agentpack deploy --apply", "brings everything to what the config repository says"},
+		}
+	case string(target.MultiModule):
+		f.summary.MultiModule++
+		s.Suggestions = []Suggestion{
+			{"Add per-module markers to aggregated instructions outputs", "then each part can be traced to its module"},
+			{"Split aggregated outputs so each file maps to one module", "then the file can be traced to its module"},
+		}
+	}
+	f.skipped = append(f.skipped, s)
+}
+
+func (f *found) sort() {
+	slices.SortFunc(f.candidates, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path))
+	})
+	slices.SortFunc(f.skipped, func(a, b Skipped) int {
+		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
+	})
+	f.warnings = action.Unique(f.warnings)
+}

@@ -1,0 +1,258 @@
+package evolving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what proposing needs besides looking.
+type Deps struct {
+	Differ  deployport.Differ
+	History deployport.History
+	Remote  deployport.Remote
+	Clock   ports.Clock
+}
+
+// commitMessage is what proposals are committed with.
+const commitMessage = "chore(evolve): propose overlay updates"
+
+// proposeData is the data of evolve propose, in all its forms.
+type proposeData struct {
+	Branch     string      `json:"branch,omitempty"`
+	Candidates []Candidate `json:"candidates,omitempty"`
+	Commit     string      `json:"commit,omitempty"`
+	Committed  *bool       `json:"committed,omitempty"`
+	Created    bool        `json:"created"`
+	Files      []string    `json:"files,omitempty"`
+	FilesPosix []string    `json:"files_posix,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+	Scope      string      `json:"scope,omitempty"`
+	Skipped    []Skipped   `json:"skipped,omitempty"`
+	Summary    *Summary    `json:"summary,omitempty"`
+}
+
+// Proposal is edits that were found, as files of overlays on a branch.
+type Proposal struct {
+	found    found
+	place    deployment.Place
+	branch   string
+	scope    string
+	files    map[string][]byte // by slash path below the repository
+	warnings []string
+}
+
+// Hash names the proposal: the repository, the scope and every file. The branch's name may hold the time and is not part of it.
+func (p *Proposal) Hash() canon.Hash {
+	sums := map[string]deployment.Sum{}
+	for name, data := range p.files {
+		sums[name] = deployment.SumOf(data)
+	}
+	text, err := json.Marshal(map[string]any{"repo": p.place.Repo, "scope": p.scope, "files": sums})
+	if err != nil {
+		text = []byte(p.place.Repo) // texts and sums always have a JSON form
+	}
+	return canon.Bytes("deployment.evolve.v1", text)
+}
+
+// Prompt is one line for whoever confirms.
+func (p *Proposal) Prompt() string {
+	return fmt.Sprintf("commit %d overlay files on a new branch of %s", len(p.files), p.place.Repo)
+}
+
+// MarshalJSON is the report that a dry run gives.
+func (p *Proposal) MarshalJSON() ([]byte, error) {
+	d := proposeData{Reason: "dry_run", Candidates: p.found.candidates, Skipped: p.found.skipped, Summary: &p.found.summary}
+	if len(p.found.candidates) == 0 {
+		d = p.nothing()
+	}
+	return json.Marshal(action.Report{Data: d, Warnings: p.warnings})
+}
+
+func (p *Proposal) nothing() proposeData {
+	d := proposeData{Reason: "no_drift", Skipped: p.found.skipped, Summary: &p.found.summary}
+	if len(p.found.skipped) > 0 || p.found.summary.ReadError > 0 {
+		d.Reason = "no_proposeable_drift"
+	}
+	return d
+}
+
+// Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
+func (e Evolver) Propose(ctx context.Context, s compiler.State, r planner.Result, c arguments.Call, prefix string) (*Proposal, error) {
+	f, err := e.find(ctx, s, r, c.ModuleID, prefix)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proposal{found: f, place: s.Place, scope: string(c.Scope), warnings: action.Unique(r.Warnings, f.warnings)}
+	if len(f.candidates) == 0 {
+		return p, nil
+	}
+	if !c.DryRun {
+		if !c.Yes {
+			return nil, deployment.ErrYes
+		}
+		if err := e.ready(ctx, s.Place.Repo); err != nil {
+			return nil, err
+		}
+	}
+	p.branch = c.Branch
+	if p.branch == "" {
+		p.branch = branchName(c, f.candidates, e.Clock.Now().UTC())
+	}
+	p.files, err = e.overlayFiles(ctx, s, c.Scope, f.candidates)
+	return p, err
+}
+
+// ready refuses a config repository that is no git repository of its own, or has uncommitted changes.
+func (e Evolver) ready(ctx context.Context, repo string) error {
+	state, err := e.Remote.State(ctx, repo)
+	details := func(hint string) deployment.Details {
+		return deployment.Fields("command", "evolve propose").AddPath("repo", repo).Add("hint", hint)
+	}
+	switch {
+	case errors.Is(err, deployment.ErrGitRepo):
+		return deployment.ErrGitRepo.Sayf("%s is no git repository; a proposal is a branch there", repo).With(details("git -C " + repo + " init"))
+	case err != nil:
+		return err
+	case state.Dirty:
+		return deployment.ErrGitDirty.Sayf("%s has uncommitted changes; commit or stash them first", repo).With(details("git -C " + repo + " status"))
+	}
+	return nil
+}
+
+// branchName is unique in time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
+func branchName(c arguments.Call, candidates []Candidate, now time.Time) string {
+	id := c.ModuleID
+	if id == "" {
+		id = candidates[0].ModuleID
+		if slices.ContainsFunc(candidates, func(o Candidate) bool { return o.ModuleID != id }) {
+			id = "multi"
+		}
+	}
+	return fmt.Sprintf("evolve/propose-%s-%s-%s-%09d", c.Scope, deployment.SafeName(id), now.Format("20060102T150405Z"), now.Nanosecond())
+}
+
+// overlaid is a module with its layer of one scope. dir is the layer's, with slashes, below the repository.
+type overlaid struct {
+	module compiler.Module
+	layer  overlay.Layer
+	dir    string
+}
+
+func (e Evolver) overlayOf(ctx context.Context, s compiler.State, scope deployment.OverlayScope, id string) (overlaid, error) {
+	m, _ := s.Module(id)
+	layer, err := e.Compiler.Overlays.Layer(ctx, s.Place, id, scope)
+	if err != nil {
+		return overlaid{}, err
+	}
+	dir, within := strings.CutPrefix(deployment.Posix(layer.Dir), deployment.Posix(s.Place.Repo)+"/")
+	if !within {
+		return overlaid{}, deployment.ErrPath.Sayf("the overlay %s lies outside the config repository", layer.Dir)
+	}
+	return overlaid{m, layer, dir}, nil
+}
+
+// overlayFiles are the candidates as files of overlays in the scope, with the metadata that an overlay made by hand would have.
+func (e Evolver) overlayFiles(ctx context.Context, s compiler.State, scope deployment.OverlayScope, candidates []Candidate) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, c := range candidates {
+		o, err := e.overlayOf(ctx, s, scope, c.ModuleID)
+		if err != nil {
+			return nil, err
+		}
+		if o.layer.Exists && o.layer.Kind == overlay.Patch {
+			err = e.patchFile(ctx, files, o, c)
+		} else {
+			files[path.Join(o.dir, c.edit.Path)] = c.edit.Data
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := e.metadata(files, o); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// patchFile says an edit as a patch of what lies below the layer, because a layer of patches holds nothing else.
+func (e Evolver) patchFile(ctx context.Context, files map[string][]byte, o overlaid, c Candidate) error {
+	m, layer := o.module, o.layer
+	read := func(content deployment.Content) ([]byte, error) { return e.Compiler.Sources.Content(ctx, content) }
+	lower := slices.DeleteFunc(slices.Clone(m.Layers), func(l overlay.Layer) bool { return !below(l.Scope, layer.Scope) })
+	under, err := overlay.Compose(overlay.ComposeInput{Module: m.Module.Module, Upstream: m.Upstream, Layers: lower, Read: read})
+	if err != nil {
+		return err
+	}
+	f, ok := under.Tree.Find(c.edit.Path)
+	if !ok {
+		return deployment.ErrConfig.Sayf("the %s overlay of %s holds patches, and %s is not a file it could patch; switch the overlay to kind dir", layer.Scope, m.ID, c.edit.Path)
+	}
+	base, err := read(f.Content)
+	if err != nil {
+		return err
+	}
+	files[path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch")] = []byte(e.Differ.Unified("a/"+c.edit.Path, "b/"+c.edit.Path, base, c.edit.Data))
+	return nil
+}
+
+func below(a, b deployment.OverlayScope) bool {
+	order := deployment.OverlayScopes()
+	return slices.Index(order, a) < slices.Index(order, b)
+}
+
+// metadata gives an overlay what it lacks of kind, module and baseline, so that drift of its upstream is noticed and it can be rebased.
+func (e Evolver) metadata(files map[string][]byte, o overlaid) error {
+	m, layer := o.module, o.layer
+	put := func(name string, data []byte) {
+		files[path.Join(o.dir, name)] = data
+	}
+	if layer.ModuleID == "" {
+		put(overlay.IDFile, []byte(m.ID+"\n"))
+	}
+	if !layer.Exists {
+		put(overlay.MetaFile, []byte("{\n  \"overlay_kind\": \"dir\"\n}\n"))
+	}
+	if layer.Baseline != nil {
+		return nil
+	}
+	baseline, err := json.MarshalIndent(overlay.NewBaseline(m.Upstream, m.Origin, e.Clock.Now().UTC()), "", "  ")
+	put(overlay.BaselineFile, append(baseline, '\n'))
+	return err
+}
+
+// Commit makes the branch. Neither the work tree nor the branch it is on is touched.
+func (e Evolver) Commit(ctx context.Context, p *Proposal) (action.Report, error) {
+	if len(p.found.candidates) == 0 {
+		return action.Report{Data: p.nothing(), Warnings: p.warnings}, nil
+	}
+	commit, err := e.History.Propose(ctx, p.place.Repo, p.branch, commitMessage, p.files)
+	if err != nil {
+		return action.Report{}, err
+	}
+	yes := true
+	d := proposeData{Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
+	for name := range p.files {
+		d.FilesPosix = append(d.FilesPosix, name)
+	}
+	slices.Sort(d.FilesPosix)
+	for _, name := range d.FilesPosix {
+		d.Files = append(d.Files, strings.ReplaceAll(name, "/", string(e.Compiler.Sep)))
+	}
+	return action.Report{Data: d, Warnings: p.warnings}, nil
+}

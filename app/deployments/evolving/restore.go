@@ -1,0 +1,107 @@
+package evolving
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// restored is one file that is recreated.
+type restored struct {
+	ModuleIDs []string `json:"module_ids,omitempty"`
+	Path      string   `json:"path"`
+	PathPosix string   `json:"path_posix"`
+	Target    string   `json:"target"`
+}
+
+type restoreSummary struct {
+	Missing         int `json:"missing"`
+	Restored        int `json:"restored"`
+	SkippedExisting int `json:"skipped_existing"`
+	SkippedRead     int `json:"skipped_read_error"`
+}
+
+// restoreData is the data of evolve restore.
+type restoreData struct {
+	Reason   string         `json:"reason"`
+	Restored []restored     `json:"restored"`
+	Summary  restoreSummary `json:"summary"`
+}
+
+// Restoration is missing files that are to be recreated.
+type Restoration struct {
+	data     restoreData
+	place    deployment.Place
+	writes   []plan.Write
+	warnings []string
+}
+
+// Hash names the restoration.
+func (r *Restoration) Hash() canon.Hash {
+	var text strings.Builder
+	for _, w := range r.writes {
+		fmt.Fprintf(&text, "%s\n%s\n", w.Path, w.Data.Sum)
+	}
+	return canon.Bytes("deployment.restore.v1", []byte(text.String()))
+}
+
+// Prompt is one line for whoever confirms.
+func (r *Restoration) Prompt() string { return fmt.Sprintf("recreate %d missing files", len(r.writes)) }
+
+// MarshalJSON is the report that a dry run gives.
+func (r *Restoration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(action.Report{Data: r.data, Warnings: r.warnings})
+}
+
+// Restore finds deployed files that are missing. Where there are some and the call is no dry run, it needs yes.
+func (e Evolver) Restore(s compiler.State, r planner.Result, c arguments.Call) (*Restoration, error) {
+	out := &Restoration{place: s.Place, warnings: r.Warnings, data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+	done := map[string]bool{}
+	for _, d := range r.Files {
+		if c.ModuleID != "" && !slices.Contains(d.Modules, c.ModuleID) || d.Part != nil && d.Merge.Ours.IsZero() {
+			continue
+		}
+		if r.Observed.Files[d.Path].Kind != plan.Absent {
+			out.data.Summary.SkippedExisting++
+			continue
+		}
+		out.data.Summary.Missing++
+		out.data.Restored = append(out.data.Restored, restored{d.Modules, d.Path, deployment.Posix(d.Path), d.Target})
+		if !done[d.Path] {
+			done[d.Path] = true
+			out.writes = append(out.writes, plan.Write{Target: d.Target, Op: plan.Create, Path: d.Path, Root: d.Root, Data: d.Content,
+				After: plan.Seen{Kind: plan.Regular, Sum: d.Content.Sum, Size: d.Content.Size, Mode: d.Mode}})
+		}
+	}
+	slices.SortFunc(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	if len(out.writes) > 0 {
+		out.data.Reason = "dry_run"
+		if !c.DryRun && !c.Yes {
+			return nil, deployment.ErrYes
+		}
+	}
+	return out, nil
+}
+
+// Recreate writes the missing files, and no manifest: who owns them is as it was.
+func (e Evolver) Recreate(ctx context.Context, r *Restoration, done func(done, total int)) (action.Report, error) {
+	if len(r.writes) > 0 {
+		t := plan.Transaction{Kind: plan.KindEdit, Place: r.place, Writes: r.writes}
+		if _, err := e.Planner.Machine.Apply(ctx, t, done); err != nil {
+			return action.Report{}, action.Warned(err, r.warnings)
+		}
+		r.data.Reason = "restored"
+		r.data.Summary.Restored = len(r.data.Restored)
+	}
+	return action.Report{Data: r.data, Warnings: r.warnings}, nil
+}

@@ -1,0 +1,219 @@
+package keeping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// outputSlack is what an answer needs besides its lists, in bytes.
+const outputSlack = 16 << 10
+
+// snapshotData is one snapshot in a list.
+type snapshotData struct {
+	Changes      int       `json:"changes"`
+	CreatedAt    time.Time `json:"created_at"`
+	ID           string    `json:"id"`
+	Kind         string    `json:"kind"`
+	Managed      int       `json:"managed"`
+	Profile      string    `json:"profile"`
+	RolledBackTo string    `json:"rolled_back_to,omitempty"`
+	Status       string    `json:"status"`
+	Targets      []string  `json:"targets"`
+}
+
+// listData is the data of snapshots list. Omitted are the oldest ones of a list too long for the caller.
+type listData struct {
+	Snapshots []snapshotData `json:"snapshots"`
+	Omitted   int            `json:"snapshots_omitted,omitempty"`
+}
+
+// showData is the data of snapshots show.
+type showData struct {
+	snapshotData
+	FileChanges []changeData  `json:"file_changes"`
+	Lock        *string       `json:"lockfile_sha256"`
+	Files       []managedData `json:"managed_files"`
+	Omitted     int           `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
+	Project     string        `json:"project_root,omitempty"`
+	Roots       []plan.Root   `json:"roots"`
+}
+
+type changeData struct {
+	After     *string `json:"after_sha256"`
+	Before    *string `json:"before_sha256"`
+	Op        string  `json:"op"`
+	Path      string  `json:"path"`
+	PathPosix string  `json:"path_posix"`
+	Target    string  `json:"target"`
+}
+
+type managedData struct {
+	Modules   []string `json:"module_ids"`
+	Path      string   `json:"path"`
+	PathPosix string   `json:"path_posix"`
+	Sum       *string  `json:"sha256"`
+	Target    string   `json:"target"`
+}
+
+func brief(snap plan.Snapshot) snapshotData {
+	return snapshotData{Changes: len(snap.Changes), CreatedAt: snap.CreatedAt.UTC(), ID: snap.ID, Kind: string(snap.Kind), Managed: len(snap.Managed),
+		Profile: snap.Profile, RolledBackTo: snap.RolledBackTo, Status: string(snap.Status), Targets: append([]string{}, snap.Targets...)}
+}
+
+func sum(s deployment.Sum) *string {
+	if s.IsZero() {
+		return nil
+	}
+	text := s.String()
+	return &text
+}
+
+// list is every snapshot.
+func (s *service) list(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all, warnings, err := s.Snapshots.List(ctx, at.Home)
+	if err != nil {
+		return nil, action.Warned(err, warnings)
+	}
+	data := listData{Snapshots: make([]snapshotData, len(all))}
+	for i, snap := range all {
+		data.Snapshots[i] = brief(snap)
+	}
+	const each = 360
+	if room := max(1, (sc.MaxOutput-outputSlack)/each); sc.MaxOutput > 0 && len(all) > room {
+		data.Omitted = len(all) - room
+		data.Snapshots = data.Snapshots[data.Omitted:]
+	}
+	return report(data, warnings...), nil
+}
+
+// show is one snapshot with its files, within what the caller takes.
+func (s *service) show(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := s.Snapshots.Load(ctx, at.Home, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	data := showData{snapshotData: brief(snap), FileChanges: []changeData{}, Files: []managedData{}, Lock: sum(snap.Lock), Project: snap.ProjectRoot,
+		Roots: append([]plan.Root{}, snap.Roots...)}
+	size := outputSlack
+	fits := func(path string) bool {
+		const fixed = 400
+		size += 2*len(path) + fixed
+		if sc.MaxOutput > 0 && size > sc.MaxOutput {
+			data.Omitted++
+			return false
+		}
+		return true
+	}
+	for _, r := range snap.Changes {
+		if fits(r.Path) {
+			data.FileChanges = append(data.FileChanges, changeData{After: sum(r.After.Sum), Before: sum(r.Before.Sum), Op: string(r.Op), Path: r.Path,
+				PathPosix: deployment.Posix(r.Path), Target: r.Target})
+		}
+	}
+	for _, f := range snap.Managed {
+		if fits(f.Path) {
+			data.Files = append(data.Files, managedData{Modules: append([]string{}, f.Modules...), Path: f.Path, PathPosix: deployment.Posix(f.Path),
+				Sum: sum(f.Sum), Target: f.Target})
+		}
+	}
+	return report(data), nil
+}
+
+// pruneData is the data of snapshots prune.
+type pruneData struct {
+	Freed  int64    `json:"freed_bytes"`
+	Kept   int      `json:"kept"`
+	Pruned []string `json:"pruned"`
+}
+
+// preparePrune chooses what to forget.
+func (s *service) preparePrune(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	if c.Keep < 0 || c.Keep == 0 && len(c.IDs) == 0 {
+		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: say how many of the newest to keep (keep, at least 1), or which to forget (ids)")
+	}
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data, warnings, err := s.doomed(ctx, at, c)
+	if err != nil {
+		return nil, action.Warned(err, warnings)
+	}
+	return &action.Edit{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: report(data, warnings...)}, nil
+}
+
+// doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied stay.
+func (s *service) doomed(ctx context.Context, at deployment.Place, c arguments.Call) (pruneData, []string, error) {
+	data := pruneData{Pruned: []string{}}
+	all, warnings, err := s.Snapshots.List(ctx, at.Home)
+	if err != nil {
+		return data, warnings, err
+	}
+	newest := ""
+	for _, snap := range all {
+		if snap.Status == plan.Applied {
+			newest = snap.ID
+		}
+	}
+	for i, snap := range all {
+		needed := snap.ID == newest || snap.Status == plan.Applying
+		named := slices.Contains(c.IDs, snap.ID)
+		switch {
+		case named && needed:
+			return data, warnings, tool.ErrArguments.Sayf("snapshot %s stays: it is the newest one that is applied, or still under way; take it out of ids", snap.ID).
+				With(deployment.Fields("id", snap.ID))
+		case named, c.Keep > 0 && i < len(all)-c.Keep && !needed:
+			data.Pruned = append(data.Pruned, snap.ID)
+		default:
+			data.Kept++
+		}
+	}
+	for _, id := range c.IDs {
+		if slices.ContainsFunc(all, func(snap plan.Snapshot) bool { return snap.ID == id }) || slices.Contains(data.Pruned, id) {
+			continue
+		}
+		_, err := s.Snapshots.Load(ctx, at.Home, id) // a record that cannot be read is in no list, and may be forgotten
+		if err != nil && !errors.Is(err, deployment.ErrSnapshotDamaged) {
+			return data, warnings, err
+		}
+		data.Pruned = append(data.Pruned, id)
+	}
+	return data, warnings, nil
+}
+
+// prune forgets exactly what was shown.
+func (s *service) prune(ctx context.Context, _ tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+	e := p.(*action.Edit)
+	data := e.Report.Data.(pruneData)
+	now, _, err := s.doomed(ctx, e.Place, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case !slices.Equal(now.Pruned, data.Pruned):
+		return nil, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was forgotten, look again").
+			With(deployment.Reason("snapshots_changed", "list_snapshots", "retry_command"))
+	case len(data.Pruned) == 0:
+		return e.Report, nil
+	}
+	if data.Freed, err = s.Snapshots.Prune(ctx, e.Place.Home, data.Pruned); err != nil {
+		return nil, err
+	}
+	return report(data, e.Report.Warnings...), nil
+}

@@ -1,0 +1,167 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/section"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted.
+func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed) ([]plan.Desired, error) {
+	owned := map[[2]string]plan.Owned{}
+	for _, have := range o.Owned() {
+		if have.Part != nil && have.Owner == w.Owner {
+			owned[[2]string{have.Target, have.Path}] = have
+		}
+	}
+	files := slices.Clone(w.Files)
+	for i, d := range w.Files {
+		key := [2]string{d.Target, d.Path}
+		have, managed := owned[key]
+		delete(owned, key)
+		if d.Part == nil {
+			continue
+		}
+		if err := p.merge(ctx, &files[i], have, managed); err != nil {
+			return nil, err
+		}
+	}
+	gone := make([]plan.Owned, 0, len(owned))
+	for _, have := range owned {
+		gone = append(gone, have)
+	}
+	slices.SortFunc(gone, func(a, b plan.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	for _, have := range gone {
+		d := plan.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &plan.Part{Format: have.Part.Format}}
+		if err := p.merge(ctx, &d, have, true); err != nil {
+			return nil, err
+		}
+		files = append(files, d)
+	}
+	return files, nil
+}
+
+// merge works out what a file holds with d's part in it instead of the owned one.
+func (p Planner) merge(ctx context.Context, d *plan.Desired, have plan.Owned, managed bool) error {
+	doc, found, err := p.Machine.Read(ctx, d.Path)
+	if err != nil {
+		return err
+	}
+	var merged []byte
+	if d.Part.Format == plan.Markdown {
+		merged, err = mergeBlock(d, doc)
+	} else {
+		merged, err = p.mergeKeys(d, doc, have, managed)
+	}
+	if err != nil {
+		return about(err, d.Path)
+	}
+	d.Merge.Remove = d.Merge.Ours.IsZero() && found && have.Created && empty(merged)
+	if found || !d.Merge.Ours.IsZero() {
+		d.Content = deployment.Bytes(merged)
+	}
+	return nil
+}
+
+// empty reports a document in which nothing is left.
+func empty(doc []byte) bool {
+	switch strings.Join(strings.Fields(string(doc)), "") {
+	case "", "{}":
+		return true
+	}
+	return false
+}
+
+// about names the file in a fault of its content.
+func about(err error, path string) error {
+	return deployment.ErrConfig.Sayf("%s: %s", path, messageOf(err)).
+		With(deployment.Reason("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).Because(err)
+}
+
+func mergeBlock(d *plan.Desired, doc []byte) ([]byte, error) {
+	text := string(doc)
+	now, there, err := section.Block(text)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		d.Merge.Now = deployment.SumOf([]byte(now))
+	}
+	if d.Part.Block == "" {
+		text, _, err = section.Cut(text)
+		return []byte(text), err
+	}
+	text, err = section.Put(text, d.Part.Block)
+	if err != nil {
+		return nil, err
+	}
+	put, _, err := section.Block(text)
+	d.Merge.Ours = deployment.SumOf([]byte(put))
+	return []byte(text), err
+}
+
+func (p Planner) mergeKeys(d *plan.Desired, doc []byte, have plan.Owned, managed bool) ([]byte, error) {
+	format, looked := d.Part.Format, d.Part.Keys
+	if managed {
+		looked = have.Part.Keys
+	}
+	var err error
+	if d.Merge.Now, err = p.valuesSum(format, doc, looked); err != nil {
+		return nil, err
+	}
+	merged := doc
+	if managed {
+		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k plan.Key) bool {
+			return slices.ContainsFunc(d.Part.Keys, func(w plan.Key) bool { return slices.Equal(k.Path, w.Path) })
+		})
+		if len(dropped) > 0 {
+			if merged, err = p.Documents.Remove(format, merged, dropped, have.Made); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(d.Part.Keys) == 0 {
+		return merged, nil
+	}
+	if d.Merge.Made, err = p.Documents.Made(format, merged, d.Part.Keys); err != nil {
+		return nil, err
+	}
+	if merged, err = p.Documents.Set(format, merged, d.Part.Keys); err != nil {
+		return nil, err
+	}
+	d.Merge.Ours, err = p.valuesSum(format, merged, d.Part.Keys)
+	return merged, err
+}
+
+// valuesSum is the sum over the keys that are there, with their values; zero when none is.
+func (p Planner) valuesSum(f plan.Format, doc []byte, keys []plan.Key) (deployment.Sum, error) {
+	values, err := p.Documents.Values(f, doc, keys)
+	if err != nil || len(values) == 0 {
+		return deployment.Sum{}, err
+	}
+	type pair struct {
+		Path  []string        `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	pairs := make([]pair, 0, len(values))
+	for i, k := range keys {
+		if v, ok := values[i]; ok {
+			pairs = append(pairs, pair{k.Path, v})
+		}
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return slices.Compare(a.Path, b.Path) })
+	text, err := json.Marshal(pairs)
+	if canonical, canonErr := canon.Canonical(text); canonErr == nil {
+		text = canonical // numbers with a fraction have no canonical form and stay as they are written
+	}
+	return deployment.SumOf(text), err
+}
+
+func messageOf(err error) string { return fault.From(err).Message }

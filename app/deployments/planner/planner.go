@@ -1,0 +1,145 @@
+// Package planner compares what should be on the machine with what is: it looks at the machine, merges the parts of files that are
+// otherwise the user's, and makes the plan; forwards for a deployment, backwards for a rollback.
+//
+// It refuses to know how a desired state comes about, and it changes nothing.
+package planner
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Planner makes plans.
+type Planner struct {
+	Machine   deployport.Machine
+	Snapshots deployport.Snapshots
+	Registry  deployport.Registry
+	Documents deployport.Documents
+}
+
+// Result is a plan and what it was made from.
+type Result struct {
+	Plan     plan.Plan
+	Observed plan.Observed
+	Files    []plan.Desired // with parts merged, and those of parts that go
+	Warnings []string
+}
+
+// Deploy is the plan that makes the compiled state so. Roots that a deployment of this repository wrote to and that no target names any
+// more are looked at too, so that nothing is left behind in them.
+func (p Planner) Deploy(ctx context.Context, s compiler.State) (Result, error) {
+	roots, err := p.withOrphans(ctx, s)
+	if err != nil {
+		return Result{}, err
+	}
+	return p.make(ctx, s.Place, plan.Wanted{
+		Binding: Binding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files,
+	})
+}
+
+// Binding is what a confirmation of a deployment is good for, resolved.
+func Binding(s compiler.State) plan.Binding {
+	return plan.Binding{Home: s.Place.Home, Machine: s.Place.Machine, Profile: s.Request.Profile, ProjectRoot: s.Place.ProjectRoot,
+		Repo: s.Place.Repo, Target: strings.Join(s.Targets, ","), UserHome: s.Place.UserHome}
+}
+
+// withOrphans is the state's roots and those that were written before, for a target that was chosen or is gone altogether, in the same
+// project or in none.
+func (p Planner) withOrphans(ctx context.Context, s compiler.State) ([]plan.Root, error) {
+	known, err := p.Registry.Roots(ctx, s.Place.Home)
+	if err != nil {
+		return nil, err
+	}
+	roots := slices.Clone(s.Output.Roots)
+	for _, k := range known {
+		_, configured := s.Config.Manifest.Targets[k.Target]
+		chosen := slices.Contains(s.Targets, k.Target) || !configured && s.Request.Target == compiler.All
+		here := k.Repo == s.Place.Repo && (k.Project == "" || k.Project == s.Place.ProjectRoot)
+		named := slices.ContainsFunc(roots, func(r plan.Root) bool { return r.Target == k.Target && r.Path == k.Path })
+		if chosen && here && !named {
+			roots = append(roots, plan.Root{Target: k.Target, Path: k.Path})
+		}
+	}
+	return roots, nil
+}
+
+// make looks, merges and compares.
+func (p Planner) make(ctx context.Context, at deployment.Place, w plan.Wanted) (Result, error) {
+	look := deployport.Look{Place: at, Roots: w.Roots}
+	for _, f := range w.Files {
+		look.Paths = append(look.Paths, f.Path)
+	}
+	observed, err := p.Machine.Observe(ctx, look)
+	r := Result{Observed: observed, Warnings: observed.Warnings}
+	if err != nil {
+		return r, err
+	}
+	if w.Files, err = p.mergeParts(ctx, w, observed); err != nil {
+		return r, err
+	}
+	r.Files = w.Files
+	r.Plan, err = plan.Make(w, observed)
+	return r, err
+}
+
+// Back is the plan that goes back to a snapshot, or to the state before the first deployment of this place when to is plan.Initial. It is
+// scoped to the roots of that snapshot (for the initial state: the place's own and those without a project).
+func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Result, error) {
+	wanted, err := p.before(ctx, at, to)
+	if err != nil {
+		return Result{}, err
+	}
+	wanted.Binding = plan.Binding{Home: at.Home, ProjectRoot: at.ProjectRoot, Repo: at.Repo, UserHome: at.UserHome, Profile: to}
+	originals, err := p.Snapshots.Originals(ctx, at.Home)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := p.make(ctx, at, wanted)
+	if err != nil {
+		return r, err
+	}
+	look := deployport.Look{Place: at}
+	for _, o := range originals {
+		look.Paths = append(look.Paths, o.Path)
+	}
+	seen, err := p.Machine.Observe(ctx, look)
+	if err != nil {
+		return r, err
+	}
+	r.Plan = r.Plan.Restore(originals, to, seen)
+	return r, nil
+}
+
+// before is what was owned at that snapshot.
+func (p Planner) before(ctx context.Context, at deployment.Place, to string) (plan.Wanted, error) {
+	if to != plan.Initial {
+		s, err := p.Snapshots.Load(ctx, at.Home, to)
+		switch {
+		case err != nil:
+			return plan.Wanted{}, err
+		case s.Kind == plan.KindRollback:
+			return plan.Wanted{}, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
+				With(deployment.Reason("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
+		case s.Status == plan.Undone || s.Status == plan.Applying:
+			return plan.Wanted{}, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
+		}
+		return plan.WantedOf(s), nil
+	}
+	known, err := p.Registry.Roots(ctx, at.Home)
+	w := plan.Wanted{}
+	for _, k := range known {
+		if k.Project == "" || k.Project == at.ProjectRoot {
+			w.Roots = append(w.Roots, plan.Root{Target: k.Target, Path: k.Path})
+			w.Targets = append(w.Targets, k.Target)
+		}
+	}
+	slices.Sort(w.Targets)
+	w.Targets = slices.Compact(w.Targets)
+	return w, err
+}

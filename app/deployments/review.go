@@ -1,0 +1,190 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// outputSlack is what an answer needs besides its lists, in bytes.
+const outputSlack = 16 << 10
+
+// changesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
+type changesData struct {
+	Applied    *bool         `json:"applied,omitempty"`
+	Changes    []plan.Change `json:"changes"`
+	Omitted    int           `json:"changes_omitted,omitempty"` // of a list too long for the caller
+	Profile    string        `json:"profile"`
+	Reason     string        `json:"reason,omitempty"`
+	SnapshotID string        `json:"snapshot_id,omitempty"`
+	Summary    plan.Summary  `json:"summary"`
+	Targets    []string      `json:"targets"`
+}
+
+// dataOf shows a plan within limit bytes. Its summary always counts everything.
+func dataOf(p plan.Plan, limit int) (changesData, []string) {
+	d := changesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
+	size := outputSlack
+	for i, c := range p.Changes {
+		if size += len(c.Path)*2 + 420; limit > 0 && size > limit {
+			d.Changes, d.Omitted = p.Changes[:i], len(p.Changes)-i
+			return d, []string{fmt.Sprintf("%d of %d changes are not listed here; countersign agents plan --json lists all of them", d.Omitted, len(p.Changes))}
+		}
+	}
+	return d, nil
+}
+
+// plan is the tools plan and diff.
+func (s *service) plan(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+	_, result, err := s.look(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data, cut := dataOf(result.Plan, sc.MaxOutput)
+	return action.Report{Data: data, Warnings: append(result.Warnings, cut...)}, nil
+}
+
+// previewData is the data of preview.
+type previewData struct {
+	Diff    *diffData   `json:"diff,omitempty"`
+	Plan    planSummary `json:"plan"`
+	Profile string      `json:"profile"`
+	Targets []string    `json:"targets"`
+}
+
+type planSummary struct {
+	Changes []plan.Change `json:"changes"`
+	Summary plan.Summary  `json:"summary"`
+}
+
+type diffData struct {
+	Changes []plan.Change `json:"changes"`
+	Files   []fileDiff    `json:"files"`
+	Summary plan.Summary  `json:"summary"`
+}
+
+// fileDiff is one file of a preview with diffs. Path is relative to Root.
+type fileDiff struct {
+	AfterHash  *string `json:"after_hash"`
+	BeforeHash *string `json:"before_hash"`
+	Op         plan.Op `json:"op"`
+	Path       string  `json:"path"`
+	PathPosix  string  `json:"path_posix"`
+	Root       string  `json:"root"`
+	RootPosix  string  `json:"root_posix"`
+	Target     string  `json:"target"`
+	Unified    *string `json:"unified,omitempty"`
+}
+
+// maxUnified is how long one file's diff may be, in bytes (agentpack contract §5.4).
+const maxUnified = 102400
+
+func (s *service) preview(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+	_, result, err := s.look(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	limit := sc.MaxOutput
+	if c.Diff {
+		limit /= 4 // the changes stand there twice, beside the diffs
+	}
+	data, warnings := dataOf(result.Plan, limit)
+	out := previewData{Plan: planSummary{data.Changes, data.Summary}, Profile: data.Profile, Targets: data.Targets}
+	warnings = append(result.Warnings, warnings...)
+	if c.Diff {
+		files, more, err := s.diffs(ctx, result, data.Changes, sc.MaxOutput/2)
+		if err != nil {
+			return nil, err
+		}
+		out.Diff, warnings = &diffData{data.Changes, files, data.Summary}, append(warnings, more...)
+	}
+	return action.Report{Data: out, Warnings: warnings}, nil
+}
+
+// diffs shows each change as a unified diff, the longest ones and binary ones left out with a warning, within limit bytes of text.
+func (s *service) diffs(ctx context.Context, r planner.Result, changes []plan.Change, limit int) ([]fileDiff, []string, error) {
+	out := make([]fileDiff, 0, len(changes))
+	var warnings []string
+	size := 0
+	for _, c := range changes {
+		f := fileDiff{AfterHash: labelled(c.After.Sum), BeforeHash: labelled(c.Before.Sum), Op: c.Op, Path: c.Path, Root: "<unknown>", Target: c.Target}
+		if root, ok := plan.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep); ok {
+			f.Root, f.Path = root.Path, strings.TrimLeft(c.Path[len(root.Path):], `/\`)
+		}
+		f.RootPosix, f.PathPosix = deployment.Posix(f.Root), deployment.Posix(f.Path)
+		if c.Op != plan.Delete {
+			text, problem, err := s.unified(ctx, c, f.PathPosix)
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case problem == "" && size+len(text) > limit:
+				problem = "the answer would be too long"
+			}
+			if problem == "" {
+				size += len(text)
+				f.Unified = &text
+			} else {
+				warnings = append(warnings, fmt.Sprintf("no diff of %s: %s", path.Join(f.RootPosix, f.PathPosix), problem))
+			}
+		}
+		out = append(out, f)
+	}
+	return out, warnings, nil
+}
+
+// unified is the diff of one change, or why there is none.
+func (s *service) unified(ctx context.Context, c plan.Change, name string) (text, problem string, err error) {
+	before, _, err := s.Planner.Machine.Read(ctx, c.Path)
+	if err != nil {
+		return "", "", err
+	}
+	after, err := s.Compiler.Sources.Content(ctx, c.After)
+	switch {
+	case err != nil:
+		return "", "", err
+	case !isText(before) || !isText(after):
+		return "", "it is not text", nil
+	}
+	text = s.Differ.Unified("a/"+name, "b/"+name, before, after)
+	if len(text) > maxUnified {
+		return "", fmt.Sprintf("it is longer than %d bytes", maxUnified), nil
+	}
+	return text, "", nil
+}
+
+func isText(data []byte) bool { return deployment.IsText(data) && utf8.Valid(data) }
+
+func labelled(s deployment.Sum) *string {
+	if s.IsZero() {
+		return nil
+	}
+	text := s.Labelled()
+	return &text
+}
+
+// shown is a plan on its way through the door: what a dry run shows, and what its hash is over.
+type shown struct {
+	result   planner.Result
+	limit    int
+	warnings []string
+	applied  bool // the data of a deployment says that nothing was applied yet
+}
+
+// MarshalJSON is the report that a dry run gives.
+func (p shown) MarshalJSON() ([]byte, error) {
+	data, cut := dataOf(p.result.Plan, p.limit)
+	if p.applied {
+		data.Applied = new(bool)
+	}
+	return json.Marshal(action.Report{Data: data, Warnings: append(p.warnings, cut...)})
+}

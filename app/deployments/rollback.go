@@ -1,0 +1,85 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// rollbackData is the data of rollback. Changes and what follows are there in previews, and beside the ids once it was done.
+type rollbackData struct {
+	Changes      []plan.Change `json:"changes"`
+	Omitted      int           `json:"changes_omitted,omitempty"`
+	Event        string        `json:"event_snapshot_id,omitempty"`
+	RolledBackTo string        `json:"rolled_back_to"`
+	Summary      plan.Summary  `json:"summary"`
+}
+
+// back is a rollback that was worked out.
+type back struct {
+	result planner.Result
+	place  deployment.Place
+	to     string
+	limit  int
+}
+
+// Hash names the rollback: where to, and what it would change.
+func (b *back) Hash() canon.Hash { return b.result.Plan.Hash() }
+
+// Prompt is one line for whoever confirms.
+func (b *back) Prompt() string {
+	s := b.result.Plan.Summary()
+	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
+}
+
+// MarshalJSON is the report that a dry run gives.
+func (b *back) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
+
+func (b *back) report(event string) action.Report {
+	shown, cut := dataOf(b.result.Plan, b.limit)
+	return action.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: action.Unique(b.result.Warnings, cut)}
+}
+
+// prepareRollback works out the way back.
+func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.Planner.Back(ctx, at, c.To)
+	if err != nil {
+		return nil, action.Warned(err, result.Warnings)
+	}
+	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput}, nil
+}
+
+// rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.
+func (s *service) rollback(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	b := p.(*back)
+	t := b.result.Plan.Transaction(b.place, plan.KindRollback, deployment.Sum{})
+	t.RolledBackTo = b.to
+	for i, w := range t.Writes {
+		if w.After.Kind != plan.Regular || w.Data.Data != nil {
+			continue
+		}
+		data, err := s.Planner.Snapshots.Blob(ctx, b.place.Home, w.Data.Sum)
+		if err != nil {
+			return nil, err
+		}
+		t.Writes[i].Data = deployment.Bytes(data)
+		t.Writes[i].After.Size = int64(len(data))
+	}
+	event, err := s.Planner.Machine.Apply(ctx, t, action.Progress(sc, "rolling back"))
+	if err != nil {
+		return nil, action.Warned(err, b.result.Warnings)
+	}
+	return b.report(event), nil
+}

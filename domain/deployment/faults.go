@@ -1,0 +1,72 @@
+package deployment
+
+import "github.com/countersign-dev/countersign/domain/fault"
+
+// The ways the capability fails. Each stands for one code of the agentpack contract §6.2, which the presenter knows; the last group
+// is Countersign's own.
+var (
+	ErrYes               = fault.New(fault.Unconfirmed, "deployment_yes_required", "this changes files: repeat the call with yes: true (--yes) once it is approved")
+	ErrAdopt             = fault.New(fault.Unconfirmed, "deployment_adopt_required", "files that were not written by a deployment, or were edited since, would be overwritten; look at them, then repeat with adopt")
+	ErrTTY               = fault.New(fault.Invalid, "deployment_tty_required", "guided set-up asks questions and needs a terminal")
+	ErrImportConflict    = fault.New(fault.Conflict, "deployment_import_conflict", "imported files would overwrite existing ones")
+	ErrConfigMissing     = fault.New(fault.NotFound, "deployment_config_missing", "there is no agentpack.yaml")
+	ErrConfig            = fault.New(fault.Invalid, "deployment_config_invalid", "the configuration is not valid")
+	ErrConfigVersion     = fault.New(fault.Invalid, "deployment_config_version", "the version of agentpack.yaml is not supported")
+	ErrLockMissing       = fault.New(fault.NotFound, "deployment_lock_missing", "there is no agentpack.lock.json, and a module comes from git")
+	ErrLock              = fault.New(fault.Invalid, "deployment_lock_invalid", "agentpack.lock.json is not valid")
+	ErrLockVersion       = fault.New(fault.Invalid, "deployment_lock_version", "the version of agentpack.lock.json is not supported")
+	ErrTarget            = fault.New(fault.Invalid, "deployment_target_unsupported", "there is no such target")
+	ErrDesired           = fault.New(fault.Conflict, "deployment_desired_conflict", "two modules want different content in one file")
+	ErrOverlayMissing    = fault.New(fault.NotFound, "deployment_overlay_missing", "there is no such overlay")
+	ErrBaselineMissing   = fault.New(fault.NotFound, "deployment_baseline_missing", "the overlay has no baseline")
+	ErrBaseline          = fault.New(fault.State, "deployment_baseline_unsupported", "the overlay's baseline cannot be used to merge")
+	ErrRebaseConflict    = fault.New(fault.Conflict, "deployment_rebase_conflict", "the overlay and its upstream changed the same lines")
+	ErrPatch             = fault.New(fault.Conflict, "deployment_patch_failed", "a patch of an overlay does not apply")
+	ErrGitRepo           = fault.New(fault.State, "deployment_git_repo_required", "the config repository is no git repository")
+	ErrGitDirty          = fault.New(fault.State, "deployment_git_dirty", "the config repository has uncommitted changes")
+	ErrGitDetached       = fault.New(fault.State, "deployment_git_detached", "the config repository is on no branch")
+	ErrGitRemote         = fault.New(fault.NotFound, "deployment_git_remote_missing", "the config repository has no such remote")
+	ErrGitMissing        = fault.New(fault.Unavailable, "deployment_git_missing", "git cannot be run; install git 2.39 or newer")
+	ErrPolicyViolations  = fault.New(fault.State, "deployment_policy_violations", "the config repository violates its policy")
+	ErrPolicyMissing     = fault.New(fault.NotFound, "deployment_policy_missing", "there is no agentpack.org.yaml")
+	ErrPolicyConfig      = fault.New(fault.Invalid, "deployment_policy_invalid", "agentpack.org.yaml is not valid")
+	ErrPolicyVersion     = fault.New(fault.Invalid, "deployment_policy_version", "the version of agentpack.org.yaml is not supported")
+	ErrPermission        = fault.New(fault.Unavailable, "deployment_permission_denied", "a file may not be read or written")
+	ErrPath              = fault.New(fault.Invalid, "deployment_path_invalid", "a path cannot be used")
+	ErrPathLong          = fault.New(fault.Invalid, "deployment_path_long", "a path is too long")
+	ErrSum               = fault.New(fault.Invalid, "deployment_sum_invalid", "a SHA-256 sum is 64 hex digits")
+	ErrSnapshot          = fault.New(fault.NotFound, "deployment_snapshot_missing", "there is no such snapshot")
+	ErrSnapshotDamaged   = fault.New(fault.State, "deployment_snapshot_damaged", "the snapshot cannot be used")
+	ErrStale             = fault.New(fault.Conflict, "deployment_plan_stale", "files changed after they were looked at; nothing was written, look again")
+	ErrInterrupted       = fault.New(fault.State, "deployment_apply_interrupted", "an earlier deployment was interrupted; finish it with resume, or take it back with undo")
+	ErrGit               = fault.New(fault.Unavailable, "deployment_git_failed", "git failed")
+	ErrOffline           = fault.New(fault.Unavailable, "deployment_offline", "a git source is not in the cache, and --offline forbids fetching it")
+	ErrContent           = fault.New(fault.State, "deployment_content_changed", "a cached source is not what the lockfile says")
+	ErrProject           = fault.New(fault.State, "deployment_project_unmarked", "this is no project: deploying here would write into the home directory")
+	ErrConflictsUnsolved = fault.New(fault.State, "deployment_conflicts_unresolved", "an overlay still has conflicts")
+	ErrDisk              = fault.New(fault.Unavailable, "deployment_write_failed", "a file could not be written")
+)
+
+// Details are what a fault of this capability tells machines: a stable reason, what can be done (identifiers, not commands), and
+// fields of its own (agentpack contract §6.1). Its JSON form is one object with reason_code and next_actions among the fields.
+type Details map[string]any
+
+// Reason is the details of a fault with a reason and next actions.
+func Reason(code string, actions ...string) Details {
+	return Details{"reason_code": code, "next_actions": actions}
+}
+
+// Fields is the details of a fault whose reason and next actions are those of its code.
+func Fields(name string, value any) Details { return Details{name: value} }
+
+// Add puts a field in and gives the details back.
+func (d Details) Add(name string, value any) Details {
+	d[name] = value
+	return d
+}
+
+// AddPath puts a native path in, and beside it the same with slashes, for automation.
+func (d Details) AddPath(name, path string) Details {
+	d[name], d[name+"_posix"] = path, Posix(path)
+	return d
+}

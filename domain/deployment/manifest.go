@@ -1,0 +1,177 @@
+package deployment
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ManifestVersion is the only version of agentpack.yaml there is.
+const ManifestVersion = 1
+
+// The files of a config repository (agentpack contract §1.1).
+const (
+	ManifestFile = "agentpack.yaml"
+	LockFile     = "agentpack.lock.json"
+	OrgFile      = "agentpack.org.yaml"
+	OrgLockFile  = "agentpack.org.lock.json"
+)
+
+// DefaultProfile must exist in every manifest.
+const DefaultProfile = "default"
+
+// ModuleType is what a module holds.
+type ModuleType string
+
+// The module types. The first four are the contract's; the last two own single keys in files that are otherwise the user's: mcp holds
+// one server a file (mcp/<name>.json), settings one fragment an agent (<target>.json).
+const (
+	Instructions ModuleType = "instructions"
+	Skill        ModuleType = "skill"
+	Prompt       ModuleType = "prompt"
+	Command      ModuleType = "command"
+	MCP          ModuleType = "mcp"
+	Settings     ModuleType = "settings"
+)
+
+// ModuleTypes is every module type, in the order of their listing.
+func ModuleTypes() []ModuleType {
+	return []ModuleType{Instructions, Skill, Prompt, Command, MCP, Settings}
+}
+
+// Scope is where a target's files go.
+type Scope string
+
+// The scopes.
+const (
+	User    Scope = "user"
+	Project Scope = "project"
+	Both    Scope = "both"
+)
+
+// Has reports whether s includes one.
+func (s Scope) Has(one Scope) bool { return s == one || s == Both }
+
+// Manifest is agentpack.yaml, decoded and validated (agentpack contract §2.1).
+type Manifest struct {
+	Profiles map[string]Profile
+	Targets  map[string]TargetConfig
+	Modules  []Module
+}
+
+// Profile chooses modules.
+type Profile struct {
+	IncludeTags    []string
+	IncludeModules []string
+	ExcludeModules []string
+}
+
+// TargetConfig is how one agent is deployed to.
+type TargetConfig struct {
+	Scope   Scope
+	Options Options
+}
+
+// Options are a target's settings as they stand in the manifest: text, bool, numbers, lists.
+type Options map[string]any
+
+// Bool is the option's value: a bool, or true/yes/1 and false/no/0 in any case as text. Anything else is otherwise.
+func (o Options) Bool(name string, otherwise bool) bool {
+	switch v := o[name].(type) {
+	case bool:
+		return v
+	case string:
+		switch strings.ToLower(strings.TrimSpace(v)) {
+		case "true", "yes", "1":
+			return true
+		case "false", "no", "0":
+			return false
+		}
+	}
+	return otherwise
+}
+
+// Text is the option's text without surrounding blanks, or otherwise where it is absent, blank or no text.
+func (o Options) Text(name, otherwise string) string {
+	if v, ok := o[name].(string); ok {
+		return cmp.Or(strings.TrimSpace(v), otherwise)
+	}
+	return otherwise
+}
+
+// Module is one module of a manifest.
+type Module struct {
+	ID      string
+	Type    ModuleType
+	Enabled bool
+	Tags    []string
+	Targets []string // empty is all
+	Source  Source
+	Line    int // of the manifest; 0 when it is not known
+}
+
+// For reports whether the module is meant for the target.
+func (m Module) For(target string) bool {
+	return len(m.Targets) == 0 || slices.Contains(m.Targets, target)
+}
+
+// Name is the part of the identifier after its first colon, or the whole of it.
+func (m Module) Name() string {
+	if _, name, ok := strings.Cut(m.ID, ":"); ok {
+		return name
+	}
+	return m.ID
+}
+
+// Source is where a module's files come from: exactly one of the two is set.
+type Source struct {
+	Local string // slash path relative to the config repository
+	Git   *GitSource
+}
+
+// GitSource is a directory in a git repository.
+type GitSource struct {
+	URL     string
+	Ref     string // branch, tag or 40-hex commit; default main
+	Subdir  string // slash path; empty is the whole checkout
+	Shallow bool
+}
+
+// DefaultRef is a git source's ref when it names none.
+const DefaultRef = "main"
+
+// Select is the enabled modules of a profile, sorted by identifier: those a tag or their identifier includes and nothing excludes.
+// An unknown profile fails with ErrConfig (agentpack contract §2.2).
+func (m Manifest) Select(profile string) ([]Module, error) {
+	p, ok := m.Profiles[profile]
+	if !ok {
+		return nil, ErrConfig.Sayf("there is no profile %q in %s; there are: %s", profile, ManifestFile, strings.Join(slices.Sorted(maps.Keys(m.Profiles)), ", ")).
+			With(Reason("profile_not_found", "fix_config", "retry_command").Add("profile", profile))
+	}
+	var out []Module
+	for _, mod := range m.Modules {
+		wanted := slices.Contains(p.IncludeModules, mod.ID) || slices.ContainsFunc(mod.Tags, func(t string) bool { return slices.Contains(p.IncludeTags, t) })
+		if mod.Enabled && wanted && !slices.Contains(p.ExcludeModules, mod.ID) {
+			out = append(out, mod)
+		}
+	}
+	slices.SortFunc(out, func(a, b Module) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// Module is the module of that identifier, or fails with ErrConfig.
+func (m Manifest) Module(id string) (Module, error) {
+	for _, mod := range m.Modules {
+		if mod.ID == id {
+			return mod, nil
+		}
+	}
+	return Module{}, ErrConfig.Sayf("there is no module %q in %s", id, ManifestFile).
+		With(Reason("module_not_found", "fix_config", "retry_command").Add("module_id", id))
+}
+
+// NeedsLock reports whether an enabled module comes from git, so that plans need the lockfile.
+func (m Manifest) NeedsLock() bool {
+	return slices.ContainsFunc(m.Modules, func(mod Module) bool { return mod.Enabled && mod.Source.Git != nil })
+}

@@ -1,0 +1,208 @@
+package overlay
+
+import (
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay/conflict"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay/stack"
+)
+
+// ComposeInput is a module's files as they come, and what lies over them.
+type ComposeInput struct {
+	Module   deployment.Module
+	Upstream deployment.Tree
+	Layers   []Layer // any of the scopes, in any order; those that do not exist are passed over
+	Read     func(deployment.Content) ([]byte, error)
+}
+
+// Composed is a module's tree with all layers applied.
+type Composed struct {
+	Tree     deployment.Tree
+	Credit   map[string]string // by path: the highest scope that gave or patched the file; a path that is not in it comes from upstream
+	Warnings []string
+}
+
+// Layer is where the file of that path comes from: "upstream", "global", "machine" or "project"; nothing when the tree has no such file.
+func (c Composed) Layer(path string) string {
+	if layer, ok := c.Credit[path]; ok {
+		return layer
+	}
+	if _, ok := c.Tree.Find(path); ok {
+		return Upstream
+	}
+	return ""
+}
+
+// Compose applies the layers to upstream, lowest scope first (agentpack contract §3.1 to §3.6). Files that no layer touches keep their
+// content unread, and with no layers the tree is upstream itself.
+//
+// It fails with ErrConfig for a layer that breaks the rules of its kind and for a patch that is none, with ErrPatch for a patch that
+// does not fit, with ErrConflictsUnsolved for a layer that a rebase left conflicts in (§10.1), and with whatever Read fails with.
+func Compose(in ComposeInput) (Composed, error) {
+	c := composer{in: in, out: Composed{Tree: in.Upstream}}
+	layers := slices.DeleteFunc(slices.Clone(in.Layers), func(l Layer) bool { return !l.Exists })
+	slices.SortStableFunc(layers, func(a, b Layer) int { return rank(a.Scope) - rank(b.Scope) })
+	for _, l := range layers {
+		if err := c.add(about(in.Module, l)); err != nil {
+			return Composed{}, err
+		}
+	}
+	return c.out, nil
+}
+
+func rank(s deployment.OverlayScope) int { return slices.Index(deployment.OverlayScopes(), s) }
+
+type composer struct {
+	in  ComposeInput
+	sum deployment.Sum // of upstream, once it was needed
+	out Composed
+}
+
+func (c *composer) add(s subject) error {
+	if err := s.checkKind(); err != nil {
+		return err
+	}
+	if left := s.conflictPaths(); len(left) > 0 {
+		return s.unresolved(left, "a rebase left conflicts that are not resolved", resolveHint)
+	}
+	var touched []string
+	var err error
+	if s.layer.Kind == Patch {
+		touched, err = c.patch(s)
+	} else {
+		touched, err = c.override(s)
+	}
+	if err != nil {
+		return err
+	}
+	if len(touched) > 0 && c.out.Credit == nil {
+		c.out.Credit = make(map[string]string, len(touched))
+	}
+	for _, path := range touched {
+		c.out.Credit[path] = string(s.layer.Scope)
+	}
+	c.drift(s, touched)
+	return nil
+}
+
+const (
+	resolveHint = "write what each file shall hold, without markers, into its file below " + ConflictsDir + " and rebase the overlay again, or remove it from there to go on with the overlay as it is"
+	markersHint = "write what the files shall hold in place of the marked parts"
+)
+
+// warn adds a warning, once.
+func (c *composer) warn(text string) {
+	if !slices.Contains(c.out.Warnings, text) {
+		c.out.Warnings = append(c.out.Warnings, text)
+	}
+}
+
+// override lays the files of a dir layer over the tree, and gives their paths.
+func (c *composer) override(s subject) (touched []string, err error) {
+	files := s.overrides()
+	if len(files) == 0 {
+		return nil, nil
+	}
+	if err := c.checkMarkers(s, files); err != nil {
+		return nil, err
+	}
+	c.out.Tree = stack.Over(c.out.Tree, files)
+	for _, f := range files {
+		if other := stack.Clash(c.out.Tree, f.Path); other != "" {
+			hint := "remove one of them from the overlay; an overlay can delete nothing"
+			return nil, s.Fault(deployment.ErrConfig, "it would make "+other+" both a file and a directory", hint).With(s.Details(hint).Add("path", f.Path))
+		}
+		touched = append(touched, f.Path)
+	}
+	return touched, nil
+}
+
+// checkMarkers fails with ErrConflictsUnsolved for files with a rebase's conflict markers in them. Only what differs from upstream and
+// from the baseline is read. Marker lines that upstream has too are text, not conflicts.
+func (c *composer) checkMarkers(s subject, files deployment.Tree) error {
+	known := s.layer.Baseline.entries()
+	var marked []string
+	for _, f := range files {
+		upstream, there := c.in.Upstream.Find(f.Path)
+		if f.Content.Sum == upstream.Content.Sum || f.Content.Sum == known[f.Path].Sum {
+			continue
+		}
+		data, err := c.in.Read(f.Content)
+		if err != nil {
+			return err
+		}
+		bad, err := leftover(data, upstream, there, c.in.Read)
+		if err != nil {
+			return err
+		}
+		if bad {
+			marked = append(marked, f.Path)
+		}
+	}
+	if len(marked) > 0 {
+		return s.unresolved(marked, "files have conflict markers in them", markersHint)
+	}
+	return nil
+}
+
+// leftover reports whether text has more marker lines than upstream's file.
+func leftover(text []byte, upstream deployment.File, there bool, read func(deployment.Content) ([]byte, error)) (bool, error) {
+	n := conflict.Markers(text)
+	if n == 0 || !there {
+		return n > 0, nil
+	}
+	theirs, err := read(upstream.Content)
+	return n > conflict.Markers(theirs), err
+}
+
+// patch does the patches of a patch layer, and gives the paths of the files they changed.
+func (c *composer) patch(s subject) (touched []string, err error) {
+	files := s.patches()
+	if len(files) > 0 {
+		c.out.Tree = slices.Clone(c.out.Tree)
+	}
+	for _, f := range files {
+		path, ok := f.Target()
+		if !ok {
+			c.warn(f.Layer.String() + " has a patch that is passed over: rename " + f.Name + " so that it ends in " + patchfile.Suffix)
+			continue
+		}
+		if err := c.apply(s, f, path); err != nil {
+			return nil, err
+		}
+		touched = append(touched, path)
+	}
+	return touched, nil
+}
+
+// apply does one patch in the tree, which is the composer's own.
+func (c *composer) apply(s subject, f patchfile.File, path string) error {
+	p, err := f.Parse(c.in.Read)
+	if err != nil {
+		return err
+	}
+	at, ok := stack.Index(c.out.Tree, path)
+	if !ok {
+		return f.Refuse("is for a file that the module does not have", "remove the patch, or name it for a file of the module")
+	}
+	data, err := c.in.Read(c.out.Tree[at].Content)
+	if err != nil {
+		return err
+	}
+	patched, err := f.Apply(p, data)
+	if err != nil {
+		return err
+	}
+	upstream, there := c.in.Upstream.Find(path)
+	bad, err := leftover(patched, upstream, there, c.in.Read)
+	if err != nil {
+		return err
+	}
+	if bad {
+		return s.unresolved([]string{path}, "the patch "+f.Name+" puts conflict markers into its file", "make the patch anew, so that it gives what the file shall hold")
+	}
+	c.out.Tree[at].Content = deployment.Bytes(patched)
+	return nil
+}

@@ -1,0 +1,101 @@
+package overlay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
+)
+
+// subject is a layer of a module, with what its faults say of it.
+type subject struct {
+	patchfile.Layer
+	layer Layer
+}
+
+func about(m deployment.Module, l Layer) subject {
+	return subject{patchfile.Layer{Module: m.ID, Scope: l.Scope, Dir: l.Dir}, l}
+}
+
+// patches are the layer's patch files in their order.
+func (s subject) patches() (files []patchfile.File) {
+	for _, f := range s.layer.Patches {
+		if patchfile.Is(f.Name) {
+			files = append(files, s.patch(f.Name, f.Content))
+		}
+	}
+	slices.SortFunc(files, func(a, b patchfile.File) int { return strings.Compare(a.Name, b.Name) })
+	return files
+}
+
+func (s subject) patch(name string, c deployment.Content) patchfile.File {
+	return patchfile.File{Layer: s.Layer, Name: name, At: PatchesDir + "/" + name, Content: c}
+}
+
+// overrides are the layer's files that may be deployed: none below a reserved directory, wherever it stands.
+func (s subject) overrides() deployment.Tree {
+	if !slices.ContainsFunc(s.layer.Overrides, reserved) {
+		return s.layer.Overrides
+	}
+	return slices.DeleteFunc(slices.Clone(s.layer.Overrides), reserved)
+}
+
+func reserved(f deployment.File) bool {
+	for part := range strings.SplitSeq(f.Path, "/") {
+		if part == MetaDir || part == ".git" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkKind holds a layer to its kind (agentpack contract §3.3): override files or patch files, never both, and those of its kind. It
+// fails with ErrConfig.
+func (s subject) checkKind() error {
+	files, patches := s.overrides(), s.patches()
+	var problem, hint string
+	switch kind := s.layer.Kind; {
+	case len(files) > 0 && len(patches) > 0:
+		problem, hint = "it has both override files and patch files", "keep one of the two: move either the files or "+PatchesDir+" away"
+	case kind != Dir && kind != Patch && kind != "":
+		hint = `set overlay_kind in ` + MetaFile + ` to "dir" or "patch"`
+		return s.Fault(deployment.ErrConfig, "there is no overlay kind "+string(kind), hint).With(s.Details(hint).AddPath("meta_path", s.Native(MetaFile)))
+	case kind == Patch && len(files) > 0:
+		problem, hint = "its kind is patch, but it has override files", `remove them, or set overlay_kind in `+MetaFile+` to "dir"`
+	case kind != Patch && len(patches) > 0:
+		problem, hint = "its kind is dir, but it has patch files", `remove them, or set overlay_kind in `+MetaFile+` to "patch"`
+	default:
+		return nil
+	}
+	overridden, patched := make([]string, len(files)), make([]string, len(patches))
+	for i, f := range files {
+		overridden[i] = f.Path
+	}
+	for i, f := range patches {
+		patched[i] = f.Name
+	}
+	return s.Fault(deployment.ErrConfig, problem, hint).With(s.Details(hint).Add("override_files", overridden).Add("patch_files", patched))
+}
+
+// conflictPaths are the files that a rebase left unresolved.
+func (s subject) conflictPaths() []string {
+	paths := slices.Clone(s.layer.Conflicts)
+	for _, f := range s.layer.ConflictFiles {
+		paths = append(paths, f.Path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// unresolved is ErrConflictsUnsolved for files of the layer.
+func (s subject) unresolved(files []string, problem, hint string) error {
+	const shown = 5
+	list := strings.Join(files[:min(len(files), shown)], ", ")
+	if len(files) > shown {
+		list += ", and more"
+	}
+	details := s.Details(hint).Add("conflicts", files).
+		Add("reason_code", "overlay_conflicts_unresolved").Add("next_actions", []string{"resolve_overlay_conflicts", "retry_overlay_rebase"})
+	return s.Fault(deployment.ErrConflictsUnsolved, problem+" ("+list+")", hint).With(details)
+}

@@ -1,0 +1,357 @@
+package overlay
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay/conflict"
+)
+
+// RebaseInput is an overlay that is to follow its upstream.
+type RebaseInput struct {
+	Module   deployment.Module
+	Layer    Layer
+	Upstream deployment.Tree // as it is now
+	Origin   *Origin         // of Upstream
+	Sparsify bool            // remove override files that say what upstream says
+	Now      time.Time
+
+	// Base is the bytes that a file of the baseline had, from Layer.Baseline.OriginOf(path). It is asked only for files to merge.
+	Base func(path string) (data []byte, found bool, err error)
+	Read func(deployment.Content) ([]byte, error)
+	// Merge is a three-way merge. Where conflicts is not 0, merged has them between the marks of package conflict.
+	Merge func(base, ours, theirs []byte) (merged []byte, conflicts int, err error)
+	// Diff is a unified diff, empty for equal texts.
+	Diff func(oldName, newName string, old, new []byte) string
+}
+
+// Report says what became of each file: every one that was looked at is in exactly one of the lists (agentpack contract §5.14). They are
+// sorted and never nil.
+type Report struct {
+	Updated   []string `json:"updated"`
+	Deleted   []string `json:"deleted"`
+	Skipped   []string `json:"skipped"`
+	Conflicts []string `json:"conflicts"`
+	Summary   Summary  `json:"summary"`
+}
+
+// Summary counts the files of a report.
+type Summary struct {
+	Processed int `json:"processed_files"`
+	Updated   int `json:"updated_files"`
+	Deleted   int `json:"deleted_files"`
+	Skipped   int `json:"skipped_files"`
+	Conflicts int `json:"conflict_files"`
+}
+
+// Put is a file to write. Path is relative to the overlay directory, with slashes.
+type Put struct {
+	Path string
+	Data []byte
+	Mode fs.FileMode // Plain or Executable
+}
+
+// Rebased is what a rebase comes to. Nothing of it is written yet.
+type Rebased struct {
+	Report   Report
+	Files    []Put     // sorted by path
+	Remove   []string  // sorted; relative to the overlay directory
+	Baseline *Baseline // nil when the present one says it all
+}
+
+// Rebase brings an overlay up to date with its upstream, file by file (agentpack contract §3.8).
+//
+// What merges is written and its baseline entry advances. What does not stays as it is, in the overlay and in the baseline (§10.1): the
+// conflict is written to a file below ConflictsDir, and Compose refuses the layer while that file is there. To resolve it, somebody
+// replaces the marked parts of that file; the next rebase takes it over as the overlay's. A conflict file that was edited but still has
+// markers is left alone. Removing it goes on with the overlay as it was, until the next rebase.
+//
+// It fails with ErrOverlayMissing, ErrBaselineMissing, ErrConfig for a layer that breaks the rules of its kind and a patch that does not
+// fit its own baseline, ErrBaseline where the baseline's bytes cannot be had, and with whatever the functions handed in fail with. Then
+// nothing is to be written. Conflicts are no failure here; the caller raises ErrRebaseConflict for them.
+func Rebase(in RebaseInput) (Rebased, error) {
+	r := rebaser{in: in, about: about(in.Module, in.Layer)}
+	if err := r.prepare(); err != nil {
+		return Rebased{}, err
+	}
+	for _, path := range r.paths() {
+		result, err := r.file(path)
+		if err != nil {
+			return Rebased{}, err
+		}
+		r.lists[result] = append(r.lists[result], path)
+	}
+	return r.finish(), nil
+}
+
+// Ready fails as Rebase does for what keeps the overlay from being rebased whatever its upstream is: ErrOverlayMissing, ErrBaselineMissing,
+// ErrConfig. Of the module only its identifier matters.
+func Ready(m deployment.Module, l Layer) error {
+	r := rebaser{in: RebaseInput{Module: m, Layer: l}, about: about(m, l)}
+	return r.prepare()
+}
+
+// outcome is what became of a file; each path of a rebase has one.
+type outcome int
+
+const (
+	skipped outcome = iota
+	updated
+	deleted
+	conflicted
+	outcomes // how many there are
+)
+
+type rebaser struct {
+	in       RebaseInput
+	about    subject
+	form     form
+	entries  map[string]deployment.Entry // of the baseline
+	before   map[string]Unsolved         // conflicts that the baseline knows of
+	lists    [outcomes][]string
+	unsolved []Unsolved
+	changes
+}
+
+// changes are the writes that a rebase collects.
+type changes struct {
+	files  []Put
+	remove []string
+}
+
+func (c *changes) put(path string, data []byte, mode fs.FileMode) {
+	c.files = append(c.files, Put{path, data, mode})
+}
+
+func (c *changes) drop(path string) { c.remove = append(c.remove, path) }
+
+// form is how a kind of layer stores what it makes of a file.
+type form interface {
+	// paths are the files that the layer changes.
+	paths() []string
+	// has reports whether path is one of them.
+	has(path string) bool
+	// quick is the outcome of a file that needs no merge, if it is one.
+	quick(f file) (result outcome, done bool, err error)
+	// ours is the layer's text of the file; base is the baseline's.
+	ours(f file, base []byte) ([]byte, error)
+	// store makes the layer give text where onto is below it.
+	store(f file, onto, text []byte) (outcome, error)
+}
+
+// file is one path of a module while its overlay is rebased.
+type file struct {
+	path   string
+	base   deployment.Entry
+	known  bool // there is a base
+	theirs deployment.File
+	there  bool // there is upstream's file
+	left   deployment.File
+	open   bool // there is a conflict file, in left
+}
+
+func (f file) artifact() string { return ConflictsDir + "/" + f.path }
+
+// prepare checks what a rebase needs, in the order of agentpack contract §3.8.
+func (r *rebaser) prepare() error {
+	l := r.in.Layer
+	switch {
+	case !l.Exists:
+		hint := "make it with overlay edit"
+		return r.about.Fault(deployment.ErrOverlayMissing, "there is no such directory", hint)
+	case l.Baseline == nil:
+		hint := "make it with overlay edit, which writes what is missing and leaves files alone"
+		return r.about.Fault(deployment.ErrBaselineMissing, "it has no "+BaselineFile, hint).With(r.about.Details(hint).AddPath("baseline_path", r.about.Native(BaselineFile)))
+	}
+	if err := r.about.checkKind(); err != nil {
+		return err
+	}
+	r.entries = l.Baseline.entries()
+	r.before = make(map[string]Unsolved, len(l.Baseline.Unsolved))
+	for _, u := range l.Baseline.Unsolved {
+		r.before[u.Path] = u
+	}
+	if l.Kind == Patch {
+		r.form = newPatchForm(r)
+	} else {
+		r.form = &dirForm{r, r.about.overrides()}
+	}
+	return nil
+}
+
+// paths are the files to look at: those of the layer and those with conflict files, sorted.
+func (r *rebaser) paths() []string {
+	all := slices.Concat(r.form.paths(), r.about.conflictPaths())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (r *rebaser) look(path string) (f file) {
+	f.path = path
+	f.base, f.known = r.entries[path]
+	f.theirs, f.there = r.in.Upstream.Find(path)
+	f.left, f.open = r.in.Layer.ConflictFiles.Find(path)
+	return f
+}
+
+// file decides one file: first what became of an earlier conflict, then whether there is anything to merge.
+func (r *rebaser) file(path string) (outcome, error) {
+	f := r.look(path)
+	if f.open {
+		text, err := r.in.Read(f.left.Content)
+		if err != nil {
+			return 0, err
+		}
+		mine := f.left.Content.Sum == r.before[path].Artifact // as a rebase wrote it
+		marked := mine
+		if !mine {
+			if marked, err = leftover(text, f.theirs, f.there, r.in.Read); err != nil {
+				return 0, err
+			}
+		}
+		switch {
+		case !marked:
+			return r.resolve(f, text)
+		case !mine || !r.form.has(path): // somebody is at it, or it is all there is
+			return r.keep(f), nil
+		}
+	} else if slices.Contains(r.in.Layer.Conflicts, path) {
+		return r.keep(f), nil
+	}
+	result, done, err := r.form.quick(f)
+	if err != nil || done {
+		return r.close(f, result), err
+	}
+	return r.merge(f, nil)
+}
+
+// close removes the conflict file of a file that has no conflict any more.
+func (r *rebaser) close(f file, result outcome) outcome {
+	if !f.open || result == conflicted {
+		return result
+	}
+	r.drop(f.artifact())
+	if result == skipped {
+		return updated
+	}
+	return result
+}
+
+// keep leaves a conflict as it is.
+func (r *rebaser) keep(f file) outcome {
+	u, ok := r.before[f.path]
+	if !ok {
+		u = Unsolved{Path: f.path, Upstream: r.in.Layer.Baseline.Upstream}
+	}
+	r.unsolved = append(r.unsolved, u)
+	return conflicted
+}
+
+// resolve takes over a conflict file without conflicts: as the answer to upstream, if upstream is what the conflict was with; else as
+// the overlay's new text, which is merged with upstream as it is now.
+func (r *rebaser) resolve(f file, text []byte) (outcome, error) {
+	u, ok := r.before[f.path]
+	if f.known && f.there && !(ok && u.Theirs == f.theirs.Content.Sum) {
+		return r.merge(f, &text)
+	}
+	return r.settle(f, text)
+}
+
+// settle makes text what the overlay gives over upstream.
+func (r *rebaser) settle(f file, text []byte) (outcome, error) {
+	var theirs []byte
+	if f.there {
+		var err error
+		if theirs, err = r.in.Read(f.theirs.Content); err != nil {
+			return 0, err
+		}
+	}
+	result, err := r.form.store(f, theirs, text)
+	if result == conflicted {
+		return r.keep(f), err
+	}
+	return r.close(f, result), err
+}
+
+// merge merges the overlay's text, or a resolution that stands for it, with upstream.
+func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
+	sides := conflict.Sides{Gone: !f.there}
+	var err error
+	if sides.Base, err = r.base(f); err != nil {
+		return 0, err
+	}
+	if f.there {
+		if sides.Theirs, err = r.in.Read(f.theirs.Content); err != nil {
+			return 0, err
+		}
+	}
+	if resolution != nil {
+		sides.Ours = *resolution
+	} else if sides.Ours, err = r.form.ours(f, sides.Base); err != nil {
+		return 0, err
+	} else if conflict.Markers(sides.Ours) > max(conflict.Markers(sides.Base), conflict.Markers(sides.Theirs)) { // by a tool that writes them over the file itself
+		return r.keep(f), nil
+	}
+	merged, clean, err := sides.Merge(r.in.Merge)
+	if err != nil {
+		return 0, err
+	}
+	if clean {
+		return r.settle(f, merged)
+	}
+	if resolution != nil {
+		if _, err := r.form.store(f, sides.Base, sides.Ours); err != nil {
+			return 0, err
+		}
+	}
+	return r.conflict(f, merged), nil
+}
+
+// conflict writes a conflict file, unless it stands there already.
+func (r *rebaser) conflict(f file, text []byte) outcome {
+	sum := deployment.SumOf(text)
+	if !f.open || f.left.Content.Sum != sum {
+		r.put(f.artifact(), text, deployment.Plain)
+	}
+	r.unsolved = append(r.unsolved, Unsolved{
+		Path: f.path, Upstream: r.in.Layer.Baseline.OriginOf(f.path), Theirs: f.theirs.Content.Sum, Artifact: sum,
+	})
+	return conflicted
+}
+
+// base is the baseline's bytes of a file, checked against the baseline (agentpack contract §3.8).
+func (r *rebaser) base(f file) ([]byte, error) {
+	data, found, err := r.in.Base(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if sum := deployment.SumOf(data); !found || sum != f.base.Sum {
+		problem, hint := "the file "+f.path+" of its baseline cannot be found", "commit the config repository before an overlay is made or rebased; to begin anew, remove "+BaselineFile+" and run overlay edit"
+		details := r.about.Details(hint).Add("path", f.path).Add("expected_sha256", f.base.Sum.String())
+		if found {
+			problem = "the file " + f.path + " is not what its baseline says"
+			details.Add("base_sha256", sum.String())
+		}
+		return nil, r.about.Fault(deployment.ErrBaseline, problem, hint).With(details)
+	}
+	return data, nil
+}
+
+func (r *rebaser) finish() Rebased {
+	out := Rebased{Files: r.files, Remove: r.remove}
+	slices.SortFunc(out.Files, func(a, b Put) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(out.Remove)
+	list := func(o outcome) []string { return append([]string{}, r.lists[o]...) }
+	out.Report = Report{Updated: list(updated), Deleted: list(deleted), Skipped: list(skipped), Conflicts: list(conflicted)}
+	rep := &out.Report
+	rep.Summary = Summary{Updated: len(rep.Updated), Deleted: len(rep.Deleted), Skipped: len(rep.Skipped), Conflicts: len(rep.Conflicts)}
+	rep.Summary.Processed = rep.Summary.Updated + rep.Summary.Deleted + rep.Summary.Skipped + rep.Summary.Conflicts
+	next := NewBaseline(r.in.Upstream, r.in.Origin, r.in.Now).kept(r.unsolved, r.entries)
+	if !next.says(r.in.Layer.Baseline) {
+		out.Baseline = next
+	}
+	return out
+}

@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// Wanted is what should be on the machine.
+type Wanted struct {
+	Binding Binding
+	Profile string
+	Targets []string
+	Roots   []Root
+	Files   []Desired // those of parts already merged, and one for every owned part that is no longer wanted
+	Owner   Owner
+}
+
+// place is a file of a target.
+type place struct{ target, path string }
+
+// Make compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
+// list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
+// also has is left to it. It fails with ErrPath where something stands in the way that is no file.
+func Make(w Wanted, o Observed) (Plan, error) {
+	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Changes: []Change{}}
+	owned := map[place]Owned{}
+	held := map[string]int{} // how many manifests list a path
+	for _, have := range o.Owned() {
+		held[have.Path]++
+		if have.Owner == w.Owner {
+			owned[place{have.Target, have.Path}] = have
+		}
+	}
+	wanted := map[string]bool{}
+	for _, d := range w.Files {
+		wanted[d.Path] = true
+		key := place{d.Target, d.Path}
+		have, managed := owned[key]
+		delete(owned, key)
+		c, differs, err := compare(d, have, managed, o.Files[d.Path])
+		if err != nil {
+			return Plan{}, err
+		}
+		if differs {
+			p.Changes = append(p.Changes, c)
+		}
+		if next, keep := d.owned(have, managed, o.Files[d.Path], w.Owner); keep {
+			p.Owned = append(p.Owned, next)
+			p.Stale = p.Stale || !managed || !next.same(have)
+		} else {
+			p.Stale = p.Stale || managed
+		}
+	}
+	for _, have := range owned {
+		if c, ok := goodbye(have, o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 1 {
+			p.Changes = append(p.Changes, c)
+		}
+		p.Stale = true
+	}
+	p.Stale = p.Stale || p.lacksManifest(o)
+	slices.SortFunc(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(p.Owned, func(a, b Owned) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
+	return p, nil
+}
+
+// lacksManifest reports a root that owns files and has no manifest under its own name.
+func (p Plan) lacksManifest(o Observed) bool {
+	present := map[place]bool{}
+	for _, l := range o.Ledgers {
+		present[place{l.Root.Target, l.Root.Path}] = l.Present
+	}
+	return slices.ContainsFunc(p.Owned, func(f Owned) bool { return !present[place{f.Target, f.Root}] })
+}
+
+// compare is what has to happen to one wanted file.
+func compare(d Desired, have Owned, managed bool, now Seen) (Change, bool, error) {
+	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules}
+	switch {
+	case now.Kind == Directory || now.Kind == Special:
+		return c, false, deployment.ErrPath.Sayf("%s is wanted as a file, but a directory or something special stands there; move it away", d.Path).
+			With(deployment.Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", d.Path))
+	case now.Kind == Absent && (d.Merge.Remove || d.Part != nil && d.Merge.Ours.IsZero()):
+		return c, false, nil
+	case now.Kind == Absent:
+		c.Op, c.Reason = Create, reasonMissing
+		return c, true, nil
+	case d.Part != nil:
+		return d.compareParts(c, have, managed)
+	case now.Is(d.Content.Sum, d.Mode):
+		return c, false, nil
+	}
+	c.Op = Update
+	switch {
+	case !managed:
+		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
+	case now.Kind == Link:
+		c.Gate, c.Reason = DriftedUpdate, reasonLink
+	case now.Sum == have.Sum && now.Sum == d.Content.Sum:
+		c.Gate, c.Reason = ManagedUpdate, reasonMode
+	case now.Sum == have.Sum:
+		c.Gate, c.Reason = ManagedUpdate, reasonDiffers
+	default:
+		c.Gate, c.Reason = DriftedUpdate, reasonDrifted
+	}
+	return c, true, nil
+}
+
+// compareParts is compare for a file that only a part of is ours.
+func (d Desired) compareParts(c Change, have Owned, managed bool) (Change, bool, error) {
+	if !d.Merge.Remove && c.Before.Sum == d.Content.Sum {
+		return c, false, nil
+	}
+	c.Op, c.Mode = Update, c.Before.Mode.Perm()
+	if d.Merge.Remove {
+		c.Op, c.After = Delete, deployment.Content{}
+	}
+	clean := managed && d.Merge.Now == have.PartSum
+	switch {
+	case d.Merge.Now.IsZero():
+		c.Gate, c.Reason = MergeUpdate, reasonPart
+	case !managed:
+		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
+	case d.Merge.Ours.IsZero() && clean:
+		c.Gate, c.Reason = ManagedUpdate, reasonGone
+	case d.Merge.Ours.IsZero():
+		c.Gate, c.Reason = DriftedUpdate, reasonGoneDrift
+	case clean:
+		c.Gate, c.Reason = ManagedUpdate, reasonDiffers
+	default:
+		c.Gate, c.Reason = DriftedUpdate, reasonDrifted
+	}
+	if c.Op == Delete {
+		if c.Gate = ""; !clean {
+			c.Gate = DriftedDelete
+		}
+	}
+	return c, true, nil
+}
+
+// owned is the manifest entry of a wanted file once the plan was carried out; false when there is to be none.
+func (d Desired) owned(have Owned, managed bool, now Seen, owner Owner) (Owned, bool) {
+	next := Owned{Target: d.Target, Root: d.Root, Path: d.Path, Sum: d.Content.Sum, Mode: d.Mode, Modules: d.Modules, Owner: owner, Part: d.Part}
+	if d.Part == nil {
+		return next, true
+	}
+	next.PartSum, next.Made, next.Created = d.Merge.Ours, d.Merge.Made, now.Kind == Absent
+	if managed {
+		next.Made, next.Created = append(slices.Clone(have.Made), d.Merge.Made...), have.Created
+	}
+	return next, !d.Merge.Ours.IsZero()
+}
+
+// same reports an entry that a manifest has as it is. The rest of a file that only a part of is ours may change as it likes.
+func (f Owned) same(have Owned) bool {
+	if f.Part != nil || have.Part != nil {
+		return f.PartSum == have.PartSum
+	}
+	return f.Sum == have.Sum && slices.Equal(f.Modules, have.Modules) && deployment.ModeOf(f.Mode) == deployment.ModeOf(have.Mode)
+}
+
+// goodbye deletes a whole file that is owned and no longer wanted, when it is there.
+func goodbye(have Owned, now Seen) (Change, bool) {
+	c := Change{Target: have.Target, Op: Delete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules}
+	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
+		return c, false
+	}
+	if now.Sum != have.Sum || now.Kind == Link {
+		c.Gate, c.Reason = DriftedDelete, reasonGoneDrift
+	}
+	return c, true
+}
+
+// BestRoot is the root of the target that lies deepest above the path, or false when none does (agentpack contract §2.6). sep is the
+// native path separator.
+func BestRoot(roots []Root, target, path string, sep byte) (Root, bool) {
+	var best Root
+	found := false
+	for _, r := range roots {
+		if r.Target == target && Below(r.Path, path, sep) && len(r.Path) >= len(best.Path) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// Below reports whether path is below dir or dir itself, component by component.
+func Below(dir, path string, sep byte) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(sep)))
+	return ok && (rest == "" || rest[0] == sep)
+}

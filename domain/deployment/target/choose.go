@@ -1,0 +1,77 @@
+package target
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+)
+
+// All is the filter that stands for every configured target.
+const All = "all"
+
+// Names is every target there is, in compiled order: the order of listings (agentpack contract §2.7).
+func Names() []string {
+	var names []string
+	for _, a := range agent.All() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// Scopes are the scopes a target can be configured with, or nil when there is no such target.
+func Scopes(name string) []deployment.Scope {
+	a, _ := agent.Find(name)
+	return a.Scopes
+}
+
+// Sorted is the targets that a filter names, sorted: all of the configuration for All (or nothing), otherwise the one. It fails with
+// ErrTarget on a name that is no target, and with ErrConfig on one that is not configured (agentpack contract §2.2).
+func Sorted(cfg map[string]deployment.TargetConfig, filter string) ([]string, error) {
+	if filter == "" || filter == All {
+		return slices.Sorted(maps.Keys(cfg)), nil
+	}
+	if _, ok := agent.Find(filter); !ok {
+		return nil, unknown(filter)
+	}
+	if _, ok := cfg[filter]; !ok {
+		return nil, notConfigured(filter)
+	}
+	return []string{filter}, nil
+}
+
+func unknown(name string) error {
+	allowed := append([]string{All}, Names()...)
+	return deployment.ErrTarget.Sayf("there is no target %q; there are: %s", name, strings.Join(allowed, ", ")).
+		With(deployment.Reason("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").Add("target", name).Add("allowed", allowed))
+}
+
+func notConfigured(name string) error {
+	hint := "add targets." + name + " with mode and scope to " + deployment.ManifestFile
+	return deployment.ErrConfig.Sayf("target %s is not configured; %s", name, hint).
+		With(deployment.Fields("target", name).Add("hint", hint))
+}
+
+// line is a line of an agent's table that is in force.
+type line struct{ agent.Line }
+
+// linesOf are the lines in force of one target. It fails with ErrTarget or ErrConfig.
+func linesOf(in Input, name string) (agent.Agent, []line, error) {
+	a, ok := agent.Find(name)
+	if !ok {
+		return a, nil, unknown(name)
+	}
+	cfg, ok := in.Targets[name]
+	if !ok {
+		return a, nil, notConfigured(name)
+	}
+	inForce, err := a.Lines(agent.Setting{Config: cfg, Place: in.Place, Paths: native.Paths{Sep: in.Sep}})
+	lines := make([]line, len(inForce))
+	for i, l := range inForce {
+		lines[i] = line{l}
+	}
+	return a, lines, err
+}

@@ -1,0 +1,48 @@
+package target_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+func TestNamesAndScopes(t *testing.T) {
+	assert.Equal(t, []string{"codex", "claude_code", "cursor", "vscode", "jetbrains", "zed", "opencode", "gemini_cli", "export_dir"}, target.Names())
+	for _, name := range target.Names() {
+		want := []deployment.Scope{deployment.User, deployment.Project, deployment.Both}
+		switch name {
+		case "cursor", "vscode", "jetbrains", "zed":
+			want = want[1:]
+		}
+		assert.Equal(t, want, target.Scopes(name), name)
+	}
+	assert.Nil(t, target.Scopes("emacs"))
+}
+
+func TestSorted(t *testing.T) {
+	cfg := map[string]deployment.TargetConfig{"zed": {}, "codex": {}, "cursor": {}}
+	for filter, want := range map[string][]string{"all": {"codex", "cursor", "zed"}, "": {"codex", "cursor", "zed"}, "zed": {"zed"}} {
+		got, err := target.Sorted(cfg, filter)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, filter)
+	}
+	_, err := target.Sorted(cfg, "vscode")
+	require.ErrorIs(t, err, deployment.ErrConfig)
+	details := fault.From(err).Details.(deployment.Details)
+	assert.Equal(t, "vscode", details["target"])
+	assert.Contains(t, details["hint"], "targets.vscode")
+
+	_, err = target.Sorted(cfg, "emacs")
+	require.ErrorIs(t, err, deployment.ErrTarget)
+	details = fault.From(err).Details.(deployment.Details)
+	assert.Equal(t, deployment.Details{
+		"target": "emacs", "reason_code": "target_filter_unsupported",
+		"next_actions": []string{"inspect_help_json", "retry_with_supported_target"},
+		"allowed":      append([]string{"all"}, target.Names()...),
+	}, details)
+}

@@ -1,0 +1,77 @@
+package target
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// same reports two wishes for one path that can both be granted.
+func same(a, b plan.Desired) bool { return a.Mode == b.Mode && sameContent(a, b) }
+
+func sameContent(a, b plan.Desired) bool {
+	if a.Part == nil || b.Part == nil {
+		return a.Part == nil && b.Part == nil && a.Content.Sum == b.Content.Sum
+	}
+	return a.Part.Format == b.Part.Format && a.Part.Block == b.Part.Block && slices.EqualFunc(a.Part.Keys, b.Part.Keys, func(x, y plan.Key) bool {
+		return slices.Equal(x.Path, y.Path) && bytes.Equal(x.Value, y.Value)
+	})
+}
+
+// claim is one side of a conflict, as machines read it (agentpack contract §2.9).
+type claim struct {
+	Target  string   `json:"target"`
+	Sum     string   `json:"sha256"`
+	Modules []string `json:"module_ids"`
+}
+
+func claimOf(d plan.Desired) claim {
+	c := claim{Target: d.Target, Sum: d.Content.Sum.String(), Modules: d.Modules}
+	if d.Part != nil {
+		data := []byte(d.Part.Block)
+		for _, k := range d.Part.Keys {
+			data = append(append(append(data, strings.Join(k.Path, "\x00")...), '\n'), k.Value...)
+		}
+		c.Sum = deployment.SumOf(data).String()
+	}
+	return c
+}
+
+func (c claim) String() string {
+	return "target " + c.Target + ", " + strings.Join(c.Modules, ", ") + " (" + c.Sum + ")"
+}
+
+// conflict is two different contents for one path, or a file where the other needs a directory.
+func conflict(have, d plan.Desired) error {
+	what := "two different contents are wanted there"
+	switch {
+	case have.Path != d.Path:
+		what = "it is wanted as a file, and as the directory of " + d.Path
+	case (have.Part == nil) != (d.Part == nil):
+		what = "one wants the whole file, the other a part of it"
+	case sameContent(have, d):
+		what = "one wants it executable, the other does not"
+	}
+	return clash(have.Path, what, claimOf(have), claimOf(d))
+}
+
+// keyConflict is two values for one key of a document, or a key within another one.
+func keyConflict(have, d plan.Desired, old, k plan.Key) error {
+	side := func(d plan.Desired, k plan.Key) claim {
+		return claim{d.Target, deployment.SumOf(k.Value).String(), []string{k.Module}}
+	}
+	what := "two different values are wanted for the key " + strings.Join(k.Path, ".")
+	if len(old.Path) != len(k.Path) {
+		what = "the keys " + strings.Join(old.Path, ".") + " and " + strings.Join(k.Path, ".") + " are wanted, and one is within the other"
+	}
+	return clash(have.Path, what, side(have, old), side(d, k))
+}
+
+func clash(path, what string, existing, wanted claim) error {
+	return deployment.ErrDesired.Sayf("%s: %s, by %s and by %s; change one of the modules, or keep it from the target with its targets list", path, what, existing, wanted).
+		With(deployment.Reason("desired_state_conflict", "resolve_desired_state_conflict", "retry_command").
+			Add("target", wanted.Target).AddPath("path", path).Add("existing", existing).Add("new", wanted))
+}

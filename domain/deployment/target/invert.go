@@ -1,0 +1,225 @@
+package target
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/section"
+	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
+	"github.com/countersign-dev/countersign/domain/deployment/target/form"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+)
+
+// Drifted is a deployed file as it was changed, with what made it.
+type Drifted struct {
+	Input               // as for Render; Modules holds at least those that File names
+	File   plan.Desired // as Render gave it
+	Actual []byte       // the whole file's bytes now, also where only a block of it is ours
+}
+
+// Edit is a module's file with the bytes that would make the deployed file what it is now.
+type Edit struct {
+	Module string
+	Path   string // within the module, with slashes
+	Data   []byte
+}
+
+// Reason is why a changed file cannot be traced back to its modules. The text is stable, for machines.
+type Reason string
+
+// The reasons. The first is of the agentpack contract §5.10.
+const (
+	MultiModule   Reason = "multi_module_output" // several modules made it, and their parts cannot be told apart
+	HeaderChanged Reason = "header_changed"      // what was changed is not the module's: it is generated from options
+	ManagedKeys   Reason = "managed_keys"        // keys of a document; they are changed in the module
+	Unsupported   Reason = "form_unsupported"    // the change cannot be said in the form of the module's file
+	Unrelated     Reason = "module_unknown"      // the modules that made it are not there, or make something else now
+)
+
+// Inverse is what came of tracing a file back: edits; or a reason, and the same for people; or nothing where nothing changed.
+type Inverse struct {
+	Edits   []Edit
+	Reason  Reason
+	Message string
+}
+
+func no(reason Reason, message string) Inverse { return Inverse{Reason: reason, Message: message} }
+
+// Invert traces a changed file back to its modules, so that rendering them with the edits gives the file as it is (agentpack contract
+// §5.10, and §10.1 for what the original got wrong). It fails as Render does on the configuration, and as Read does.
+func Invert(in Drifted) (Inverse, error) {
+	if in.File.Part != nil && in.File.Part.Format != plan.Markdown {
+		return no(ManagedKeys, "single keys of a document are changed in the module they come from"), nil
+	}
+	_, lines, err := linesOf(in.Input, in.File.Target)
+	if err != nil {
+		return Inverse{}, err
+	}
+	r := &renderer{Paths: native.Paths{Sep: in.Sep}, in: in.Input, read: map[spot][]byte{}}
+	var found []origin
+	for _, id := range in.File.Modules {
+		o, ok := r.origin(lines, id, in.File.Path)
+		if !ok {
+			return no(Unrelated, "module "+id+" does not make this file now"), nil
+		}
+		if o.data, err = r.bytes(o.module, o.file); err != nil {
+			return Inverse{}, err
+		}
+		found = append(found, o)
+	}
+	if in.File.Part != nil {
+		block, there, err := section.Block(string(in.Actual))
+		if err != nil || !there {
+			return no(Unsupported, "the managed block was taken out, or its marks were changed"), nil
+		}
+		in.Actual = []byte(block)
+	}
+	switch {
+	case len(found) == 0:
+		return no(Unrelated, "no module made this file"), nil
+	case len(found) == 1:
+		return in.single(found[0])
+	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != agent.Aggregate }):
+		return no(MultiModule, "several modules have this very file; it cannot be told which of them was meant"), nil
+	}
+	return in.sections(found), nil
+}
+
+// origin is the file of a module that a deployed file comes from, and the line that put it there.
+type origin struct {
+	line   line
+	module Module
+	file   deployment.File
+	data   []byte
+}
+
+func (o origin) edit(data []byte) Inverse {
+	if bytes.Equal(data, o.data) {
+		return Inverse{}
+	}
+	return Inverse{Edits: []Edit{{o.module.ID, o.file.Path, data}}}
+}
+
+// origin looks for what a module puts at a path.
+func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
+	i := slices.IndexFunc(r.in.Modules, func(m Module) bool { return m.ID == id })
+	if i < 0 {
+		return origin{}, false
+	}
+	m := r.in.Modules[i]
+	for _, l := range lines {
+		if l.Of != m.Type || l.Shape == agent.Keys || !plan.Below(l.Dir, path, r.Sep) {
+			continue
+		}
+		if f, ok := r.fileAt(l, m, path); ok {
+			return origin{line: l, module: m, file: f}, true
+		}
+	}
+	return origin{}, false
+}
+
+// fileAt is the file of a module that the line puts at a path.
+func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool) {
+	if l.Shape == agent.Directory { // trees may be large: look the one file up
+		skill, err := skillDir(m.Module, r.Paths)
+		before := r.Join(l.Dir, strings.Replace(l.Path, "{skill}", skill, 1)) + string(r.Sep)
+		below, ok := strings.CutPrefix(path, before)
+		if err != nil || !ok {
+			return deployment.File{}, false
+		}
+		if r.Sep != '/' {
+			below = strings.ReplaceAll(below, string(r.Sep), "/")
+		}
+		return m.Tree.Find(below)
+	}
+	sources, err := l.sources(m, r.Paths)
+	if err != nil || r.Join(l.Dir, sources[0].rel) != path {
+		return deployment.File{}, false
+	}
+	return sources[0].file, true
+}
+
+// single traces back a file that one module made.
+func (in Drifted) single(o origin) (Inverse, error) {
+	switch o.line.Shape {
+	case agent.CursorMDC, agent.CopilotMD:
+		head, err := o.line.frontmatter(o.module)
+		if err != nil {
+			return Inverse{}, err
+		}
+		text, ok := form.Unwrap(head, o.data, in.Actual)
+		if !ok {
+			return no(HeaderChanged, "the frontmatter was changed, which is generated: set description, globs or always_apply in the options of target "+o.line.Agent), nil
+		}
+		return o.edit(text), nil
+	case agent.GeminiTOML:
+		again, err := o.line.encode(o.module, o.data)
+		if err != nil {
+			return Inverse{}, err
+		}
+		if bytes.Equal(again, in.Actual) {
+			return Inverse{}, nil
+		}
+		text, err := form.Uncommand(o.data, in.Actual)
+		if err != nil {
+			return no(Unsupported, err.Error()), nil
+		}
+		return o.edit(text), nil
+	case agent.Aggregate:
+		if in.File.Part != nil {
+			return o.edit(form.Unpad(o.data, in.Actual)), nil // a block always ends with a newline
+		}
+	}
+	return o.edit(in.Actual), nil
+}
+
+// sections traces back a file that several modules share, section by section.
+func (in Drifted) sections(found []origin) Inverse {
+	var joined []section.Section
+	for _, o := range found {
+		joined = append(joined, section.Section{ID: o.module.ID, Text: string(o.data)})
+	}
+	text := section.Join(joined)
+	if strings.TrimSuffix(text, "\n") == strings.TrimSuffix(string(in.Actual), "\n") {
+		return Inverse{}
+	}
+	was, err := parts(text, found)
+	if err != "" {
+		return no(MultiModule, "what the modules say cannot be told apart: "+err)
+	}
+	is, err := parts(string(in.Actual), found)
+	if err != "" {
+		return no(MultiModule, "the marks between the modules were changed: "+err)
+	}
+	var out Inverse
+	for _, o := range found {
+		if now := is[o.module.ID]; now != was[o.module.ID] {
+			out.Edits = append(out.Edits, Edit{o.module.ID, o.file.Path, form.Unpad(o.data, []byte(now))})
+		}
+	}
+	if len(out.Edits) == 0 {
+		return no(MultiModule, "only text outside the sections of the modules was changed")
+	}
+	return out
+}
+
+// parts are the sections of a text by module, or what is wrong with them.
+func parts(text string, found []origin) (map[string]string, string) {
+	sections, err := section.Parse(text)
+	if err != nil {
+		return nil, err.Error()
+	}
+	byID := map[string]string{}
+	for _, s := range sections {
+		byID[s.ID] = s.Text
+	}
+	for _, o := range found {
+		if _, ok := byID[o.module.ID]; !ok {
+			return nil, "there is no section of " + o.module.ID
+		}
+	}
+	return byID, ""
+}

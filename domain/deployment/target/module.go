@@ -1,0 +1,177 @@
+package target
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
+	"github.com/countersign-dev/countersign/domain/deployment/target/form"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+)
+
+// The names of modules' own files (agentpack contract §2.5).
+const instructionsFile = "AGENTS.md"
+
+// source is a module's file and where a line puts it.
+type source struct {
+	rel  string // slash path below the line's directory
+	file deployment.File
+}
+
+// sources are the files that the line takes from a module. It fails with ErrConfig on a module without the file it should have, or
+// whose name cannot be a directory's.
+func (l line) sources(m Module, n native.Paths) ([]source, error) {
+	if l.Shape == agent.Directory {
+		skill, err := skillDir(m.Module, n)
+		if err != nil {
+			return nil, err
+		}
+		base := strings.Replace(l.Path, "{skill}", skill, 1)
+		out := make([]source, len(m.Tree))
+		for i, f := range m.Tree {
+			out[i] = source{base + "/" + f.Path, f}
+		}
+		return out, nil
+	}
+	if l.Of == deployment.Instructions {
+		f, ok := m.Tree.Find(instructionsFile)
+		if !ok {
+			return nil, lacks(m, instructionsFile, "a file "+instructionsFile+" at its root")
+		}
+		return []source{{strings.Replace(l.Path, "{key}", deployment.ModuleKey(m.ID), 1), f}}, nil
+	}
+	if len(m.Tree) != 1 {
+		return nil, lacks(m, "", "exactly one file")
+	}
+	file := path.Base(m.Tree[0].Path)
+	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file)).Replace(l.Path)
+	return []source{{rel, m.Tree[0]}}, nil
+}
+
+func lacks(m Module, file, what string) error {
+	return deployment.ErrConfig.Sayf("module %s is of type %s and has to have %s; it has %d files", m.ID, m.Type, what, len(m.Tree)).
+		With(deployment.Reason("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
+}
+
+// skillDir is the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
+func skillDir(m deployment.Module, n native.Paths) (string, error) {
+	name := deployment.SafeName(m.ID)
+	if strings.Contains(m.ID, ":") {
+		name = m.Name()
+	}
+	if !n.Component(name) {
+		return "", deployment.ErrConfig.Sayf("module %q would be deployed into a directory called %q, which is no name for one; change what follows the colon of its id", m.ID, name).
+			With(deployment.Reason("skill_name_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("name", name))
+	}
+	return name, nil
+}
+
+// promptFile is the name VS Code looks for (agentpack contract §2.7).
+func promptFile(file string) string {
+	if strings.HasSuffix(file, ".prompt.md") {
+		return file
+	}
+	return strings.TrimSuffix(file, ".md") + ".prompt.md"
+}
+
+// stem is what a command is called by the name of its file.
+func stem(file string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".prompt")
+}
+
+// header is what the line's frontmatter says of a module: the target's options, and over them those under modules.<id>.
+func (l line) header(m Module) (form.Header, error) {
+	options := l.Options
+	if all, ok := options["modules"].(map[string]any); ok {
+		if own, ok := all[m.ID].(map[string]any); ok {
+			options = maps.Clone(options)
+			maps.Copy(options, own)
+		}
+	}
+	globs := globList(options["globs"])
+	for _, text := range append(slices.Clone(globs), options.Text("description", "")) {
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return form.Header{}, deployment.ErrConfig.Sayf("target %s has the option %q for module %s; globs and descriptions are one line without control characters", l.Agent, text, m.ID).
+				With(deployment.Fields("target", l.Agent).Add("module_id", m.ID))
+		}
+	}
+	h := form.Header{Globs: globs, Always: options.Bool("always_apply", len(globs) == 0), Description: options.Text("description", "")}
+	if h.Description == "" && l.Shape == agent.CursorMDC {
+		h.Description = "agentpack: " + m.ID
+	}
+	return h, nil
+}
+
+// globList reads a list, or a text with commas between the globs; a comma within braces belongs to its glob.
+func globList(v any) (globs []string) {
+	switch v := v.(type) {
+	case []string:
+		globs = slices.Clone(v)
+	case []any:
+		for _, one := range v {
+			if text, ok := one.(string); ok {
+				globs = append(globs, text)
+			}
+		}
+	case string:
+		depth := 0
+		globs = strings.FieldsFunc(v, func(r rune) bool {
+			switch r {
+			case '{':
+				depth++
+			case '}':
+				depth--
+			}
+			return r == ',' && depth <= 0
+		})
+	}
+	for i, g := range globs {
+		globs[i] = strings.TrimSpace(g)
+	}
+	return slices.DeleteFunc(globs, func(g string) bool { return g == "" })
+}
+
+// ModulePath is the path, within the module, of the file that a deployed file comes from (agentpack contract §5.9): AGENTS.md, the
+// single file's own name also where the target renames it, the path below a skill's directory, the file of a target's settings. dir
+// is the root that the deployed path lies below. The module's tree may be empty when it is gone; then the deployed name has to do.
+// Empty text means that there is no single such file.
+func ModulePath(target string, m Module, dir, deployed string, sep byte) string {
+	below := strings.TrimPrefix(deployed, strings.TrimSuffix(dir, string(sep))+string(sep))
+	if sep != '/' {
+		below = strings.ReplaceAll(below, string(sep), "/")
+	}
+	switch m.Type {
+	case deployment.Instructions:
+		return instructionsFile
+	case deployment.Skill:
+		return skillPath(target, m.Module, below)
+	case deployment.Settings:
+		return target + ".json"
+	case deployment.MCP:
+		if len(m.Tree) != 1 {
+			return ""
+		}
+		return m.Tree[0].Path
+	}
+	if len(m.Tree) == 1 {
+		return m.Tree[0].Path
+	}
+	return path.Base(below)
+}
+
+// skillPath is the path below a skill's directory, out of the one below the root.
+func skillPath(target string, m deployment.Module, below string) string {
+	a, _ := agent.Find(target)
+	for _, r := range a.Rules {
+		before, _, _ := strings.Cut(r.Path, "{skill}")
+		if rest, ok := strings.CutPrefix(below, before); ok && r.Of == m.Type {
+			below = rest
+			break
+		}
+	}
+	_, rest, _ := strings.Cut(below, "/")
+	return rest
+}

@@ -1,0 +1,313 @@
+package target
+
+import (
+	"cmp"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/section"
+	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
+	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
+	"github.com/countersign-dev/countersign/domain/deployment/target/form"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+)
+
+// renderer makes the output of one call. What it reads or makes of a module it keeps, because targets want the same things.
+type renderer struct {
+	native.Paths
+	in      Input
+	out     Output
+	at      map[string]int // by path: the latest of out.Files
+	shared  [][2]int       // of out.Files: the same path for two targets
+	read    map[spot][]byte
+	objects map[spot]entry.Object
+	made    map[string]deployment.Content
+	warned  map[string]bool
+}
+
+// spot is a path of a module.
+type spot struct{ module, path string }
+
+// Render is what the chosen targets should have on the machine. It reads only what has to be rewritten, each file once, and copies
+// nothing else. It fails with ErrConfig on options and modules that cannot be, with ErrDesired where two modules or two targets want
+// different content at one place, with ErrProject where a project's files would go into the home directory, and as Read does.
+func Render(in Input) (Output, error) {
+	r := &renderer{Paths: native.Paths{Sep: in.Sep}, in: in, at: map[string]int{}, read: map[spot][]byte{}, objects: map[spot]entry.Object{},
+		made: map[string]deployment.Content{}, warned: map[string]bool{}}
+	for _, name := range in.Chosen {
+		if err := r.render(name); err != nil {
+			return Output{}, err
+		}
+	}
+	if err := r.finish(); err != nil {
+		return Output{}, err
+	}
+	return r.out, nil
+}
+
+func (r *renderer) render(name string) error {
+	a, lines, err := linesOf(r.in, name)
+	if err != nil {
+		return err
+	}
+	mine := map[deployment.ModuleType][]Module{}
+	for _, m := range r.in.Modules {
+		if m.For(a.Name) {
+			mine[m.Type] = append(mine[m.Type], m)
+		}
+	}
+	r.out.Files = slices.Grow(r.out.Files, expected(lines, mine))
+	for _, l := range lines {
+		wanted, err := r.line(l, mine[l.Of])
+		if err != nil {
+			return err
+		}
+		if wanted && l.Project {
+			if err := Unmarked(r.in.Place, l.Agent, r.Sep); err != nil {
+				return err
+			}
+		}
+		if l.Shape != agent.Keys || wanted {
+			r.out.Roots = append(r.out.Roots, plan.Root{Target: a.Name, Path: l.Dir, ScanExtras: l.Scan})
+		}
+	}
+	r.leftOut(a, mine)
+	return nil
+}
+
+// expected is about how many files the lines make, so that room for many is made once.
+func expected(lines []line, of map[deployment.ModuleType][]Module) (n int) {
+	for _, l := range lines {
+		for _, m := range of[l.Of] {
+			if n++; l.Shape == agent.Directory {
+				n += len(m.Tree)
+			}
+		}
+	}
+	return n
+}
+
+// line puts what one line takes from the modules of its type, and reports whether that was anything.
+func (r *renderer) line(l line, of []Module) (bool, error) {
+	switch {
+	case len(of) == 0:
+		return false, nil
+	case l.Shape == agent.Keys:
+		return r.keys(l, of)
+	case l.Shape == agent.Aggregate:
+		return true, r.aggregate(l, of)
+	}
+	for _, m := range of {
+		sources, err := l.sources(m, r.Paths)
+		if err != nil {
+			return false, err
+		}
+		ids := []string{m.ID} // shared: merging replaces it
+		for _, s := range sources {
+			content, mode, err := r.form(l, m, s.file)
+			if err != nil {
+				return false, err
+			}
+			if err := r.put(l, s.rel, plan.Desired{Mode: mode, Content: content, Modules: ids}); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// form is the content and mode of the file that the line makes out of a module's.
+func (r *renderer) form(l line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
+	if l.Shape == agent.Verbatim || l.Shape == agent.Directory {
+		return f.Content, deployment.ModeOf(f.Mode), nil
+	}
+	data, err := r.bytes(m, f)
+	if err != nil {
+		return deployment.Content{}, 0, err
+	}
+	data, err = l.encode(m, data)
+	return deployment.Bytes(data), deployment.Plain, err
+}
+
+// encode is a module's file in the line's form.
+func (l line) encode(m Module, data []byte) ([]byte, error) {
+	switch l.Shape {
+	case agent.CursorMDC, agent.CopilotMD:
+		head, err := l.frontmatter(m)
+		return form.Wrap(head, data), err
+	case agent.GeminiTOML:
+		out, err := form.Command(data)
+		if err != nil {
+			return nil, unusable(l.Agent, m, m.Tree[0].Path, err)
+		}
+		return out, nil
+	}
+	return data, nil
+}
+
+func (l line) frontmatter(m Module) (string, error) {
+	h, err := l.header(m)
+	if l.Shape == agent.CursorMDC {
+		return h.Cursor(), err
+	}
+	return h.Copilot(), err
+}
+
+// unusable is an error about the content of a module's file.
+func unusable(target string, m Module, file string, err error) error {
+	return deployment.ErrConfig.Sayf("module %s, file %s, for target %s: %v", m.ID, file, target, err).Because(err).
+		With(deployment.Reason("module_content_invalid", "fix_config", "retry_command").Add("target", target).Add("module_id", m.ID).Add("path", file).Add("error", err.Error()))
+}
+
+// bytes is the content of a module's file, read once.
+func (r *renderer) bytes(m Module, f deployment.File) ([]byte, error) {
+	if f.Content.Data != nil {
+		return f.Content.Data, nil
+	}
+	at := spot{m.ID, f.Path}
+	data, ok := r.read[at]
+	if !ok {
+		var err error
+		if data, err = r.in.Read(f.Content); err != nil {
+			return nil, err
+		}
+		r.read[at] = data
+	}
+	return data, nil
+}
+
+// aggregate puts the one file of all instructions, or the block of it (agentpack contract §2.8).
+func (r *renderer) aggregate(l line, of []Module) error {
+	var ids []string
+	var files []deployment.File
+	for _, m := range of {
+		sources, err := l.sources(m, r.Paths)
+		if err != nil {
+			return err
+		}
+		ids, files = append(ids, m.ID), append(files, sources[0].file)
+	}
+	d := plan.Desired{Mode: deployment.Plain, Modules: ids}
+	if len(of) == 1 && !l.Section() {
+		d.Content = files[0].Content
+		return r.put(l, l.Path, d)
+	}
+	content, err := r.joined(of, files, ids)
+	if err != nil {
+		return err
+	}
+	if d.Content = content; l.Section() {
+		d.Content, d.Part = deployment.Content{}, &plan.Part{Format: plan.Markdown, Block: string(content.Data)}
+	}
+	return r.put(l, l.Path, d)
+}
+
+// joined is the instructions of modules in one text, made once for all targets that want the same modules.
+func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (deployment.Content, error) {
+	key := strings.Join(ids, "\x00")
+	if content, ok := r.made[key]; ok {
+		return content, nil
+	}
+	sections := make([]section.Section, len(of))
+	for i, m := range of {
+		data, err := r.bytes(m, files[i])
+		if err != nil {
+			return deployment.Content{}, err
+		}
+		sections[i] = section.Section{ID: m.ID, Text: string(data)}
+		if len(of) > 1 && section.Marked(sections[i].Text) {
+			r.warn("module " + m.ID + " has lines in " + instructionsFile + " that look like the marks between modules; edits of the deployed file cannot be traced back to it")
+		}
+	}
+	r.made[key] = deployment.Bytes([]byte(section.Join(sections)))
+	return r.made[key], nil
+}
+
+func (r *renderer) warn(text string) {
+	if !r.warned[text] {
+		r.warned[text] = true
+		r.out.Warnings = append(r.out.Warnings, text)
+	}
+}
+
+// leftOut warns of servers and settings that are meant for a target without a place for them. Of the other types the contract says that
+// a target takes what it knows (agentpack contract §2.7).
+func (r *renderer) leftOut(a agent.Agent, mine map[deployment.ModuleType][]Module) {
+	takes := func(t deployment.ModuleType) bool {
+		return slices.ContainsFunc(a.Rules, func(l agent.Rule) bool { return l.Of == t })
+	}
+	for _, m := range mine[deployment.MCP] {
+		if !takes(deployment.MCP) {
+			r.warn("target " + a.Name + " has no place for MCP servers; module " + m.ID + " was left out there")
+		}
+	}
+	for _, m := range mine[deployment.Settings] {
+		if _, has := m.Tree.Find(a.Name + ".json"); has && !takes(deployment.Settings) {
+			r.warn("target " + a.Name + " has no place for settings; " + a.Name + ".json of module " + m.ID + " was left out")
+		}
+	}
+}
+
+// finish checks what concerns several files, names every file's root, and sorts.
+func (r *renderer) finish() error {
+	r.sortRoots()
+	own := map[string][]plan.Root{}
+	for _, root := range r.out.Roots {
+		own[root.Target] = append(own[root.Target], root)
+	}
+	for _, pair := range r.shared {
+		if a, b := r.out.Files[pair[0]], r.out.Files[pair[1]]; !same(a, b) {
+			return conflict(a, b)
+		}
+	}
+	var before *plan.Desired // what is true of a directory need not be found out for each of its files
+	for i := range r.out.Files {
+		d := &r.out.Files[i]
+		if before != nil && before.Target == d.Target && r.dir(before.Path) == r.dir(d.Path) {
+			d.Root = before.Root
+			continue
+		}
+		best, _ := plan.BestRoot(own[d.Target], d.Target, d.Path, r.Sep)
+		d.Root = best.Path
+		for dir := r.dir(d.Path); len(dir) > len(d.Root); dir = r.dir(dir) {
+			if above, ok := r.at[dir]; ok {
+				return conflict(r.out.Files[above], *d)
+			}
+		}
+		before = d
+	}
+	slices.SortFunc(r.out.Files, func(a, b plan.Desired) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
+	})
+	slices.Sort(r.out.Warnings)
+	return nil
+}
+
+// dir is the directory of an absolute path.
+func (r *renderer) dir(path string) string { return path[:max(strings.LastIndexByte(path, r.Sep), 0)] }
+
+// sortRoots sorts the roots and makes one of those that repeat.
+func (r *renderer) sortRoots() {
+	slices.SortFunc(r.out.Roots, func(a, b plan.Root) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
+	})
+	roots := r.out.Roots[:0]
+	for _, root := range r.out.Roots {
+		if n := len(roots); n > 0 && roots[n-1].Target == root.Target && roots[n-1].Path == root.Path {
+			roots[n-1].ScanExtras = roots[n-1].ScanExtras || root.ScanExtras
+			continue
+		}
+		roots = append(roots, root)
+	}
+	r.out.Roots = roots
+}
+
+// serverName is what a server is called by the name of its file.
+func serverName(file string) (string, bool) {
+	name, ok := strings.CutSuffix(path.Base(file), ".json")
+	return name, ok && name != ""
+}

@@ -1,0 +1,365 @@
+package target_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+)
+
+func TestContractVectors(t *testing.T) {
+	base := with([]target.Module{module("instructions:base", deployment.Instructions, "AGENTS.md", "# Base instructions\n")}, "cursor", "codex").render(t)
+	assert.Equal(t, []string{"/h/.codex/AGENTS.md", "/w/app/AGENTS.md", "/w/app/.cursor/rules/instructions_base--d39861fff1.mdc"}, paths(base))
+	assert.Equal(t, "# Base instructions\n", string(base.Files[0].Content.Data), "one module: no markers")
+	assert.Equal(t, "0f0afc1b1d98ab294d2f37cd0b313ba20b226edd48beb90f7c801a251377d33e", base.Files[2].Content.Sum.String())
+
+	two := with([]target.Module{
+		module("instructions:one", deployment.Instructions, "AGENTS.md", "# one\n"),
+		module("instructions:two", deployment.Instructions, "AGENTS.md", "# two\n"),
+	}, "codex", "vscode", "jetbrains", "zed").render(t)
+	for _, f := range two.Files {
+		assert.Equal(t, "ee9e6ab7765b65b2e0fd45553b68ffdfa6529057ccc793527d607747444f556d", f.Content.Sum.String(), f.Path)
+		assert.Equal(t, []string{"instructions:one", "instructions:two"}, f.Modules)
+	}
+	assert.Equal(t, []string{"/h/.codex/AGENTS.md", "/w/app/AGENTS.md", "/w/app/.junie/guidelines.md", "/w/app/.github/copilot-instructions.md", "/w/app/.rules"}, paths(two))
+}
+
+// TestContractRoots holds the roots to the contract's tables: what there is without any module, by scope and option.
+func TestContractRoots(t *testing.T) {
+	for name, c := range map[string]struct {
+		sample sample
+		want   []string
+	}{
+		"codex":               {with(nil, "codex"), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *", "/w/app", "/w/app/.codex/skills *"}},
+		"codex user":          {with(nil).set("codex", deployment.User), []string{"/h/.codex", "/h/.codex/prompts *", "/h/.codex/skills *"}},
+		"codex project":       {with(nil).set("codex", deployment.Project), []string{"/w/app", "/w/app/.codex/skills *"}},
+		"codex switched":      {with(nil).set("codex", deployment.Both, "write_agents_global", false, "write_user_prompts", "NO", "write_user_skills", "0", "write_agents_repo_root", "maybe"), []string{"/w/app", "/w/app/.codex/skills *"}},
+		"codex home":          {with(nil).set("codex", deployment.User, "codex_home", "~/c/../d/", "write_user_skills", false), []string{"/h/d", "/h/d/prompts *"}},
+		"codex shared skills": {with(nil).set("codex", deployment.Both, "skills_dir", "agents"), []string{"/h/.agents/skills *", "/h/.codex", "/h/.codex/prompts *", "/w/app", "/w/app/.agents/skills *"}},
+		"claude_code":         {with(nil, "claude_code"), []string{"/h/.claude/commands *", "/w/app/.claude/commands *"}},
+		"claude_code skills":  {with(nil).set("claude_code", deployment.User, "write_user_skills", "Yes", "write_repo_skills", true, "write_user_commands", false), []string{"/h/.claude/skills *"}},
+		"claude_code instructions": {with(nil).set("claude_code", deployment.Both, "write_instructions", true),
+			[]string{"/h/.claude", "/h/.claude/commands *", "/w/app", "/w/app/.claude/commands *"}},
+		"cursor":             {with(nil, "cursor"), []string{"/w/app/.cursor/rules *"}},
+		"cursor all":         {with(nil).set("cursor", deployment.Project, "write_skills", true, "write_commands", true), []string{"/w/app/.cursor/commands *", "/w/app/.cursor/rules *", "/w/app/.cursor/skills *"}},
+		"vscode":             {with(nil, "vscode"), []string{"/w/app/.github", "/w/app/.github/prompts *"}},
+		"vscode files":       {with(nil).set("vscode", deployment.Project, "instructions_files", true, "write_instructions", false), []string{"/w/app/.github/instructions *", "/w/app/.github/prompts *"}},
+		"jetbrains":          {with(nil, "jetbrains"), []string{"/w/app/.junie *"}},
+		"zed":                {with(nil, "zed"), []string{"/w/app"}},
+		"zed off":            {with(nil).set("zed", deployment.Project, "write_rules", false), nil},
+		"opencode":           {with(nil, "opencode"), []string{"/h/.config/opencode", "/h/.config/opencode/commands *", "/h/.config/opencode/skills *", "/w/app", "/w/app/.opencode/commands *", "/w/app/.opencode/skills *"}},
+		"gemini_cli":         {with(nil, "gemini_cli"), []string{"/h/.gemini", "/h/.gemini/commands *", "/h/.gemini/skills *", "/w/app", "/w/app/.gemini/commands *", "/w/app/.gemini/skills *"}},
+		"export_dir":         {with(nil, "export_dir"), []string{"/out/project *", "/out/user *"}},
+		"export_dir user":    {with(nil).set("export_dir", deployment.User, "scan_extras", false), []string{"/out"}},
+		"export_dir project": {with(nil).set("export_dir", deployment.Project, "root", "dist/agents"), []string{"/w/app/dist/agents *"}},
+		"export_dir home":    {with(nil).set("export_dir", deployment.User, "root", "~/x"), []string{"/h/x *"}},
+	} {
+		assert.Equal(t, c.want, roots(c.sample.render(t)), name)
+	}
+}
+
+func TestCodexHomePrecedence(t *testing.T) {
+	for name, c := range map[string]struct{ option, env, want string }{
+		"neither":                {"", "", "/h/.codex"},
+		"environment":            {"", " ~/e ", "/h/e"},
+		"option":                 {"/o", "/e", "/o"},
+		"blank option":           {"  ", "/e", "/e"},
+		"default that was typed": {"~/.codex", "/e", "/e"},
+	} {
+		s := with(nil).set("codex", deployment.User, "codex_home", c.option)
+		s.Place.CodexHome = c.env
+		assert.Equal(t, c.want, s.render(t).Roots[0].Path, name)
+	}
+}
+
+// TestGoldens shows, for every target and for options beyond the contract, everything that comes of modules of every type.
+func TestGoldens(t *testing.T) {
+	for name, s := range samples() {
+		t.Run(name, func(t *testing.T) { golden.Text(t, name, describe(s.render(t))) })
+	}
+}
+
+// describe is an output as people read it.
+func describe(out target.Output) string {
+	var b strings.Builder
+	for _, r := range out.Roots {
+		fmt.Fprintf(&b, "root %s %s scan=%t\n", r.Target, r.Path, r.ScanExtras)
+	}
+	for _, w := range out.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	for _, f := range out.Files {
+		fmt.Fprintf(&b, "\n== %s (root %s, mode %o, modules %s)\n", f.Path, f.Root, f.Mode, strings.Join(f.Modules, " "))
+		if f.Part == nil {
+			fmt.Fprintf(&b, "%s", strings.NewReplacer("\x00", "␀", "\x01", "␁").Replace(string(f.Content.Data)))
+			if !strings.HasSuffix(string(f.Content.Data), "\n") {
+				b.WriteString("\n(no final newline)\n")
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "part: %s\n", f.Part.Format)
+		if f.Part.Block != "" {
+			fmt.Fprintf(&b, "%s\n", f.Part.Block)
+		}
+		for _, k := range f.Part.Keys {
+			fmt.Fprintf(&b, "%s = %s (%s)\n", strings.Join(k.Path, " > "), k.Value, k.Module)
+		}
+	}
+	return b.String()
+}
+
+func TestModulesOfOtherTypesAndTargetsAreLeftOut(t *testing.T) {
+	for _, name := range target.Names() {
+		modules := everything()
+		for i := range modules {
+			modules[i].Targets = []string{"somebody_else"}
+		}
+		out := with(modules, name).render(t)
+		assert.Empty(t, out.Files, name)
+		assert.Empty(t, out.Warnings, name)
+	}
+	out := with([]target.Module{module("command:a", deployment.Command, "a.md", "x"), module("skill:a", deployment.Skill, "SKILL.md", "x")}, "zed", "jetbrains", "vscode", "cursor").render(t)
+	assert.Empty(t, out.Files)
+	assert.Empty(t, out.Warnings, "a target takes what it knows, silently")
+}
+
+func TestContentIsReadOnceAndOnlyWhereNeeded(t *testing.T) {
+	texts := map[string]string{"one": "# one\n", "two": "# two", "skill": "---\n", "prompt": "p\n"}
+	origin := func(id string, of deployment.ModuleType, file, name string) target.Module {
+		m := module(id, of, file, texts[name])
+		m.Tree[0].Content.Data, m.Tree[0].Content.Origin = nil, name
+		return m
+	}
+	s := with([]target.Module{
+		origin("instructions:one", deployment.Instructions, "AGENTS.md", "one"), origin("instructions:two", deployment.Instructions, "AGENTS.md", "two"),
+		origin("prompt:p", deployment.Prompt, "p.md", "prompt"), origin("skill:s", deployment.Skill, "SKILL.md", "skill"),
+	}, target.Names()...)
+	reads := map[string]int{}
+	s.Read = func(c deployment.Content) ([]byte, error) {
+		reads[c.Origin]++
+		return []byte(texts[c.Origin]), nil
+	}
+	out := s.render(t)
+	assert.Equal(t, map[string]int{"one": 1, "two": 1, "prompt": 1}, reads, "the prompt is rewritten for Gemini CLI; the skill is not read at all")
+	for _, f := range out.Files {
+		if strings.Contains(f.Path, "SKILL.md") {
+			assert.Equal(t, "skill", f.Content.Origin)
+		}
+	}
+	single := with([]target.Module{origin("instructions:one", deployment.Instructions, "AGENTS.md", "one")}, "codex", "zed")
+	single.render(t) // whose Read fails
+
+	broken := errors.New("disk on fire")
+	for _, m := range []target.Module{origin("mcp:m", deployment.MCP, "x.json", "prompt"), s.Modules[0], s.Modules[2]} {
+		s := with([]target.Module{m}, "cursor", "gemini_cli")
+		s.Read = func(deployment.Content) ([]byte, error) { return nil, broken }
+		_, err := target.Render(s.Input)
+		require.ErrorIs(t, err, broken, m.ID)
+		require.NotErrorIs(t, err, deployment.ErrConfig, "a disk is no configuration")
+	}
+}
+
+func TestEqualContentOfSeveralModulesIsTheirsTogether(t *testing.T) {
+	out := with([]target.Module{
+		module("prompt:a", deployment.Prompt, "same.md", "x\n"), module("prompt:b", deployment.Prompt, "same.md", "x\n"),
+		module("skill:s", deployment.Skill, "SKILL.md", "x\n", "run", "y\n"), module("team:s", deployment.Skill, "SKILL.md", "x\n", "!run", "y\n"),
+	}).set("codex", deployment.User).render(t)
+	require.Equal(t, []string{"/h/.codex/prompts/same.md", "/h/.codex/skills/s/SKILL.md", "/h/.codex/skills/s/run"}, paths(out))
+	assert.Equal(t, []string{"prompt:a", "prompt:b"}, out.Files[0].Modules)
+	assert.Equal(t, []string{"skill:s", "team:s"}, out.Files[1].Modules)
+	assert.Equal(t, deployment.Executable, out.Files[2].Mode, "who needs it executable gets it")
+
+	s := with(everything()).set("codex", deployment.Both, "codex_home", "/w/app")
+	assert.Equal(t, 1, strings.Count(strings.Join(paths(s.render(t)), "\n"), "AGENTS.md"), "the two are one when their directories are")
+	assert.Equal(t, []string{"/w/app", "/w/app/.codex", "/w/app/.codex/skills *", "/w/app/prompts *", "/w/app/skills *"}, roots(s.render(t)))
+
+	shared := with([]target.Module{module("instructions:a", deployment.Instructions, "AGENTS.md", "x\n")}).set("codex", deployment.Project).set("opencode", deployment.Project).render(t)
+	assert.Equal(t, []string{"/w/app/AGENTS.md", "/w/app/AGENTS.md"}, paths(shared), "two targets may want the same")
+}
+
+func TestRootsThatMeet(t *testing.T) {
+	s := with([]target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x"), module("instructions:a", deployment.Instructions, "AGENTS.md", "x")}).
+		set("codex", deployment.Both, "codex_home", "/w/app/.codex/skills", "write_user_prompts", false, "write_user_skills", false)
+	assert.Equal(t, []string{"/w/app", "/w/app/.codex/skills *"}, roots(s.render(t)), "one root, looked through as long as somebody wants that")
+
+	m := module("instructions:a", deployment.Instructions, "AGENTS.md", "x")
+	m.Targets = []string{"codex"}
+	s = with([]target.Module{m, module("skill:s", deployment.Skill, "SKILL.md", "x")}).
+		set("codex", deployment.User, "codex_home", "/w/skills/s", "write_user_skills", false, "write_user_prompts", false).
+		set("export_dir", deployment.User, "root", "/w")
+	out := s.render(t)
+	assert.Equal(t, []string{"/w/skills/s/AGENTS.md", "/w/skills/s/SKILL.md"}, paths(out))
+	assert.Equal(t, []string{"/w/skills/s", "/w"}, []string{out.Files[0].Root, out.Files[1].Root}, "each of its own target")
+}
+
+func TestConflicts(t *testing.T) {
+	instructions := func(id string, targets ...string) target.Module {
+		m := module(id, deployment.Instructions, "AGENTS.md", "# "+id+"\n")
+		m.Targets = targets
+		return m
+	}
+	server := func(id, text string) target.Module { return module(id, deployment.MCP, "x.json", text) }
+	for name, c := range map[string]struct {
+		sample sample
+		path   string
+		says   []string
+	}{
+		"two modules": {with([]target.Module{module("prompt:a", deployment.Prompt, "p.md", "a"), module("prompt:b", deployment.Prompt, "p.md", "b")}).set("codex", deployment.User),
+			"/h/.codex/prompts/p.md", []string{"prompt:a", "prompt:b", deployment.SumOf([]byte("a")).String(), deployment.SumOf([]byte("b")).String()}},
+		"a command and a prompt": {with([]target.Module{module("command:a", deployment.Command, "p.md", "a"), module("prompt:b", deployment.Prompt, "p.md", "b")}).set("opencode", deployment.User),
+			"/h/.config/opencode/commands/p.md", []string{"command:a", "prompt:b"}},
+		"two targets": {with([]target.Module{instructions("instructions:a", "codex"), instructions("instructions:b", "opencode")}, "codex", "opencode"),
+			"/w/app/AGENTS.md", []string{"target codex", "target opencode", "instructions:a", "instructions:b"}},
+		"whole and part": {with([]target.Module{instructions("instructions:a")}, "codex").set("opencode", deployment.Both, "instructions_mode", "section"),
+			"/w/app/AGENTS.md", []string{"a part of it", "target codex", "target opencode"}},
+		"one key, two values": {with([]target.Module{server("mcp:a", `{"command":"a"}`), server("mcp:b", `{"command":"b"}`)}).set("cursor", deployment.Project),
+			"/w/app/.cursor/mcp.json", []string{"mcpServers.x", "mcp:a", "mcp:b"}},
+		"a key within another": {with([]target.Module{server("mcp:a", `{"command":"a"}`), module("settings:s", deployment.Settings, "opencode.json", `{"mcp":{}}`)}).set("opencode", deployment.Project),
+			"/w/app/opencode.json", []string{"mcp.x", "within", "mcp:a", "settings:s"}},
+		"a file where a directory is": {with([]target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x", "a", "file"), module("team:s", deployment.Skill, "SKILL.md", "x", "a/b", "y")}).set("codex", deployment.User),
+			"/h/.codex/skills/s/a", []string{"directory of /h/.codex/skills/s/a/b", "skill:s", "team:s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := target.Render(c.sample.Input)
+			require.ErrorIs(t, err, deployment.ErrDesired)
+			for _, part := range append(c.says, c.path) {
+				assert.ErrorContains(t, err, part)
+			}
+			details := fault.From(err).Details.(deployment.Details)
+			assert.Equal(t, c.path, details["path"])
+			assert.Equal(t, "desired_state_conflict", details["reason_code"])
+			assert.Equal(t, []string{"resolve_desired_state_conflict", "retry_command"}, details["next_actions"])
+			for _, key := range []string{"target", "existing", "new"} {
+				assert.NotEmpty(t, details[key], key)
+			}
+		})
+	}
+	agree := with([]target.Module{server("mcp:a", `{"command":"a","args":[]}`), server("mcp:b", `{ "args": [], "command": "a" }`)}).set("cursor", deployment.Project).render(t)
+	require.Len(t, agree.Files, 1)
+	assert.Len(t, agree.Files[0].Part.Keys, 1, "equal values are no conflict, however they are written")
+	assert.Equal(t, []string{"mcp:a", "mcp:b"}, agree.Files[0].Modules)
+}
+
+func TestBadConfigurationAndModules(t *testing.T) {
+	skill := func(id string) sample {
+		return with([]target.Module{module(id, deployment.Skill, "SKILL.md", "x")}).set("codex", deployment.User)
+	}
+	one := func(m target.Module, name string) sample { return with([]target.Module{m}, name) }
+	cases := map[string]struct {
+		sample sample
+		want   *fault.Error
+		says   string
+	}{
+		"user scope for a project agent": {with(nil).set("cursor", deployment.User), deployment.ErrConfig, "cursor"},
+		"no scope":                       {with(nil).set("codex", ""), deployment.ErrConfig, "codex"},
+		"unknown choice":                 {with(nil).set("codex", deployment.User, "skills_dir", "elsewhere"), deployment.ErrConfig, "elsewhere"},
+		"unknown mode":                   {with(nil).set("zed", deployment.Both, "instructions_mode", "block"), deployment.ErrConfig, "instructions_mode"},
+		"relative codex home":            {with(nil).set("codex", deployment.User, "codex_home", "codex"), deployment.ErrConfig, "codex_home"},
+		"somebody's home":                {with(nil).set("codex", deployment.User, "codex_home", "~root/.codex"), deployment.ErrConfig, "codex_home"},
+		"no export root":                 {with(nil).set("export_dir", deployment.User, "root", " "), deployment.ErrConfig, "root"},
+		"several lines in a glob":        {with(everything()).set("cursor", deployment.Both, "globs", "a\nalwaysApply: true"), deployment.ErrConfig, "cursor"},
+		"prompt of two files":            {one(module("prompt:p", deployment.Prompt, "a.md", "", "b.md", ""), "codex"), deployment.ErrConfig, "prompt:p"},
+		"instructions without the file":  {one(module("instructions:p", deployment.Instructions, "README.md", ""), "codex"), deployment.ErrConfig, "AGENTS.md"},
+		"server that is no JSON":         {one(module("mcp:p", deployment.MCP, "a.json", "a"), "cursor"), deployment.ErrConfig, "a.json"},
+		"server without a way to it":     {one(module("mcp:p", deployment.MCP, "a.json", "{}"), "cursor"), deployment.ErrConfig, "command or a url"},
+		"null for TOML":                  {one(module("settings:p", deployment.Settings, "codex.json", `{"a":{"b":null}}`), "codex"), deployment.ErrConfig, "null"},
+		"prompt that is no text":         {one(module("prompt:p", deployment.Prompt, "a.md", "\xff"), "gemini_cli"), deployment.ErrConfig, "UTF-8"},
+		"path out of a skill":            {one(module("skill:s", deployment.Skill, "SKILL.md", "", "../../x", ""), "codex"), deployment.ErrPath, "../../x"},
+	}
+	for _, id := range []string{"skill:../../x", "skill:..", "skill:", "skill:a/b", `skill:a\b`, "skill:.git", "skill:a\x00b"} {
+		cases["skill "+id] = struct {
+			sample sample
+			want   *fault.Error
+			says   string
+		}{skill(id), deployment.ErrConfig, "which is no name for one"}
+	}
+	for name, c := range cases {
+		_, err := target.Render(c.sample.Input)
+		if assert.ErrorIs(t, err, c.want, name) {
+			assert.ErrorContains(t, err, c.says, name)
+		}
+	}
+	assert.Equal(t, []string{"/h/.codex/skills/my_skill/SKILL.md"}, paths(skill("my skill").render(t)), "an id without a colon is made safe")
+	assert.Equal(t, []string{"/h/.codex/skills/a:b/SKILL.md"}, paths(skill("skill:a:b").render(t)))
+
+	s := with(nil, "codex")
+	s.Chosen = []string{"cursor"}
+	_, err := target.Render(s.Input)
+	require.ErrorIs(t, err, deployment.ErrConfig)
+	s.Chosen = []string{"emacs"}
+	_, err = target.Render(s.Input)
+	require.ErrorIs(t, err, deployment.ErrTarget)
+}
+
+func TestHomeIsNoProject(t *testing.T) {
+	instructions := []target.Module{module("instructions:a", deployment.Instructions, "AGENTS.md", "x\n")}
+	for root, refused := range map[string]bool{"/h": true, "/h/": true, "/": true, "/h/..": true, "/h/app": false, "/hh": false} {
+		s := with(instructions, "codex")
+		s.Place.Marked, s.Place.ProjectRoot = false, root
+		_, err := target.Render(s.Input)
+		if !refused {
+			assert.NoError(t, err, root)
+			continue
+		}
+		if assert.ErrorIs(t, err, deployment.ErrProject, root) {
+			assert.ErrorContains(t, err, "scope to user", "the way out")
+			assert.Equal(t, "project_unmarked", fault.From(err).Details.(deployment.Details)["reason_code"])
+		}
+		s.Place.Marked = true
+		assert.NotEmpty(t, s.render(t).Files, "somebody keeps the home directory in git")
+		s.Place.Marked = false
+		assert.NotEmpty(t, s.set("codex", deployment.User).render(t).Files, "the user's own files may go there")
+		prompts := with([]target.Module{module("prompt:a", deployment.Prompt, "a.md", "x\n")}, "codex")
+		prompts.Place = s.Place
+		assert.NotEmpty(t, prompts.render(t).Files, "nothing is for a project")
+	}
+	s := with(instructions).set("export_dir", deployment.User, "root", "out")
+	s.Place.Marked, s.Place.ProjectRoot = false, "/h"
+	_, err := target.Render(s.Input)
+	require.ErrorIs(t, err, deployment.ErrProject, "a relative export is the project's")
+}
+
+func TestWindowsPaths(t *testing.T) {
+	s := with(everything(), "codex", "vscode", "export_dir").set("export_dir", deployment.Both, "root", `D:/out\x`)
+	s.Sep = '\\'
+	s.Place.UserHome, s.Place.ProjectRoot, s.Place.CodexHome = `C:\Users\u`, `C:\w\app`, ""
+	out := s.render(t)
+	assert.Contains(t, paths(out), `C:\Users\u\.codex\skills\review\bin\run.sh`)
+	assert.Contains(t, paths(out), `C:\w\app\.github\prompts\hello.prompt.md`)
+	assert.Contains(t, paths(out), `D:\out\x\project\prompts\hello.md`)
+	for _, f := range out.Files {
+		assert.True(t, plan.Below(f.Root, f.Path, '\\'), "%s below %s", f.Path, f.Root)
+	}
+	s.Modules = []target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x", `..\..\evil`, "x")}
+	_, err := target.Render(s.Input)
+	require.ErrorIs(t, err, deployment.ErrPath)
+	s.Modules = []target.Module{module("skill:a:b", deployment.Skill, "SKILL.md", "x")}
+	_, err = target.Render(s.Input)
+	require.ErrorIs(t, err, deployment.ErrConfig, "a colon is a stream or a drive there")
+}
+
+func TestMarksInAModuleAreWarnedOf(t *testing.T) {
+	marked := module("instructions:a", deployment.Instructions, "AGENTS.md", "x\n<!-- /agentpack -->\n")
+	other := module("instructions:b", deployment.Instructions, "AGENTS.md", "y\n")
+	assert.Empty(t, with([]target.Module{marked}, "codex").render(t).Warnings)
+	out := with([]target.Module{marked, other}, "codex", "zed").render(t)
+	require.Len(t, out.Warnings, 1, "once, not once a target")
+	assert.Contains(t, out.Warnings[0], "instructions:a")
+}
+
+func TestServersThatATargetCannotUseAreWarnedOf(t *testing.T) {
+	out := with([]target.Module{module("mcp:a", deployment.MCP, "old.json", `{"type":"sse","url":"https://x"}`, "new.json", `{"url":"https://x"}`)}).set("codex", deployment.User).render(t)
+	require.Len(t, out.Warnings, 1)
+	assert.Contains(t, out.Warnings[0], "old")
+	require.Len(t, out.Files, 1)
+	assert.Equal(t, [][]string{{"mcp_servers", "new"}}, [][]string{out.Files[0].Part.Keys[0].Path})
+}

@@ -1,0 +1,129 @@
+package target_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+)
+
+// sample is a call whose every part a test may change.
+type sample struct{ target.Input }
+
+// module makes a module out of path and text pairs; a path that begins with ! is executable.
+func module(id string, of deployment.ModuleType, files ...string) target.Module {
+	m := target.Module{Module: deployment.Module{ID: id, Type: of, Enabled: true}}
+	for i := 0; i < len(files); i += 2 {
+		f := deployment.File{Path: files[i], Mode: deployment.Plain, Content: deployment.Bytes([]byte(files[i+1]))}
+		if f.Path[0] == '!' {
+			f.Path, f.Mode = f.Path[1:], deployment.Executable
+		}
+		m.Tree = append(m.Tree, f)
+	}
+	m.Tree.Sort()
+	return m
+}
+
+// place is a machine with a home and a marked project.
+func place() deployment.Place {
+	return deployment.Place{Home: "/h/.agentpack", Repo: "/h/.agentpack/repo", UserHome: "/h", ProjectRoot: "/w/app", Marked: true, Machine: "m1"}
+}
+
+// everything is modules of every type.
+func everything() []target.Module {
+	return []target.Module{
+		module("command:ship", deployment.Command, "ship.md", "---\ndescription: Ship it\nallowed-tools: [\"Bash(make:*)\"]\n---\n\nRun make.\n"),
+		module("instructions:one", deployment.Instructions, "AGENTS.md", "# one\n"),
+		module("instructions:two", deployment.Instructions, "AGENTS.md", "# two\n", "notes.txt", "not deployed\n"),
+		module("mcp:tools", deployment.MCP,
+			"local.json", `{"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}`,
+			"remote.json", `{"url": "https://example.test/mcp", "headers": {"K": "v"}}`,
+			"README.md", "no server\n"),
+		module("prompt:hello", deployment.Prompt, "hello.md", "Say hello.\n"),
+		module("settings:mine", deployment.Settings,
+			"claude_code.json", `{"model": "m", "permissions": {"allow": ["Bash(ls:*)"]}}`,
+			"codex.json", `{"model": "m", "temperature": 0.5}`,
+			"cursor.json", `{"a": 1}`,
+			"gemini_cli.json", `{"ui": {"theme": "GitHub"}}`,
+			"opencode.json", `{"theme": "system"}`,
+			"vscode.json", `{"editor.tabSize": 4}`,
+			"zed.json", `{"tab_size": 4}`),
+		module("skill:review", deployment.Skill, "SKILL.md", "---\nname: review\ndescription: Reviews\n---\nRead.\n", "!bin/run.sh", "#!/bin/sh\n", "data/a.bin", "\x00\x01"),
+	}
+}
+
+// with is the sample of some targets, each with scope both, and modules.
+func with(modules []target.Module, names ...string) sample {
+	s := sample{target.Input{Place: place(), Targets: map[string]deployment.TargetConfig{}, Modules: slices.Clone(modules), Sep: '/',
+		Read: func(deployment.Content) ([]byte, error) { return nil, errors.New("everything is in memory") }}}
+	slices.SortFunc(s.Modules, func(a, b target.Module) int { return cmp.Compare(a.ID, b.ID) })
+	for _, name := range names {
+		s = s.set(name, deployment.Both)
+	}
+	return s
+}
+
+// set configures a target with a scope and name, value pairs of options.
+func (s sample) set(name string, scope deployment.Scope, options ...any) sample {
+	o := deployment.Options{}
+	if name == "export_dir" {
+		o["root"] = "/out"
+	}
+	for i := 0; i < len(options); i += 2 {
+		o[options[i].(string)] = options[i+1]
+	}
+	s.Targets[name] = deployment.TargetConfig{Scope: scope, Options: o}
+	if !slices.Contains(s.Chosen, name) {
+		s.Chosen = append(s.Chosen, name)
+		slices.Sort(s.Chosen)
+	}
+	return s
+}
+
+func (s sample) render(t *testing.T) target.Output {
+	t.Helper()
+	out, err := target.Render(s.Input)
+	require.NoError(t, err)
+	return out
+}
+
+// paths are the paths of the output.
+func paths(out target.Output) (all []string) {
+	for _, f := range out.Files {
+		all = append(all, f.Path)
+	}
+	return all
+}
+
+// roots are the paths of the output's roots; those that are scanned end with a star.
+func roots(out target.Output) (all []string) {
+	for _, r := range out.Roots {
+		p := r.Path
+		if r.ScanExtras {
+			p += " *"
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// samples are every target as the contract has it, and what options make of them, with modules of every type.
+func samples() map[string]sample {
+	modules := map[string]any{"instructions:two": map[string]any{"globs": []any{"**/*.ts", "**/*.tsx"}, "always_apply": true}}
+	all := map[string]sample{
+		"claude_code_all":     with(everything()).set("claude_code", deployment.Both, "write_instructions", true, "write_user_skills", true, "write_repo_skills", true),
+		"codex_section":       with(everything()).set("codex", deployment.Project, "instructions_mode", "section", "skills_dir", "agents"),
+		"cursor_all":          with(everything()).set("cursor", deployment.Project, "write_skills", true, "write_commands", true, "globs", "**/*.go, docs/{a,b}.md", "description", "House rules", "modules", modules),
+		"vscode_all":          with(everything()).set("vscode", deployment.Project, "instructions_files", true, "description", "House rules", "modules", modules),
+		"gemini_cli_switched": with(everything()).set("gemini_cli", deployment.Project, "write_mcp", false, "write_settings", false, "write_commands", false),
+	}
+	for _, name := range target.Names() {
+		all[name] = with(everything(), name)
+	}
+	return all
+}
