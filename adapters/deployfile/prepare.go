@@ -192,9 +192,11 @@ func (op *operation) check(ctx context.Context) error {
 
 // checkOne is check for one write. vacated says that a directory stands there which the operation removes.
 func (op *operation) checkOne(j *carry.Job, vacated bool) (fine bool, err error) {
-	now, err := ground.See(j.At.File(filepath.Base(j.Path)))
-	if err != nil {
-		return true, ground.Fault(err, j.Path)
+	var now ground.Sight
+	if !j.At.Missing { // where there is no directory there is no file
+		if now, err = ground.See(j.At.File(filepath.Base(j.Path))); err != nil {
+			return true, ground.Fault(err, j.Path)
+		}
 	}
 	if vacated && now.Kind == plan.Directory {
 		now, j.Before = ground.Sight{}, plan.Seen{}

@@ -164,7 +164,7 @@ func TestMCPSession(t *testing.T) {
 	}
 }
 
-// TestServedTools: the default is packs and control, and a tool that is not served cannot be called either.
+// TestServedTools: the default is packs, deployments and control, and a tool that is not served cannot be called either.
 func TestServedTools(t *testing.T) {
 	c := newPlace(t).serve()
 	c.Initialize("2025-06-18")
@@ -175,7 +175,8 @@ func TestServedTools(t *testing.T) {
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
 	}
-	assert.Equal(t, []string{"audit_tail", "cancel_confirm", "confirm", "get_policy", "input", "list_confirmations", "list_toolsets", "output", "set_mode"}, names)
+	assert.Equal(t, []string{"audit_tail", "cancel_confirm", "confirm", "deploy", "deploy_apply", "diff", "doctor", "evolve_propose", "evolve_restore", "explain",
+		"get_policy", "input", "list_confirmations", "list_toolsets", "output", "plan", "preview", "rollback", "set_mode", "status"}, names)
 	hidden := c.Call("quarantine_pack_file", args{"file": "x"})
 	require.NotNil(t, hidden.Err)
 	assert.Equal(t, -32602, hidden.Err.Code)

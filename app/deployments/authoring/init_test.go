@@ -1,0 +1,142 @@
+package authoring_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+)
+
+func TestInit(t *testing.T) {
+	w := newWorld(t)
+	w.quiet("agents_init", args{"dry_run": true})
+	assert.NoDirExists(t, w.repo)
+	w.golden("init", "agents_init", yes())
+	golden.Text(t, "init_manifest", w.text(w.in("agentpack.yaml")))
+	for _, file := range []string{"modules/instructions/base/AGENTS.md", "modules/prompts/draftpr.md", "modules/claude-commands/ap-plan.md"} {
+		assert.FileExists(t, w.in(file))
+	}
+	assert.NoDirExists(t, w.in(".git"))
+	w.quiet("agents_init", yes())
+
+	config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
+	require.NoError(t, err)
+	assert.Empty(t, config.Warnings)
+	assert.Empty(t, config.Manifest.Modules)
+}
+
+// TestInitIsDeployable adds what init made and compiles it for every agent.
+func TestInitIsDeployable(t *testing.T) {
+	w := newWorld(t)
+	w.call("agents_init", yes())
+	for kind, source := range map[string]string{"instructions": "local:modules/instructions/base", "prompt": "local:modules/prompts/draftpr.md",
+		"command": "local:modules/claude-commands/ap-plan.md"} {
+		out := w.call("agents_add", yes("module_type", kind, "source", source, "tags", []string{"base"}))
+		assert.Empty(t, out.Warnings, kind)
+	}
+	state, err := w.deps.Compiler.Compile(t.Context(), compiler.Request{Profile: "default", Target: "all"})
+	require.NoError(t, err)
+	assert.Empty(t, state.Warnings)
+	assert.Len(t, state.Modules, 3)
+	assert.Len(t, state.Output.Files, 5, "AGENTS.md and the command at home and in the project, the prompt at home")
+}
+
+func TestInitKeepsWhatIsThere(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.in("agentpack.yaml"), "version: 1 # mine\n")
+	require.NoError(t, os.MkdirAll(w.in("modules/prompts"), 0o755))
+	require.NoError(t, os.Symlink("nowhere", w.in("modules/prompts/draftpr.md")))
+	w.call("agents_init", yes())
+	assert.Equal(t, "version: 1 # mine\n", w.text(w.in("agentpack.yaml")))
+	to, err := os.Readlink(w.in("modules/prompts/draftpr.md"))
+	assert.Equal(t, "nowhere", to)
+	assert.NoError(t, err)
+	assert.FileExists(t, w.in("modules/instructions/base/AGENTS.md"))
+}
+
+func TestInitGit(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.in(".gitignore"), "*.log\n.DS_Store")
+	w.golden("init_git", "agents_init", yes("git", true))
+	assert.DirExists(t, w.in(".git"))
+	assert.Equal(t, "*.log\n.DS_Store\n.agentpack.manifest*.json\n", w.text(w.in(".gitignore")))
+	out := w.quiet("agents_init", yes("git", true))
+	assert.Contains(t, string(out.Data), `"gitignore_updated":false`)
+}
+
+func TestInitGuided(t *testing.T) {
+	w := newWorld(t)
+	w.refused(deployment.ErrTarget, "agents_init", yes("targets", []string{"codex", "emacs"}))
+	assert.NoDirExists(t, w.repo)
+	w.golden("init_guided", "agents_init", yes("targets", []string{"zed", "codex"}, "scope", "user"))
+	golden.Text(t, "init_guided_manifest", w.text(w.in("agentpack.yaml")))
+	details := w.refused(deployment.ErrConfig, "agents_init", yes("targets", []string{"codex"}))
+	assert.Equal(t, "/w/user/.agentpack/repo/agentpack.yaml", details["path"])
+	assert.NotEmpty(t, details["hint"])
+}
+
+// TestInitGuidedForEveryAgent proves that the manifest for all agents at once is one.
+func TestInitGuidedForEveryAgent(t *testing.T) {
+	for _, scope := range []string{"user", "project", "both"} {
+		w := newWorld(t)
+		w.call("agents_init", yes("targets", target.Names(), "scope", scope))
+		config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
+		require.NoError(t, err, scope)
+		assert.Empty(t, config.Warnings)
+		assert.Len(t, config.Manifest.Targets, len(target.Names()))
+	}
+}
+
+func TestInitBootstrap(t *testing.T) {
+	w := newWorld(t)
+	w.refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
+	assert.NoDirExists(t, w.repo)
+	w.deps.Bootstrap = func(_ context.Context, c arguments.Call, at deployment.Place) ([]plan.Write, any, error) {
+		assert.Equal(t, deployment.Project, c.TargetScope)
+		assert.Equal(t, w.repo, at.ProjectRoot)
+		assert.True(t, at.Marked)
+		file := filepath.Join(at.Repo, ".claude", "commands", "ap-plan.md")
+		return []plan.Write{*action.Put(at.Repo, file, plan.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
+	}
+	out := w.call("agents_init", yes("bootstrap", true))
+	var data map[string]any
+	require.NoError(t, json.Unmarshal(out.Data, &data))
+	assert.Equal(t, map[string]any{"applied": true}, data["bootstrap"])
+	assert.Equal(t, "asset\n", w.text(w.in(".claude/commands/ap-plan.md")))
+}
+
+func TestYesComesFirst(t *testing.T) {
+	w := newWorld(t) // there is no config repository: nobody gets to see that
+	for _, name := range []string{"agents_init", "agents_add", "agents_remove", "agents_lock", "agents_fetch", "agents_remote_set", "agents_sync", "agents_import_apply"} {
+		w.refused(deployment.ErrYes, name, args{})
+		w.refused(deployment.ErrYes, name, args{"yes": false})
+	}
+	for _, name := range []string{"agents_lock", "agents_fetch", "agents_update", "agents_import_apply"} {
+		w.refused(deployment.ErrConfigMissing, name, yes())
+	}
+	w.refused(deployment.ErrConfigMissing, "agents_import", args{})
+}
+
+func TestWhatIsRequired(t *testing.T) {
+	w := newWorld(t)
+	for _, a := range []args{yes(), {"dry_run": true}} {
+		w.refused(tool.ErrArguments, "agents_add", a)
+		w.refused(tool.ErrArguments, "agents_remove", a)
+		w.refused(tool.ErrArguments, "agents_remote_set", a)
+	}
+	w.refused(tool.ErrArguments, "agents_remove", yes("module_id", ""))
+	w.refused(tool.ErrArguments, "agents_remote_set", yes("url", " "))
+}

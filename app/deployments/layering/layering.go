@@ -1,0 +1,160 @@
+// Package layering is the tools for overlays: agents_overlay_edit, agents_overlay_path and agents_overlay_rebase.
+//
+// # What they promise
+//
+// An overlay is a directory in the config repository whose files (kind dir) or patches (kind patch) change a module in one scope. None of
+// the tools touches a file outside that directory, and each change happens whole or not at all. In data, every native path has a companion
+// with slashes, <name>_posix.
+//
+// agents_overlay_edit (agentpack contract §3.7) makes an overlay, or what an existing one lacks: by default a copy of the whole module
+// where there is no directory yet; with sparse its metadata alone; with materialize also every file of the module that it lacks; with the
+// kind patch its metadata and a place for patches. Files that exist are never overwritten. The caller opens the directory for the user.
+// Failures: ErrConfig (no such module; patch with materialize, or over override files), tool.ErrArguments (sparse with materialize).
+// Data: {module_id, scope, overlay_kind, overlay_dir, created, sparse, materialized, patches_dir|null, project, machine_id|null,
+// project_id|null}; the two identifiers are those of the overlay's scope.
+//
+// agents_overlay_rebase (§3.8) brings an overlay up to date with a module that moved. It fails with, in this order: ErrYes (unless it is a
+// dry run), ErrOverlayMissing, ErrBaselineMissing, ErrConfig, ErrBaseline. Files that conflict are written below .agentpack/conflicts,
+// everything that merged is written beside them, and then the answer is ErrRebaseConflict, whose details say the same as data would; the
+// overlay is not deployed until the conflicts are resolved. A dry run writes nothing and answers alike.
+// Data: {module_id, scope, overlay_dir, dry_run, sparsify, report: {updated, deleted, skipped, conflicts, summary}}.
+//
+// agents_overlay_path (§3.9) is where an overlay is, or would be made, whether the module exists or not.
+// Data: {module_id, scope, overlay_dir}.
+//
+// It refuses to know git's command line, editors and the file system.
+package layering
+
+import (
+	"context"
+	"errors"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use cases need, all of it.
+type Deps struct {
+	Compiler compiler.Compiler
+	Machine  deployport.Machine
+	History  deployport.History
+	Merger   deployport.Merger
+	Differ   deployport.Differ
+	Clock    ports.Clock
+}
+
+type service struct{ Deps }
+
+// Entries is the tools.
+func Entries(d Deps) []tool.Entry {
+	s := &service{d}
+	return []tool.Entry{
+		action.Change(action.About{Name: "agents_overlay_edit", Title: "Make an overlay",
+			Description: "Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are."},
+			action.Command{NeedsYes: true, Class: policy.ClassWrite, Prepare: s.prepareEdit, Commit: s.edit}),
+		action.Read(action.About{Name: "agents_overlay_path", Title: "Where an overlay is",
+			Description: "Say where a module's overlay of a scope is, or would be made."}, s.path),
+		action.Change(action.About{Name: "agents_overlay_rebase", Title: "Rebase an overlay",
+			Description: "Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve."},
+			action.Command{NeedsYes: true, Prepare: s.prepareRebase, Commit: s.rebase}),
+	}
+}
+
+// load reads the config repository, and the overlay that the call names.
+func (s *service) load(ctx context.Context, c arguments.Call) (compiler.State, overlay.Layer, error) {
+	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+	if err != nil {
+		return state, overlay.Layer{}, action.Warned(err, state.Warnings)
+	}
+	layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, c.ModuleID, c.Scope)
+	return state, layer, action.Warned(err, state.Warnings)
+}
+
+// pathData is the data of overlay path.
+type pathData struct {
+	ModuleID string                  `json:"module_id"`
+	Dir      string                  `json:"overlay_dir"`
+	DirPosix string                  `json:"overlay_dir_posix"`
+	Scope    deployment.OverlayScope `json:"scope"`
+}
+
+// path finds the directory without reading what is in it, so that damage there does not hide it.
+func (s *service) path(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+	if err != nil {
+		return nil, action.Warned(err, state.Warnings)
+	}
+	at := state.Place
+	dir := s.in(s.in(at.Repo, at.OverlayParent(c.Scope)), deployment.ModuleKey(c.ModuleID))
+	there, err := s.Compiler.Overlays.Candidates(ctx, at, c.ModuleID, c.Scope)
+	if err != nil {
+		return nil, action.Warned(err, state.Warnings)
+	}
+	if len(there) > 0 {
+		dir = there[0]
+	}
+	return action.Report{Data: pathData{c.ModuleID, dir, deployment.Posix(dir), c.Scope}, Warnings: action.Unique(state.Warnings)}, nil
+}
+
+// upstream is a module's files below all overlays, and where a baseline can find them again.
+func (s *service) upstream(ctx context.Context, state compiler.State, m deployment.Module) (deployment.Tree, *overlay.Origin, error) {
+	if m.Source.Git != nil && state.Config.Lock == nil {
+		return nil, nil, s.Compiler.LockMissing(state.Place)
+	}
+	tree, origin, err := s.Compiler.Upstream(ctx, state, m)
+	if err != nil || origin != nil {
+		return tree, origin, err
+	}
+	local := &overlay.LocalOrigin{Path: m.Source.Local}
+	commit, dirty, err := s.History.Head(ctx, state.Place.Repo)
+	switch {
+	case errors.Is(err, deployment.ErrGitRepo), errors.Is(err, deployment.ErrGitMissing), errors.Is(err, deployment.ErrGit):
+	case err != nil:
+		return nil, nil, err
+	case commit != "":
+		local.Commit, local.Dirty = commit, &dirty
+	}
+	return tree, &overlay.Origin{Local: local}, nil
+}
+
+// in is a slash path below dir as a native one.
+func (s *service) in(dir, below string) string {
+	return native.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
+}
+
+// file is one to write: a slash path below an overlay's directory.
+type file struct {
+	path    string
+	content deployment.Content
+	mode    deployment.File // of which only the mode counts
+}
+
+// stamp is the baseline among an edit's writes. It gets its time when it is written, so that the same edit has the same hash whenever it is
+// prepared.
+type stamp struct {
+	path     string
+	baseline *overlay.Baseline
+}
+
+func (s stamp) apply(writes []plan.Write) error {
+	for i := range writes {
+		if w := &writes[i]; s.baseline != nil && w.Path == s.path {
+			data, err := s.baseline.Encode()
+			if err != nil {
+				return err
+			}
+			w.Data = deployment.Bytes(data)
+			w.After.Sum, w.After.Size = w.Data.Sum, w.Data.Size
+		}
+	}
+	return nil
+}
