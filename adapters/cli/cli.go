@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
@@ -43,7 +44,7 @@ func Main(p Program, args []string) int {
 
 // Run is Main on any streams, and under a context that cancels.
 func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) int {
-	s := &shell.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version}
+	s := &shell.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version, Argv: args}
 	root := commands(p, s)
 	root.SetArgs(args)
 	root.SetIn(t.In)
@@ -55,6 +56,10 @@ func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) in
 	}
 	if err == nil {
 		return 0
+	}
+	var exit shell.Exit
+	if errors.As(err, &exit) {
+		return int(exit)
 	}
 	f := classify(cmd, err)
 	if f.Kind == fault.Canceled && ctx.Err() != nil {
@@ -116,7 +121,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		}
 	}
 	add("start", tour.Command(s), mcpCommand(p, s))
-	add("work", packcmd.Commands(s), operator.Tools(s))
+	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Audit(s))
 	root.AddCommand(versionCommand(p, s))
 	s.Everything()

@@ -3,6 +3,7 @@ package deployfile
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,7 +197,7 @@ func (op *operation) firsts(known []plan.Original) []plan.Original {
 	return out
 }
 
-// directories are those that deployments made, once this one is through. Roots and what is above them stay for ever, so they are not listed.
+// directories are those that deployments made, once this one is through: roots, and what is above them, among them.
 func (op *operation) directories() []string {
 	all := map[string]bool{}
 	for _, dir := range op.made {
@@ -205,58 +206,30 @@ func (op *operation) directories() []string {
 	for _, dir := range op.journal.Pruned {
 		delete(all, dir.Path)
 	}
-	roots := op.roots()
 	for _, dir := range op.journal.Made {
-		if !slices.ContainsFunc(roots, func(root string) bool { return plan.Below(dir, root, filepath.Separator) }) {
-			all[dir] = true
-		}
+		all[dir] = true
 	}
-	out := make([]string, 0, len(all))
-	for dir := range all {
-		out = append(out, dir)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// roots are the directories that are never removed.
-func (op *operation) roots() []string {
-	known := map[string]bool{}
-	for _, r := range op.t.Roots {
-		known[filepath.Clean(r.Path)] = true
-	}
-	for _, j := range op.jobs {
-		known[filepath.Clean(j.Root)] = true
-	}
-	out := make([]string, 0, len(known))
-	for root := range known {
-		out = append(out, root)
-	}
-	return out
+	return slices.Sorted(maps.Keys(all))
 }
 
 // prunable are the directories in which the deletions leave nothing, and which deployments made; children first. A directory in which
-// something is written stays.
+// something is written stays, and so does everything above it.
 func (op *operation) prunable() ([]record.Folder, error) {
-	keep := map[string]bool{}
-	for _, root := range op.roots() {
-		keep[root] = true
-	}
-	made := map[string]bool{}
+	keep, above, made := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, dir := range op.made {
 		made[dir] = true
 	}
-	above := map[string]string{} // candidates, with the root they are in
 	for _, j := range op.jobs {
-		for dir := filepath.Dir(j.Path); dir != j.Root && len(dir) > len(j.Root); dir = filepath.Dir(dir) {
-			if j.After.Kind != plan.Absent {
+		for dir := filepath.Dir(j.Path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			switch {
+			case j.After.Kind != plan.Absent:
 				keep[dir] = true
-			} else if made[dir] {
-				above[dir] = j.Root
+			case made[dir]:
+				above[dir] = true
 			}
 		}
 	}
-	candidates := make([]string, 0, len(above))
+	var candidates []string
 	for dir := range above {
 		if !keep[dir] {
 			candidates = append(candidates, dir)

@@ -96,6 +96,9 @@ func (op *operation) lay(writes []plan.Write) error {
 	if err := op.place(func(j *carry.Job) bool { return j.After.Kind == plan.Absent }); err != nil {
 		return err
 	}
+	if err := op.nested(); err != nil {
+		return err
+	}
 	if err := op.twins(); err != nil || !op.t.Claim {
 		return err
 	}
@@ -139,6 +142,25 @@ func (op *operation) rootOf(w plan.Write) (string, error) {
 		return "", ground.Unusable(w.Path, "it is below none of the roots")
 	}
 	return best, nil
+}
+
+// nested finds a write below a path that another one makes a file of.
+func (op *operation) nested() error {
+	files := make(map[string]bool, len(op.jobs))
+	for _, j := range op.jobs {
+		if j.After.Kind != plan.Absent {
+			files[j.Path] = true
+		}
+	}
+	checked := map[string]bool{}
+	for _, j := range op.jobs {
+		for dir := filepath.Dir(j.Path); j.After.Kind != plan.Absent && len(dir) > len(j.Root) && !checked[dir]; dir = filepath.Dir(dir) {
+			if checked[dir] = true; files[dir] {
+				return ground.Unusable(j.Path, dir+" is to be a file")
+			}
+		}
+	}
+	return nil
 }
 
 // twins finds writes that lead to one file, by links between directories. Where both want the same of it, it is done once.

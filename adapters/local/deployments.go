@@ -8,13 +8,18 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/scan"
 	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
 	"github.com/countersign-dev/countersign/adapters/textdiff"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
+	"github.com/countersign-dev/countersign/app/deployments/bootstrapping"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/keeping"
+	"github.com/countersign-dev/countersign/app/deployments/layering"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -60,7 +65,13 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
 	plan := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
-	return []tool.Capability{deployments.Capability(deployments.Deps{
-		Compiler: compile, Planner: plan, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git, Clock: core.Clock, Version: l.config.Options.Version,
-	})}
+	deps := deployments.Deps{Compiler: compile, Planner: plan, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
+		Clock: core.Clock, Version: l.config.Options.Version}
+	return []tool.Capability{deployments.Capability(deps), deployments.AuthoringCapability(
+		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(files), Clock: core.Clock}),
+		keeping.Entries(keeping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
+			Clock: core.Clock, Doctor: deployments.DoctorQuery(deps)}),
+		layering.Entries(layering.Deps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: textdiff.Differ{}, Clock: core.Clock}),
+		bootstrapping.Entries(bootstrapping.Deps{Compiler: compile, Machine: machine, Version: l.config.Options.Version}),
+	)}
 }

@@ -64,6 +64,7 @@ func contractRows() map[fault.Code]agentpackRow {
 		"invalid_arguments":               row("E_CONFIG_INVALID", "fix_arguments", retry).because("arguments_invalid"),
 		"deployment_adopt_required":       row("E_ADOPT_CONFIRM_REQUIRED", "retry_with_adopt"),
 		"deployment_tty_required":         row("E_TTY_REQUIRED", "retry_in_tty", "retry_without_guided"),
+		"guided_tty_required":             row("E_TTY_REQUIRED", "retry_in_tty", "retry_without_guided"),
 		"deployment_import_conflict":      row("E_IMPORT_CONFLICT", "resolve_import_conflict", "retry_import_apply"),
 		"deployment_config_missing":       row("E_CONFIG_MISSING", "run_init", "retry_with_repo", retry),
 		"deployment_config_invalid":       row("E_CONFIG_INVALID", "fix_config", retry),

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -95,6 +96,9 @@ func (s *service) apply(ctx context.Context, sc tool.Scope, _ arguments.Call, p 
 	warnings := append(slices.Clone(ready.warnings), cut...)
 	data.Applied = new(bool)
 	if ready.result.Plan.Empty() {
+		if err := s.settled(ctx, ready.state.Place.Home); err != nil {
+			return nil, action.Warned(err, warnings)
+		}
 		data.Reason = "no_changes"
 		return action.Report{Data: data, Warnings: action.Unique(warnings)}, nil
 	}
@@ -105,4 +109,15 @@ func (s *service) apply(ctx context.Context, sc tool.Scope, _ arguments.Call, p 
 	}
 	*data.Applied, data.SnapshotID = true, id
 	return action.Report{Data: data, Warnings: action.Unique(warnings)}, nil
+}
+
+// settled fails with ErrInterrupted while an earlier operation is unfinished: one that was killed after its last write, too, has to be
+// finished or taken back before anything is called deployed.
+func (s *service) settled(ctx context.Context, home string) error {
+	unfinished, err := s.Recovery.Pending(ctx, home)
+	if err != nil || unfinished == nil {
+		return err
+	}
+	return deployment.ErrInterrupted.Sayf("the %s of %s was interrupted; finish it with resume, or take it back with undo", unfinished.Kind, unfinished.StartedAt.Format(time.RFC3339)).
+		With(deployment.Fields("snapshot_id", unfinished.ID).Add("kind", string(unfinished.Kind)).Add("started_at", unfinished.StartedAt))
 }

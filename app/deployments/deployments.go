@@ -23,6 +23,7 @@ package deployments
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
@@ -120,6 +121,18 @@ func Capability(d Deps) tool.Capability {
 		action.Read(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
 	}}
 }
+
+// Authoring is the name of the toolset that looks after the config repository itself. It is for people, who reach it on the command line;
+// a server serves it only where it is asked for.
+const Authoring = "authoring"
+
+// AuthoringCapability is the toolset of entries that packages beside this one make (authoring, keeping, layering, bootstrapping, governing).
+func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
+	return tool.Capability{Name: Authoring, Contract: Contract, Mode: policy.Execute, Entries: slices.Concat(entries...)}
+}
+
+// DoctorQuery is the tool doctor as a use case, for doctor_fix, which answers as it does.
+func DoctorQuery(d Deps) action.Query { return (&service{d}).doctor }
 
 // request is what a call asks the compiler for.
 func request(c arguments.Call) compiler.Request {

@@ -6,8 +6,10 @@ import (
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
 	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/assets"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -63,6 +65,10 @@ func (d *statusData) fit(limit int) {
 }
 
 // operatorAssets says which of our own operator files are missing or of another version.
-func (s *service) operatorAssets(context.Context, compiler.State, arguments.Call) (warnings, actions []string, err error) {
-	return nil, nil, nil
+func (s *service) operatorAssets(ctx context.Context, state compiler.State, c arguments.Call) (warnings, actions []string, err error) {
+	in := assets.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep}
+	read := func(path string) ([]byte, bool, error) { return s.Planner.Machine.Read(ctx, path) }
+	return assets.Check(in, read, func(target string) string {
+		return drift.Prefix(arguments.Call{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
+	})
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +15,7 @@ import (
 
 // TestMain lets the test binary be the command, for scripts and for sessions with child processes.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"countersign": main, "edit-audit": editAudit})
+	testscript.Main(m, map[string]func(){"countersign": main, "edit-audit": editAudit, "envelope": readEnvelope})
 }
 
 // TestScripts runs every behaviour of the command line: testdata/script/*.txtar, one each. Every script has a HOME of its own and
@@ -53,4 +55,47 @@ func editAudit() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// readEnvelope is a command for scripts: it reads one envelope of the agentpack contract, and nothing beside it, and says what is in it.
+func readEnvelope() {
+	var e struct {
+		Schema   int               `json:"schema_version"`
+		OK       bool              `json:"ok"`
+		Command  string            `json:"command"`
+		ID       string            `json:"command_id"`
+		Path     []string          `json:"command_path"`
+		Version  string            `json:"version"`
+		Data     map[string]any    `json:"data"`
+		Warnings []string          `json:"warnings"`
+		Errors   []json.RawMessage `json:"errors"`
+	}
+	decoder := json.NewDecoder(os.Stdin)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&e)
+	if _, more := decoder.Token(); err == nil && more != io.EOF {
+		err = fmt.Errorf("there is more than one document")
+	}
+	if err == nil && (e.Schema != 1 || e.Version == "" || len(e.Path) == 0 || e.Data == nil || e.Warnings == nil || e.OK != (len(e.Errors) == 0)) {
+		err = fmt.Errorf("it is no envelope: %+v", e)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := "ok"
+	if !e.OK {
+		code = failureCode(e.Errors[0])
+	}
+	fmt.Printf("%s: %s (%s)\n", code, e.ID, e.Command)
+}
+
+func failureCode(failure json.RawMessage) string {
+	var f struct {
+		Code string `json:"code"`
+	}
+	if err := json.Unmarshal(failure, &f); err != nil {
+		return err.Error()
+	}
+	return f.Code
 }

@@ -169,8 +169,9 @@ type History interface {
 	Head(ctx context.Context, dir string) (commit string, dirty bool, err error)
 	// Show is a file of a commit; path is relative to dir, with slashes. found is false when it is not there.
 	Show(ctx context.Context, dir, commit, path string) (data []byte, found bool, err error)
-	// Propose commits files (by slash path relative to dir) on a new branch without touching the work tree, and gives the commit.
-	Propose(ctx context.Context, dir, branch, message string, files map[string][]byte) (commit string, err error)
+	// Propose commits files (by slash path relative to dir, content in memory) on a new branch without touching the work tree, and gives
+	// the commit. A file that is there already keeps its mode.
+	Propose(ctx context.Context, dir, branch, message string, files deployment.Tree) (commit string, err error)
 }
 
 // Remote is the config repository's connection to others.

@@ -43,7 +43,8 @@ type Shell struct {
 	*terminal.Terminal
 	Env    func(string) string // nil is an empty environment
 	Open   Open
-	Client string // name and version, for the audit
+	Client string   // name and version, for the audit
+	Argv   []string // the command line as it was typed: what a flag error leaves unread can be looked up here
 
 	JSON  bool   // --json: the contract's JSON alone on stdout
 	Yes   bool   // --yes: answers simple and preview confirmations

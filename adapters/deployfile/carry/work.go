@@ -302,6 +302,9 @@ func (w *run) openRoots(groups [][]int) error {
 			}
 		}
 		if err != nil {
+			if info, gone := os.Stat(real); gone == nil && !info.IsDir() {
+				err = syscall.ENOTDIR // os.OpenRoot has words for it, and no number
+			}
 			return ground.Fault(err, real)
 		}
 		w.roots[real] = root

@@ -65,8 +65,7 @@ func (w *run) put(dir *os.Root, i int) error {
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
-		err = errors.Join(err, discard(dir, temp))
-		return err
+		return errors.Join(err, discard(dir, temp))
 	}
 	w.Step("placed", j.Path)
 	return nil

@@ -217,13 +217,20 @@ func leadsToReserved(rel string) bool {
 
 // tree looks at every named file, several at a time in big trees.
 func (w *walk) tree(ctx context.Context) (deployment.Tree, error) {
+	tree := deployment.Tree(w.named)
+	if tree == nil {
+		tree = deployment.Tree{}
+	}
+	tree.Sort() // first: files are looked at fastest in this order
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < len(w.named); from += chunk {
 		part := w.named[from:min(from+chunk, len(w.named))]
 		look := func() error {
+			eye := w.files.index.Eye()
+			defer eye.Close()
 			for i := range part {
-				if err := w.files.fill(ctx, &part[i]); err != nil {
+				if err := fill(ctx, eye, &part[i]); err != nil {
 					return err
 				}
 			}
@@ -240,28 +247,23 @@ func (w *walk) tree(ctx context.Context) (deployment.Tree, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	tree := deployment.Tree(w.named)
-	if tree == nil {
-		tree = deployment.Tree{}
-	}
-	tree.Sort()
 	return tree, nil
 }
 
 // fill finds out mode, size and sum of the file at its content's origin.
-func (f *Files) fill(ctx context.Context, file *deployment.File) error {
+func fill(ctx context.Context, eye *statindex.Eye, file *deployment.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	at := file.Content.Origin
-	st, err := statindex.Lstat(at)
+	st, err := eye.Lstat(at)
 	if err != nil {
 		return unreadable(at, err)
 	}
 	if !st.Mode.IsRegular() { // it was, a moment ago
 		return notAFile(at, st.Mode)
 	}
-	sum, err := f.index.SumOf(at, st)
+	sum, err := eye.SumOf(at, st)
 	switch {
 	case errors.Is(err, deployment.ErrPath):
 		return err

@@ -77,8 +77,12 @@ func See(path string) (Sight, error) {
 	switch info.Mode().Type() {
 	case 0:
 		s.Kind = plan.Regular
-		s.Data, s.Info, err = read(path, syscall.O_NOFOLLOW) // it may have become a link
-		if err == nil {
+		s.Data, s.Info, err = read(path)
+		switch {
+		case err != nil:
+		case !os.SameFile(info, s.Info): // perhaps a link by now, whose target was read
+			err = deployment.ErrStale.Sayf("%s was changed while it was looked at; look again", path)
+		default:
 			s.Sum, s.Size, s.Mode = deployment.SumOf(s.Data), int64(len(s.Data)), s.Info.Mode().Perm()
 		}
 	case fs.ModeSymlink:
@@ -94,7 +98,7 @@ func See(path string) (Sight, error) {
 
 // Read is a file's bytes, a link followed. What is no file holds nothing.
 func Read(path string) (data []byte, found bool, err error) {
-	data, info, err := read(path, 0)
+	data, info, err := read(path)
 	if Absent(err) {
 		return nil, false, nil
 	}
@@ -102,8 +106,8 @@ func Read(path string) (data []byte, found bool, err error) {
 }
 
 // read is a file's bytes and what the file system says of the very file that was read.
-func read(path string, flags int) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0) // a pipe must not block
+func read(path string) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
 		return nil, nil, err
 	}

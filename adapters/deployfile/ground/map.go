@@ -123,10 +123,10 @@ func (t *Map) base(root string) (Spot, error) {
 		if info, err := os.Stat(real); err != nil || !info.IsDir() {
 			return Spot{}, Unusable(root, "it is no directory")
 		}
-	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
-		return Spot{}, Unusable(root, "no directory can be there")
-	case !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENAMETOOLONG):
 		return Spot{}, Fault(err, root)
+	case !errors.Is(err, fs.ErrNotExist):
+		return Spot{}, Unusable(root, "no directory can be there: "+cause(err).Error())
 	default:
 		if _, err := os.Lstat(root); err == nil {
 			return Spot{}, Unusable(root, "it is a symbolic link that leads nowhere")

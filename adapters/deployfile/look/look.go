@@ -113,6 +113,8 @@ func (k *Looker) all(ctx context.Context, paths []string) ([]plan.Seen, error) {
 	var next atomic.Int64
 	var stop atomic.Bool
 	work := func() error {
+		eye := k.index.Eye()
+		defer eye.Close()
 		// Shares are taken in order and finished, so all before the first that fails are looked at: its error is always the same.
 		for !stop.Load() {
 			n := int(next.Add(1)) - 1
@@ -123,7 +125,7 @@ func (k *Looker) all(ctx context.Context, paths []string) ([]plan.Seen, error) {
 				return fault.From(err)
 			}
 			for i := n * share; i < min((n+1)*share, len(paths)) && failed[n] == nil; i++ {
-				seen[i], failed[n] = k.Seen(paths[i])
+				seen[i], failed[n] = k.seen(eye, paths[i])
 			}
 			if failed[n] != nil {
 				stop.Store(true)
@@ -148,22 +150,28 @@ func (k *Looker) all(ctx context.Context, paths []string) ([]plan.Seen, error) {
 
 // Seen looks at one path, as Observe does. Of a symbolic link, Size and Sum are those of the file it leads to and Mode is zero.
 func (k *Looker) Seen(path string) (plan.Seen, error) {
+	eye := k.index.Eye()
+	defer eye.Close()
+	return k.seen(eye, path)
+}
+
+func (k *Looker) seen(eye *statindex.Eye, path string) (plan.Seen, error) {
 	var err error
 	for range attempts {
 		var seen plan.Seen
-		if seen, err = k.once(path); err == nil {
+		if seen, err = k.once(eye, path); err == nil {
 			return seen, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, deployment.ErrPath) {
 			break
 		}
-		// It was there a moment ago, or was a file: somebody is at work on it.
+		eye.Close() // it was there a moment ago, or was a file: somebody is at work on it, or on its directory
 	}
 	return plan.Seen{}, refused("looked at", path, err)
 }
 
-func (k *Looker) once(path string) (plan.Seen, error) {
-	st, err := statindex.Lstat(path)
+func (k *Looker) once(eye *statindex.Eye, path string) (plan.Seen, error) {
+	st, err := eye.Lstat(path)
 	switch {
 	case absent(err):
 		return plan.Seen{}, nil
@@ -174,7 +182,7 @@ func (k *Looker) once(path string) (plan.Seen, error) {
 	switch st.Mode.Type() {
 	case 0:
 		seen.Kind, seen.Size = plan.Regular, st.Size
-		seen.Sum, err = k.index.SumOf(path, st)
+		seen.Sum, err = eye.SumOf(path, st)
 		return seen, err
 	case fs.ModeSymlink:
 		return k.link(path)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"os"
-	"syscall"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
@@ -24,44 +22,45 @@ func (x *Index) hasher() *hasher {
 	return &hasher{stream: sha256.New()}
 }
 
-// file is the sum of the file at path, and what it was the sum of: the zero Stat when the file changed while it was read.
-func (h *hasher) file(path string) (deployment.Sum, Stat, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
-	if err != nil {
-		return deployment.Sum{}, Stat{}, err
-	}
+// file is the sum of an open file, which it closes, and what it was the sum of: the zero Stat when the file changed while it was read.
+func (h *hasher) file(f file, path string) (deployment.Sum, Stat, error) {
 	defer f.Close()
-	before, err := f.Stat()
+	before, err := f.stat()
 	if err != nil {
 		return deployment.Sum{}, Stat{}, err
 	}
-	if !before.Mode().IsRegular() {
+	if !before.Mode.IsRegular() {
 		return deployment.Sum{}, Stat{}, deployment.ErrPath.Sayf("%s is no regular file", path).
 			With(deployment.Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", path))
 	}
-	sum, err := h.content(f)
+	sum, err := h.content(f, before.Size)
 	if err != nil {
 		return deployment.Sum{}, Stat{}, err
 	}
-	st := StatOf(before)
-	if after, err := f.Stat(); err != nil || StatOf(after) != st {
-		st = Stat{}
+	if after, err := f.stat(); err != nil || after != before {
+		before = Stat{}
 	}
-	return sum, st, nil
+	return sum, before, nil
 }
 
-// content is the sum of what is left to read. Most files fit the buffer and need no stream.
-func (h *hasher) content(r io.Reader) (deployment.Sum, error) {
-	n, err := io.ReadFull(r, h.buffer[:])
-	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+// content is the sum of a file's bytes. Most fit the buffer and need no stream; of those that are as long as the system says, the end is
+// not read again.
+func (h *hasher) content(r io.Reader, size int64) (deployment.Sum, error) {
+	n, ended := 0, false
+	for !ended && n < len(h.buffer) {
+		m, err := r.Read(h.buffer[n:])
+		if n += m; err != nil && !errors.Is(err, io.EOF) {
+			return deployment.Sum{}, err
+		}
+		ended = err != nil || int64(n) == size && n < len(h.buffer)
+	}
+	if ended {
 		return deployment.SumOf(h.buffer[:n]), nil
-	case err != nil:
-		return deployment.Sum{}, err
 	}
 	h.stream.Reset()
 	for {
 		h.stream.Write(h.buffer[:n])
+		var err error
 		n, err = r.Read(h.buffer[:])
 		if errors.Is(err, io.EOF) {
 			var sum deployment.Sum

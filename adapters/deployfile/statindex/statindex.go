@@ -39,9 +39,10 @@ type Index struct {
 	spare  sync.Pool  // of *hasher
 
 	mu      sync.RWMutex
-	at      map[string]uint32 // path to its place in entries
 	entries []entry
-	changed bool // since the last save
+	sorted  int               // so many of them, from the first, were loaded and are sorted by path
+	at      map[string]uint32 // of the others: path to its place in entries
+	changed bool              // since the last save
 }
 
 // entry is one remembered file.
@@ -92,36 +93,46 @@ func (x *Index) Sum(path string, info fs.FileInfo) (deployment.Sum, error) {
 // been left alone for RacyWindow and did not change while it was read. Errors of the file system come as they are, a path that is no
 // regular file is deployment.ErrPath.
 func (x *Index) SumOf(path string, st Stat) (deployment.Sum, error) {
-	if sum, ok := x.Known(path, st); ok {
-		return sum, nil
-	}
-	h := x.hasher()
-	defer x.spare.Put(h)
-	now := x.now() // before reading: what is written from here on gets a later time than this
-	sum, read, err := h.file(path)
-	if err == nil {
-		x.keep(path, read, sum, now)
-	}
-	return sum, err
+	e := Eye{index: x}
+	defer e.Close()
+	return e.SumOf(path, st)
 }
 
 // Known is the remembered sum of the file at path, if st is what it was when it was hashed.
 func (x *Index) Known(path string, st Stat) (deployment.Sum, bool) {
+	sum, _, ok := x.known(path, st, 0)
+	return sum, ok
+}
+
+// known is Known with a guess where the entry stands, and the next guess: paths are mostly asked for in the order of the entries.
+func (x *Index) known(path string, st Stat, guess int) (sum deployment.Sum, next int, ok bool) {
 	if st.stamp == (stamp{}) {
-		return deployment.Sum{}, false
+		return deployment.Sum{}, guess, false
 	}
 	x.load.Do(x.read)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	i, ok := x.at[path]
+	i, ok := x.find(path, guess)
 	if !ok || x.entries[i].stamp != st.stamp {
-		return deployment.Sum{}, false
+		return deployment.Sum{}, i, false
 	}
 	e := &x.entries[i]
 	if atomic.LoadUint32(&e.used) == 0 {
 		atomic.StoreUint32(&e.used, 1)
 	}
-	return e.sum, true
+	return e.sum, i + 1, true
+}
+
+// find is the place of a path's entry.
+func (x *Index) find(path string, guess int) (int, bool) {
+	loaded := x.entries[:x.sorted]
+	if guess < len(loaded) && loaded[guess].path == path {
+		return guess, true
+	}
+	if i, ok := x.at[path]; ok {
+		return int(i), true
+	}
+	return slices.BinarySearchFunc(loaded, path, func(e entry, path string) int { return strings.Compare(e.path, path) })
 }
 
 // Put remembers a sum that the caller knows, having read or written the very file that info describes. It is quietly not remembered
@@ -139,12 +150,12 @@ func (x *Index) keep(path string, st Stat, sum deployment.Sum, now time.Time) {
 	x.load.Do(x.read)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i, ok := x.at[path]
+	i, ok := x.find(path, len(x.entries))
 	if !ok {
-		i = uint32(len(x.entries))
+		i = len(x.entries)
 		path = strings.Clone(path) // the caller's may be a piece of something large
 		x.entries = append(x.entries, entry{path: path})
-		x.at[path] = i
+		x.at[path] = uint32(i)
 	}
 	e := &x.entries[i]
 	if e.stamp != st.stamp || e.sum != sum {
@@ -163,11 +174,7 @@ func (x *Index) read() {
 		return
 	}
 	if entries, ok := decode(data); ok {
-		x.entries = entries
-		x.at = make(map[string]uint32, len(entries)+len(entries)/8)
-		for i := range entries {
-			x.at[entries[i].path] = uint32(i)
-		}
+		x.entries, x.sorted = entries, len(entries)
 	}
 }
 

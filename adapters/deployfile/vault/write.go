@@ -87,16 +87,6 @@ func makeDir(dir string) error {
 
 func (w *Writer) temp() string { return filepath.Join(w.vault.dir, w.name+".tmp") }
 
-// Flush hands what was put so far to the file system, which may begin to write it out.
-func (w *Writer) Flush() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.file == nil {
-		return nil
-	}
-	return errors.Join(w.zip.Flush(), w.buf.Flush())
-}
-
 // Commit makes the archive durable and its contents available, and reports whether there is one: nothing put, no archive.
 func (w *Writer) Commit() (made bool, err error) {
 	w.mu.Lock()

@@ -34,7 +34,7 @@ type Options struct {
 	Transfer time.Duration // of everything a checkout, a pull or a push needs; 0 is 10 minutes
 }
 
-// Client is deployport.Merger, deployport.History, deployport.Remote, and the git half of deployport.Sources. Several goroutines and
+// Client is deployport.Merger, deployport.History, deployport.Ancestry, deployport.Remote, and the git half of deployport.Sources. Several goroutines and
 // processes may use it at once. Every method fails with deployment.ErrGitMissing when it needs git and git cannot be started, and with
 // deployment.ErrGit, saying git's own words, when git fails in a way that no other error names.
 type Client struct{ options Options }

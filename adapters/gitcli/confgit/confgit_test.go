@@ -130,10 +130,13 @@ func TestEveryMethodSaysThatGitIsMissing(t *testing.T) {
 		"Merge":   func() error { _, err := c.Merge(ctx, nil, nil, nil); return err },
 		"Head":    func() error { _, _, err := c.Head(ctx, repo); return err },
 		"Show":    func() error { _, _, err := c.Show(ctx, repo, commit, "a"); return err },
-		"Propose": func() error { _, err := c.Propose(ctx, repo, "b", "m", map[string][]byte{"x": nil}); return err },
-		"Init":    func() error { return c.Init(ctx, filepath.Join(t.TempDir(), "new")) },
-		"Remote":  func() error { return c.SetRemote(ctx, repo, "origin", url) },
-		"State":   func() error { _, err := c.State(ctx, repo); return err },
+		"Propose": func() error {
+			_, err := c.Propose(ctx, repo, "b", "m", proposed(map[string][]byte{"x": nil}))
+			return err
+		},
+		"Init":   func() error { return c.Init(ctx, filepath.Join(t.TempDir(), "new")) },
+		"Remote": func() error { return c.SetRemote(ctx, repo, "origin", url) },
+		"State":  func() error { _, err := c.State(ctx, repo); return err },
 		"Sync": func() error {
 			_, err := c.Sync(ctx, repo, deployport.SyncOptions{Remote: "origin", Branch: "main"})
 			return err

@@ -105,6 +105,15 @@ func TestShow(t *testing.T) {
 	require.ErrorIs(t, err, deployment.ErrGitRepo)
 }
 
+// proposed is plain files as a tree.
+func proposed(files map[string][]byte) deployment.Tree {
+	var out deployment.Tree
+	for path, data := range files {
+		out = append(out, deployment.File{Path: path, Mode: deployment.Plain, Content: deployment.Bytes(data)})
+	}
+	return out
+}
+
 func TestPropose(t *testing.T) {
 	user(t, identity)
 	r := gitfixture.New(t, archive)
@@ -116,18 +125,20 @@ func TestPropose(t *testing.T) {
 	before := r.Git("status", "--porcelain=v2", "--branch")
 	index, err := os.ReadFile(filepath.Join(r.Dir, ".git", "index"))
 	require.NoError(t, err)
-	files := map[string][]byte{"skills/a/run.sh": []byte("new\r\n"), "overlays/x y/SKILL.md": []byte("overlay"), "top.md": nil}
+	files := proposed(map[string][]byte{"skills/a/run.sh": []byte("new\r\n"), "overlays/x y/SKILL.md": []byte("overlay"), "top.md": nil})
+	files = append(files, deployment.File{Path: "overlays/x y/run.sh", Mode: deployment.Executable, Content: deployment.Bytes([]byte("#!/bin/sh\n"))})
 	commit, err := client().Propose(t.Context(), r.Dir, "evolve/propose-1", "chore(evolve): propose\n\nwith a body", files)
 	require.NoError(t, err)
 	assert.Equal(t, commit, r.Git("rev-parse", "refs/heads/evolve/propose-1"))
 	assert.Equal(t, head, r.Git("rev-parse", commit+"^"))
 	assert.Equal(t, "chore(evolve): propose\n\nwith a body\n", r.Git("log", "-1", "--format=%B", commit))
 	assert.Equal(t, "Ada <ada@example.com>", r.Git("log", "-1", "--format=%an <%ae>", commit))
-	assert.Equal(t, "A\toverlays/x y/SKILL.md\nM\tskills/a/run.sh\nM\ttop.md", r.Git("diff", "--name-status", head, commit))
+	assert.Equal(t, "A\toverlays/x y/SKILL.md\nA\toverlays/x y/run.sh\nM\tskills/a/run.sh\nM\ttop.md", r.Git("diff", "--name-status", head, commit))
 	assert.Equal(t, "new\r", r.Git("show", commit+":skills/a/run.sh"), "no line ending is changed")
 	modes := r.Git("ls-tree", "-r", "--format=%(objectmode) %(path)", commit)
 	assert.Contains(t, modes, "100755 skills/a/run.sh")
 	assert.Contains(t, modes, "100644 overlays/x y/SKILL.md")
+	assert.Contains(t, modes, "100755 overlays/x y/run.sh")
 
 	assert.Equal(t, before, r.Git("status", "--porcelain=v2", "--branch"))
 	after, err := os.ReadFile(filepath.Join(r.Dir, ".git", "index"))
@@ -140,12 +151,12 @@ func TestPropose(t *testing.T) {
 	assert.Equal(t, commit, r.Git("rev-parse", "refs/heads/evolve/propose-1"))
 	_, err = client().Propose(t.Context(), r.Dir, "evolve/propose-1/below", "m", files)
 	require.ErrorIs(t, err, deployment.ErrGit, "a branch that another one leaves no room for")
-	_, err = client().Propose(t.Context(), r.Dir, "same", "m", map[string][]byte{"skills/a/SKILL.md": []byte("first\n")})
+	_, err = client().Propose(t.Context(), r.Dir, "same", "m", proposed(map[string][]byte{"skills/a/SKILL.md": []byte("first\n")}))
 	require.ErrorIs(t, err, deployment.ErrGit)
 	require.ErrorContains(t, err, "nothing to propose")
 	assert.NotContains(t, r.Git("branch", "--list"), "same")
 
-	commit, err = client().Propose(t.Context(), filepath.Join(r.Dir, "skills"), "below", "m", map[string][]byte{"a/run.sh": []byte("2"), "b": []byte("3")})
+	commit, err = client().Propose(t.Context(), filepath.Join(r.Dir, "skills"), "below", "m", proposed(map[string][]byte{"a/run.sh": []byte("2"), "b": []byte("3")}))
 	require.NoError(t, err)
 	assert.Equal(t, "skills/a/run.sh\nskills/b", r.Git("diff", "--name-only", head, commit), "paths are relative to the directory")
 	assert.Contains(t, r.Git("ls-tree", "-r", "--format=%(objectmode) %(path)", commit), "100755 skills/a/run.sh")
@@ -159,21 +170,21 @@ func TestProposeRefuses(t *testing.T) {
 	r.Commit("links")
 	branches := r.Git("branch", "--list")
 	for _, path := range []string{"../x", "/x", "", ".", "a/../x", ".git/config", "a/.Git/hooks/pre-commit", "link", "link/x", "dir/a/SKILL.md", "top.md/x", "skills", "skills/a", "a\nb", `a\b`} {
-		_, err := client().Propose(t.Context(), r.Dir, "b", "m", map[string][]byte{path: []byte("x")})
+		_, err := client().Propose(t.Context(), r.Dir, "b", "m", proposed(map[string][]byte{path: []byte("x")}))
 		require.ErrorIs(t, err, deployment.ErrPath, path)
 	}
 	for _, branch := range []string{"", "-D", "a..b", "HEAD", "a b", "x.lock"} {
-		_, err := client().Propose(t.Context(), r.Dir, branch, "m", map[string][]byte{"x": nil})
+		_, err := client().Propose(t.Context(), r.Dir, branch, "m", proposed(map[string][]byte{"x": nil}))
 		require.ErrorIs(t, err, deployment.ErrConfig, branch)
 	}
-	_, err := client().Propose(t.Context(), t.TempDir(), "b", "m", map[string][]byte{"x": nil})
+	_, err := client().Propose(t.Context(), t.TempDir(), "b", "m", proposed(map[string][]byte{"x": nil}))
 	require.ErrorIs(t, err, deployment.ErrGitRepo)
 	_, err = client().Propose(t.Context(), r.Dir, "b", "m", nil)
 	require.ErrorIs(t, err, deployment.ErrGit)
 	assert.Equal(t, branches, r.Git("branch", "--list"))
 
 	empty := gitfixture.New(t, "")
-	commit, err := client().Propose(t.Context(), empty.Dir, "first", "m", map[string][]byte{"x": []byte("x")})
+	commit, err := client().Propose(t.Context(), empty.Dir, "first", "m", proposed(map[string][]byte{"x": []byte("x")}))
 	require.NoError(t, err, "before the first commit")
 	assert.Equal(t, commit, empty.Git("rev-list", "first"))
 }
@@ -181,7 +192,7 @@ func TestProposeRefuses(t *testing.T) {
 func TestProposeSaysHowToTellGitWhoCommits(t *testing.T) {
 	user(t, "")
 	r := gitfixture.New(t, archive)
-	_, err := client().Propose(t.Context(), r.Dir, "b", "m", map[string][]byte{"x": nil})
+	_, err := client().Propose(t.Context(), r.Dir, "b", "m", proposed(map[string][]byte{"x": nil}))
 	require.ErrorIs(t, err, deployment.ErrGit)
 	assert.ErrorContains(t, err, "git config --global user.name")
 	assert.ErrorContains(t, err, "git config --global user.email")
@@ -202,7 +213,7 @@ func TestTheConfigRepositoryRunsNothing(t *testing.T) {
 	_, found, err := c.Show(t.Context(), r.Dir, head, "top.md")
 	require.NoError(t, err)
 	assert.True(t, found)
-	_, err = c.Propose(t.Context(), r.Dir, "b", "m", map[string][]byte{"top.md": []byte("x")})
+	_, err = c.Propose(t.Context(), r.Dir, "b", "m", proposed(map[string][]byte{"top.md": []byte("x")}))
 	require.NoError(t, err)
 	state, err := c.State(t.Context(), r.Dir)
 	require.NoError(t, err)

@@ -1,9 +1,9 @@
 package confgit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	plainMode = "100644"
-	linkMode  = "120000"
-	repoMode  = "160000" // a submodule
+	plainMode  = "100644"
+	scriptMode = "100755"
+	linkMode   = "120000"
+	repoMode   = "160000" // a submodule
 )
 
 // proposal is a commit in the making: objects and a private index, so that work tree, index and HEAD of the repository stay as they are.
@@ -29,11 +30,11 @@ type proposal struct {
 	head    string // empty before the first commit
 }
 
-// Propose implements deployport.History (agentpack contract §5.10). Files keep the modes they have at HEAD, new ones are plain. It
+// Propose implements deployport.History (agentpack contract §5.10). Files keep the modes they have at HEAD, new ones are as they are given. It
 // touches neither work tree nor index nor HEAD, and runs no hook and no filter. It fails with ErrGitRepo outside a repository, with ErrConfig
 // for what no branch can be called, with ErrPath for a path that leaves dir or goes through a link or a submodule, and with ErrGit for a
 // branch that exists, for files that are all as they are at HEAD, and while nobody said who commits.
-func (c *Client) Propose(ctx context.Context, dir, branch, message string, files map[string][]byte) (string, error) {
+func (c *Client) Propose(ctx context.Context, dir, branch, message string, files deployment.Tree) (string, error) {
 	b, err := gitref.ParseBranch(branch)
 	if err != nil {
 		return "", deployment.ErrConfig.Sayf("the proposal cannot be made: %v", err).Because(err)
@@ -41,9 +42,10 @@ func (c *Client) Propose(ctx context.Context, dir, branch, message string, files
 	if len(files) == 0 {
 		return "", deployment.ErrGit.Sayf("there is nothing to propose: no file was given")
 	}
-	paths := slices.Sorted(maps.Keys(files))
-	for _, path := range paths {
-		if _, err := fileName(path); err != nil {
+	files = slices.Clone(files)
+	files.Sort()
+	for _, f := range files {
+		if _, err := fileName(f.Path); err != nil {
 			return "", err
 		}
 	}
@@ -65,7 +67,7 @@ func (c *Client) Propose(ctx context.Context, dir, branch, message string, files
 	if p.head, err = p.run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil && exitOf(err) != 1 {
 		return "", err
 	}
-	if err := p.stage(ctx, prefix, paths, files); err != nil {
+	if err := p.stage(ctx, prefix, files); err != nil {
 		return "", err
 	}
 	commit, err := p.commit(ctx, message)
@@ -95,7 +97,7 @@ func (p proposal) run(ctx context.Context, stdin []byte, args ...string) (string
 }
 
 // stage makes the private index HEAD's with the files over it.
-func (p proposal) stage(ctx context.Context, prefix string, paths []string, files map[string][]byte) error {
+func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tree) error {
 	from := "--empty"
 	if p.head != "" {
 		from = p.head
@@ -114,12 +116,12 @@ func (p proposal) stage(ctx context.Context, prefix string, paths []string, file
 		}
 	}
 	var stored strings.Builder
-	for i, path := range paths {
-		if err := placeable(path, modes); err != nil {
+	for i, f := range files {
+		if err := placeable(f.Path, modes); err != nil {
 			return err
 		}
 		content := filepath.Join(p.scratch, strconv.Itoa(i))
-		if err := os.WriteFile(content, files[path], 0o600); err != nil {
+		if err := os.WriteFile(content, f.Content.Data, 0o600); err != nil {
 			return disk(err, content)
 		}
 		stored.WriteString(content + "\n")
@@ -130,11 +132,11 @@ func (p proposal) stage(ctx context.Context, prefix string, paths []string, file
 	}
 	var entries strings.Builder
 	for i, id := range strings.Fields(ids) {
-		mode := plainMode
-		if was := modes[paths[i]]; was != "" {
-			mode = was
+		mode := modes[files[i].Path]
+		if mode == "" && files[i].Mode == deployment.Executable {
+			mode = scriptMode
 		}
-		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", mode, id, prefix, paths[i])
+		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", cmp.Or(mode, plainMode), id, prefix, files[i].Path)
 	}
 	_, err = p.run(ctx, []byte(entries.String()), "update-index", "-z", "--index-info")
 	return err

@@ -20,7 +20,8 @@
 // be deployed is a warning. ErrConfig: an id that exists, or does not; a source that is none. Data: {module_id, manifest}.
 //
 // agents_lock (§2.4, §5.3) resolves every enabled module to a commit and sums, and writes agentpack.lock.json; generated_at changes only
-// when something else does, so locking twice writes nothing. A lockfile that cannot be read is replaced. Data: {lockfile, modules}.
+// when something else does, so locking twice writes nothing. A lockfile that cannot be read is replaced. A commit whose files are not what they
+// were when it was locked before is ErrContent: the cache was changed. Data: {lockfile, modules}.
 //
 // agents_fetch has every git module of the lockfile in the cache, and checked: ErrContent where the files are not what was locked,
 // ErrLockMissing without a lockfile. Data: {store, git_modules_fetched}.

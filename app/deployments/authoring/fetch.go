@@ -92,15 +92,18 @@ func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Pla
 		if err != nil {
 			return err
 		}
-		sum := tree.Sum()
-		if sum == m.Sum {
-			return nil
+		if sum := tree.Sum(); sum != m.Sum {
+			return s.tampered(at, m, sum)
 		}
-		checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
-		return deployment.ErrContent.Sayf("module %s in the cache is not what %s says; delete %s and fetch again, or lock again if the change is meant",
-			m.ID, deployment.LockFile, checkout).With(deployment.Fields("module_id", m.ID).Add("expected_sha256", m.Sum.String()).
-			Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
+		return nil
 	})
+}
+
+// tampered reports a checkout in the cache that is not what its commit was when it was locked.
+func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum deployment.Sum) error {
+	checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
+	return deployment.ErrContent.Sayf("module %s in the cache is not what %s says of its commit; delete %s and fetch again", m.ID, deployment.LockFile, checkout).
+		With(deployment.Fields("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
 }
 
 // contradiction is the first pair of flags that cannot both be meant.

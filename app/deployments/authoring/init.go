@@ -48,9 +48,11 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c arguments.Cal
 		return nil, err
 	}
 	if c.Git {
-		if err := s.ignoring(ctx, e, &data); err != nil {
+		more, err := s.ignoring(ctx, e, &data)
+		if err != nil {
 			return nil, err
 		}
+		warnings = append(warnings, more...)
 	}
 	if c.Bootstrap {
 		if s.Bootstrap == nil {
@@ -119,25 +121,26 @@ func (s *service) starters(ctx context.Context, at deployment.Place, files []sta
 	return writes, nil
 }
 
-// ignoring adds .gitignore to the edit where it lacks a line.
-func (s *service) ignoring(ctx context.Context, e *action.Edit, data *initData) error {
+// ignoring adds .gitignore to the edit where it lacks a line, and says why it does not.
+func (s *service) ignoring(ctx context.Context, e *action.Edit, data *initData) (warnings []string, err error) {
 	path := s.in(e.Place.Repo, gitignore.File)
-	text, _, err := s.Machine.Read(ctx, path)
-	if err != nil {
-		return err
-	}
 	data.Git = &gitData{Path: path, PathPosix: deployment.Posix(path), Initialized: true}
-	if text, data.Git.Updated = gitignore.Ensure(text, gitignore.Manifests, gitignore.Desktop); !data.Git.Updated {
-		return nil
-	}
 	seen, err := s.seen(ctx, e.Place, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if w := action.Put(e.Place.Repo, path, seen[path], text); w != nil {
-		e.Writes = append(e.Writes, *w)
+	now := seen[path]
+	if now.Kind != plan.Absent && now.Kind != plan.Regular { // writing would put a file in place of a link
+		return []string{path + " is no regular file; add " + gitignore.Manifests + " by hand"}, nil
 	}
-	return nil
+	text, _, err := s.Machine.Read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if text, data.Git.Updated = gitignore.Ensure(text, gitignore.Manifests, gitignore.Desktop); data.Git.Updated {
+		e.Writes = append(e.Writes, *action.Put(e.Place.Repo, path, now, text))
+	}
+	return nil, nil
 }
 
 // create writes the files, and makes the repository once there is something in it.

@@ -77,6 +77,16 @@ func TestInitGit(t *testing.T) {
 	assert.Contains(t, string(out.Data), `"gitignore_updated":false`)
 }
 
+func TestInitGitKeepsALink(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.in("ignored"), "*.log\n")
+	require.NoError(t, os.Symlink("ignored", w.in(".gitignore")))
+	out := w.call("agents_init", yes("git", true))
+	assert.Contains(t, string(out.Data), `"gitignore_updated":false`)
+	require.Len(t, out.Warnings, 1)
+	assert.Equal(t, "*.log\n", w.text(w.in("ignored")))
+}
+
 func TestInitGuided(t *testing.T) {
 	w := newWorld(t)
 	w.refused(deployment.ErrTarget, "agents_init", yes("targets", []string{"codex", "emacs"}))

@@ -98,8 +98,15 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, e *action.Edit, con
 	slices.SortFunc(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
 	l.lock.Modules = make([]deployment.LockedModule, len(enabled))
 	err := each(ctx, sc, "resolving modules", len(enabled), func(ctx context.Context, i int) (err error) {
-		l.lock.Modules[i], err = s.resolve(ctx, e.Place, enabled[i])
-		return err
+		if l.lock.Modules[i], err = s.resolve(ctx, e.Place, enabled[i]); err != nil {
+			return err
+		}
+		now := l.lock.Modules[i]
+		was, _ := config.Lock.Module(now.ID)
+		if now.Source.Git != nil && was.Source.Git != nil && *now.Source.Git == *was.Source.Git && now.Sum != was.Sum {
+			return s.tampered(e.Place, was, now.Sum) // a commit does not change: what the cache holds is not it
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

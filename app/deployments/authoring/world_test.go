@@ -48,7 +48,8 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, top: top, user: filepath.Join(top, "user"), project: filepath.Join(top, "project")}
 	w.repo = filepath.Join(w.user, ".agentpack", "repo")
 	require.NoError(t, os.MkdirAll(w.user, 0o755))
-	require.NoError(t, os.MkdirAll(filepath.Join(w.project, ".git"), 0o755)) // enough of a mark for a project
+	w.write(filepath.Join(w.project, ".git", "HEAD"), "ref: refs/heads/main\n")
+	w.write(filepath.Join(w.project, ".git", "config"), "[remote \"origin\"]\n\turl = https://github.com/example/example.git\n")
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env := map[string]string{"HOME": w.user, "HOSTNAME": "Box 1"}

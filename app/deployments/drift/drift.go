@@ -62,8 +62,8 @@ type Drift struct {
 // Find looks through the roots of a plan. Extras that nobody manages are listed where a root is scanned for them and unmanaged is asked for.
 func Find(ctx context.Context, machine deployport.Machine, r planner.Result, unmanaged bool) (Drift, error) {
 	d := Drift{Items: []Item{}}
-	for _, l := range r.Observed.Ledgers {
-		d.AnyManifest = d.AnyManifest || l.Present
+	for _, root := range r.Plan.Roots {
+		d.AnyManifest = d.AnyManifest || ledgerOf(r.Observed, root).Present
 	}
 	if !d.AnyManifest {
 		d.Warnings = append(d.Warnings, "nothing was deployed here yet, as far as manifests tell: drift may be inaccurate; deploy_apply writes them")

@@ -72,12 +72,22 @@ type Evolver struct {
 	Deps
 }
 
+// search is what to look for: edits of one module or of all, to be said in overlays of one scope.
+type search struct {
+	state          compiler.State
+	module, prefix string
+	scope          deployment.OverlayScope
+}
+
+// overlaidAbove is the reason of files that a layer above the proposal's has the last word on.
+const overlaidAbove = "overlaid_above"
+
 // find looks at every desired file, or at those of one module.
-func (e Evolver) find(ctx context.Context, s compiler.State, r planner.Result, module, prefix string) (found, error) {
+func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, error) {
 	f := found{candidates: []Candidate{}, skipped: []Skipped{}}
-	input := e.Compiler.Input(ctx, s)
+	input := e.Compiler.Input(ctx, in.state)
 	for _, d := range r.Files {
-		if module != "" && !slices.Contains(d.Modules, module) || d.Part != nil && d.Merge.Ours.IsZero() {
+		if in.module != "" && !slices.Contains(d.Modules, in.module) || d.Part != nil && d.Merge.Ours.IsZero() {
 			continue
 		}
 		now := r.Observed.Files[d.Path]
@@ -85,9 +95,9 @@ func (e Evolver) find(ctx context.Context, s compiler.State, r planner.Result, m
 		switch {
 		case same && now.Kind != plan.Absent:
 		case now.Kind == plan.Absent:
-			f.skip(d, "missing", "it is not there, so there is nothing to propose", module, prefix)
+			f.skip(d, in, "missing", "it is not there, so there is nothing to propose")
 		default:
-			if err := e.invert(ctx, &f, target.Drifted{Input: input, File: d}, module, prefix); err != nil {
+			if err := e.invert(ctx, &f, target.Drifted{Input: input, File: d}, in); err != nil {
 				return f, err
 			}
 		}
@@ -97,7 +107,7 @@ func (e Evolver) find(ctx context.Context, s compiler.State, r planner.Result, m
 }
 
 // invert traces one changed file back.
-func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, module, prefix string) error {
+func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, in search) error {
 	actual, _, err := e.Planner.Machine.Read(ctx, d.File.Path)
 	if err != nil {
 		f.warnings = append(f.warnings, d.File.Path+" cannot be read: "+fault.From(err).Message)
@@ -110,15 +120,27 @@ func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, module,
 	case err != nil:
 		return err
 	case inverse.Reason != "":
-		f.skip(d.File, string(inverse.Reason), inverse.Message, module, prefix)
+		f.skip(d.File, in, string(inverse.Reason), inverse.Message)
 		return nil
 	}
 	for _, edit := range inverse.Edits {
-		if module == "" || edit.Module == module {
-			f.propose(Candidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.Posix(d.File.Path), Target: d.File.Target, edit: edit})
+		if in.module != "" && edit.Module != in.module {
+			continue
 		}
+		if above, yes := in.above(edit); yes {
+			f.skip(d.File, in, overlaidAbove, "the "+above+" overlay of "+edit.Module+" has the last word on "+edit.Path+"; propose with scope "+above)
+			continue
+		}
+		f.propose(Candidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.Posix(d.File.Path), Target: d.File.Target, edit: edit})
 	}
 	return nil
+}
+
+// above is the layer that would change or hide an edit made in the scope: the edit is of what came out of all layers.
+func (in search) above(edit target.Edit) (string, bool) {
+	m, _ := in.state.Module(edit.Module)
+	layer := m.Layer(edit.Path)
+	return layer, below(in.scope, deployment.OverlayScope(layer))
 }
 
 // propose keeps the first edit of a module's file; another that says something else is reported, never written over it.
@@ -134,7 +156,7 @@ func (f *found) propose(c Candidate) {
 	}
 }
 
-func (f *found) skip(d plan.Desired, reason, message, module, prefix string) {
+func (f *found) skip(d plan.Desired, in search, reason, message string) {
 	s := Skipped{NextActions: []string{}, Path: d.Path, PathPosix: deployment.Posix(d.Path), Reason: reason, ReasonCode: reason, ReasonMessage: message, Target: d.Target}
 	if len(d.Modules) == 1 {
 		s.ModuleID = d.Modules[0]
@@ -146,10 +168,10 @@ func (f *found) skip(d plan.Desired, reason, message, module, prefix string) {
 	case "missing":
 		f.summary.Missing++
 		only := ""
-		if module != "" {
-			only = " --module-id " + module
+		if in.module != "" {
+			only = " --module-id " + in.module
 		}
-		s.NextActions = []string{prefix + " evolve restore" + only + " --yes --json", prefix + " deploy --apply --yes --json"}
+		s.NextActions = []string{in.prefix + " evolve restore" + only + " --yes --json", in.prefix + " deploy --apply --yes --json"}
 		s.Suggestions = []Suggestion{
 			{"agentpack evolve restore", "recreates missing files and touches nothing else"},
 			{"agentpack deploy --apply", "brings everything to what the config repository says"},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -53,15 +55,15 @@ type Proposal struct {
 	place    deployment.Place
 	branch   string
 	scope    string
-	files    map[string][]byte // by slash path below the repository
+	files    deployment.Tree // by slash path below the repository
 	warnings []string
 }
 
 // Hash names the proposal: the repository, the scope and every file. The branch's name may hold the time and is not part of it.
 func (p *Proposal) Hash() canon.Hash {
-	sums := map[string]deployment.Sum{}
-	for name, data := range p.files {
-		sums[name] = deployment.SumOf(data)
+	sums := map[string]string{}
+	for _, f := range p.files {
+		sums[f.Path] = fmt.Sprintf("%s %o", f.Content.Sum, f.Mode)
 	}
 	text, err := json.Marshal(map[string]any{"repo": p.place.Repo, "scope": p.scope, "files": sums})
 	if err != nil {
@@ -94,7 +96,7 @@ func (p *Proposal) nothing() proposeData {
 
 // Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
 func (e Evolver) Propose(ctx context.Context, s compiler.State, r planner.Result, c arguments.Call, prefix string) (*Proposal, error) {
-	f, err := e.find(ctx, s, r, c.ModuleID, prefix)
+	f, err := e.find(ctx, r, search{s, c.ModuleID, prefix, c.Scope})
 	if err != nil {
 		return nil, err
 	}
@@ -168,47 +170,60 @@ func (e Evolver) overlayOf(ctx context.Context, s compiler.State, scope deployme
 }
 
 // overlayFiles are the candidates as files of overlays in the scope, with the metadata that an overlay made by hand would have.
-func (e Evolver) overlayFiles(ctx context.Context, s compiler.State, scope deployment.OverlayScope, candidates []Candidate) (map[string][]byte, error) {
-	files := map[string][]byte{}
+func (e Evolver) overlayFiles(ctx context.Context, s compiler.State, scope deployment.OverlayScope, candidates []Candidate) (deployment.Tree, error) {
+	files := map[string]deployment.File{}
+	put := func(name string, mode fs.FileMode, data []byte) {
+		files[name] = deployment.File{Path: name, Mode: mode, Content: deployment.Bytes(data)}
+	}
 	for _, c := range candidates {
 		o, err := e.overlayOf(ctx, s, scope, c.ModuleID)
 		if err != nil {
 			return nil, err
 		}
 		if o.layer.Exists && o.layer.Kind == overlay.Patch {
-			err = e.patchFile(ctx, files, o, c)
+			patch, err := e.patch(ctx, o, c)
+			if err != nil {
+				return nil, err
+			}
+			put(path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch"), deployment.Plain, []byte(patch))
 		} else {
-			files[path.Join(o.dir, c.edit.Path)] = c.edit.Data
+			mode := deployment.Plain
+			if f, ok := o.module.Tree.Find(c.edit.Path); ok { // a script stays one
+				mode = f.Mode
+			}
+			put(path.Join(o.dir, c.edit.Path), mode, c.edit.Data)
 		}
+		metadata, err := e.metadata(o)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.metadata(files, o); err != nil {
-			return nil, err
+		for name, data := range metadata {
+			put(path.Join(o.dir, name), deployment.Plain, data)
 		}
 	}
-	return files, nil
+	tree := deployment.Tree(slices.Collect(maps.Values(files)))
+	tree.Sort()
+	return tree, nil
 }
 
-// patchFile says an edit as a patch of what lies below the layer, because a layer of patches holds nothing else.
-func (e Evolver) patchFile(ctx context.Context, files map[string][]byte, o overlaid, c Candidate) error {
+// patch says an edit as a patch of what lies below the layer, because a layer of patches holds nothing else.
+func (e Evolver) patch(ctx context.Context, o overlaid, c Candidate) (string, error) {
 	m, layer := o.module, o.layer
 	read := func(content deployment.Content) ([]byte, error) { return e.Compiler.Sources.Content(ctx, content) }
 	lower := slices.DeleteFunc(slices.Clone(m.Layers), func(l overlay.Layer) bool { return !below(l.Scope, layer.Scope) })
 	under, err := overlay.Compose(overlay.ComposeInput{Module: m.Module.Module, Upstream: m.Upstream, Layers: lower, Read: read})
 	if err != nil {
-		return err
+		return "", err
 	}
 	f, ok := under.Tree.Find(c.edit.Path)
 	if !ok {
-		return deployment.ErrConfig.Sayf("the %s overlay of %s holds patches, and %s is not a file it could patch; switch the overlay to kind dir", layer.Scope, m.ID, c.edit.Path)
+		return "", deployment.ErrConfig.Sayf("the %s overlay of %s holds patches, and %s is not a file it could patch; switch the overlay to kind dir", layer.Scope, m.ID, c.edit.Path)
 	}
 	base, err := read(f.Content)
 	if err != nil {
-		return err
+		return "", err
 	}
-	files[path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch")] = []byte(e.Differ.Unified("a/"+c.edit.Path, "b/"+c.edit.Path, base, c.edit.Data))
-	return nil
+	return e.Differ.Unified("a/"+c.edit.Path, "b/"+c.edit.Path, base, c.edit.Data), nil
 }
 
 func below(a, b deployment.OverlayScope) bool {
@@ -216,24 +231,22 @@ func below(a, b deployment.OverlayScope) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// metadata gives an overlay what it lacks of kind, module and baseline, so that drift of its upstream is noticed and it can be rebased.
-func (e Evolver) metadata(files map[string][]byte, o overlaid) error {
+// metadata is what an overlay lacks of kind, module and baseline, so that drift of its upstream is noticed and it can be rebased.
+func (e Evolver) metadata(o overlaid) (map[string][]byte, error) {
 	m, layer := o.module, o.layer
-	put := func(name string, data []byte) {
-		files[path.Join(o.dir, name)] = data
-	}
+	files := map[string][]byte{}
 	if layer.ModuleID == "" {
-		put(overlay.IDFile, []byte(m.ID+"\n"))
+		files[overlay.IDFile] = []byte(m.ID + "\n")
 	}
 	if !layer.Exists {
-		put(overlay.MetaFile, []byte("{\n  \"overlay_kind\": \"dir\"\n}\n"))
+		files[overlay.MetaFile] = []byte("{\n  \"overlay_kind\": \"dir\"\n}\n")
 	}
 	if layer.Baseline != nil {
-		return nil
+		return files, nil
 	}
 	baseline, err := json.MarshalIndent(overlay.NewBaseline(m.Upstream, m.Origin, e.Clock.Now().UTC()), "", "  ")
-	put(overlay.BaselineFile, append(baseline, '\n'))
-	return err
+	files[overlay.BaselineFile] = append(baseline, '\n')
+	return files, err
 }
 
 // Commit makes the branch. Neither the work tree nor the branch it is on is touched.
@@ -247,12 +260,9 @@ func (e Evolver) Commit(ctx context.Context, p *Proposal) (action.Report, error)
 	}
 	yes := true
 	d := proposeData{Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
-	for name := range p.files {
-		d.FilesPosix = append(d.FilesPosix, name)
-	}
-	slices.Sort(d.FilesPosix)
-	for _, name := range d.FilesPosix {
-		d.Files = append(d.Files, strings.ReplaceAll(name, "/", string(e.Compiler.Sep)))
+	for _, f := range p.files {
+		d.FilesPosix = append(d.FilesPosix, f.Path)
+		d.Files = append(d.Files, strings.ReplaceAll(f.Path, "/", string(e.Compiler.Sep)))
 	}
 	return action.Report{Data: d, Warnings: p.warnings}, nil
 }

@@ -24,6 +24,12 @@ type ignoreFix struct {
 	Updated   bool   `json:"updated"`
 }
 
+// mending is what is added where, and why something is not.
+type mending struct {
+	fixes    []ignoreFix
+	warnings []string
+}
+
 // prepareFix works out the lines to add.
 func (s *service) prepareFix(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
 	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
@@ -58,11 +64,11 @@ func (s *service) prepareFix(ctx context.Context, sc tool.Scope, c arguments.Cal
 		}
 		fixes = append(fixes, fix)
 	}
-	e.More = fixes
-	if e.Report, err = s.examined(ctx, sc, c, fixes); err != nil {
+	next := mending{fixes, warnings}
+	e.More = next
+	if e.Report, err = s.examined(ctx, sc, c, next); err != nil {
 		return nil, err
 	}
-	e.Report.Warnings = action.Unique(e.Report.Warnings, warnings)
 	return e, nil
 }
 
@@ -91,7 +97,7 @@ func (s *service) ignoring(ctx context.Context, at deployment.Place, tree string
 }
 
 // examined is what doctor says, with the fixes.
-func (s *service) examined(ctx context.Context, sc tool.Scope, c arguments.Call, fixes []ignoreFix) (action.Report, error) {
+func (s *service) examined(ctx context.Context, sc tool.Scope, c arguments.Call, m mending) (action.Report, error) {
 	value, err := s.Doctor(ctx, sc, c)
 	if err != nil {
 		return action.Report{}, err
@@ -110,8 +116,8 @@ func (s *service) examined(ctx context.Context, sc tool.Scope, c arguments.Call,
 	if said.Data == nil {
 		said.Data = map[string]any{}
 	}
-	said.Data["gitignore_fixes"] = fixes
-	return report(said.Data, said.Warnings...), nil
+	said.Data["gitignore_fixes"] = m.fixes
+	return action.Report{Data: said.Data, Warnings: action.Unique(said.Warnings, m.warnings)}, nil
 }
 
 // fix adds the lines, and looks again.
@@ -122,7 +128,7 @@ func (s *service) fix(ctx context.Context, sc tool.Scope, c arguments.Call, p to
 			return nil, action.Warned(err, e.Report.Warnings)
 		}
 	}
-	out, err := s.examined(ctx, sc, c, e.More.([]ignoreFix))
+	out, err := s.examined(ctx, sc, c, e.More.(mending))
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@
 //
 // agents_snapshots_list is what was done, newest last: {snapshots: [{id, kind, status, created_at, targets, profile, managed, changes,
 // rolled_back_to?}], snapshots_omitted?}. agents_snapshots_show is one of them with its files: {…, project_root, roots, managed_files,
-// file_changes, lockfile_sha256}. agents_snapshots_prune forgets all but the newest keep, and those in ids; never the newest one that is
+// file_changes, files_omitted?, lockfile_sha256}. agents_snapshots_prune forgets all but the newest keep, and those in ids; never the newest one that is
 // applied, nor one under way. Data: {pruned: [ids], freed_bytes, kept}. The originals from before the first deployment stay.
 //
 // agents_record (§5.16) appends an event to the log, with what it says about itself lifted out. Data: {path, recorded_at, machine_id}.

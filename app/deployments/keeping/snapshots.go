@@ -38,13 +38,28 @@ type listData struct {
 
 // showData is the data of snapshots show.
 type showData struct {
-	snapshotData
-	FileChanges []changeData  `json:"file_changes"`
-	Lock        *string       `json:"lockfile_sha256"`
-	Files       []managedData `json:"managed_files"`
-	Omitted     int           `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
-	Project     string        `json:"project_root,omitempty"`
-	Roots       []plan.Root   `json:"roots"`
+	Changes      int           `json:"changes"`
+	CreatedAt    time.Time     `json:"created_at"`
+	FileChanges  []changeData  `json:"file_changes"`
+	Omitted      int           `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
+	ID           string        `json:"id"`
+	Kind         string        `json:"kind"`
+	Lock         *string       `json:"lockfile_sha256"`
+	Managed      int           `json:"managed"`
+	Files        []managedData `json:"managed_files"`
+	Profile      string        `json:"profile"`
+	Project      string        `json:"project_root"`
+	ProjectPosix string        `json:"project_root_posix"`
+	RolledBackTo string        `json:"rolled_back_to,omitempty"`
+	Roots        []rootData    `json:"roots"`
+	Status       string        `json:"status"`
+	Targets      []string      `json:"targets"`
+}
+
+type rootData struct {
+	Root      string `json:"root"`
+	RootPosix string `json:"root_posix"`
+	Target    string `json:"target"`
 }
 
 type changeData struct {
@@ -109,8 +124,13 @@ func (s *service) show(ctx context.Context, sc tool.Scope, c arguments.Call) (an
 	if err != nil {
 		return nil, err
 	}
-	data := showData{snapshotData: brief(snap), FileChanges: []changeData{}, Files: []managedData{}, Lock: sum(snap.Lock), Project: snap.ProjectRoot,
-		Roots: append([]plan.Root{}, snap.Roots...)}
+	short := brief(snap)
+	data := showData{Changes: short.Changes, CreatedAt: short.CreatedAt, FileChanges: []changeData{}, ID: short.ID, Kind: short.Kind, Lock: sum(snap.Lock),
+		Managed: short.Managed, Files: []managedData{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.Posix(snap.ProjectRoot),
+		RolledBackTo: short.RolledBackTo, Roots: []rootData{}, Status: short.Status, Targets: short.Targets}
+	for _, r := range snap.Roots {
+		data.Roots = append(data.Roots, rootData{r.Path, deployment.Posix(r.Path), r.Target})
+	}
 	size := outputSlack
 	fits := func(path string) bool {
 		const fixed = 400

@@ -28,6 +28,7 @@ package layering
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
 	"github.com/countersign-dev/countersign/app/deployments/arguments"
@@ -76,7 +77,10 @@ func (s *service) load(ctx context.Context, c arguments.Call) (compiler.State, o
 		return state, overlay.Layer{}, action.Warned(err, state.Warnings)
 	}
 	layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, c.ModuleID, c.Scope)
-	return state, layer, action.Warned(err, state.Warnings)
+	if err != nil {
+		return state, layer, action.Warned(err, state.Warnings)
+	}
+	return state, layer, nil
 }
 
 // pathData is the data of overlay path.
@@ -131,24 +135,19 @@ func (s *service) in(dir, below string) string {
 	return native.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }
 
-// file is one to write: a slash path below an overlay's directory.
-type file struct {
-	path    string
-	content deployment.Content
-	mode    deployment.File // of which only the mode counts
-}
-
-// stamp is the baseline among an edit's writes. It gets its time when it is written, so that the same edit has the same hash whenever it is
-// prepared.
+// stamp is the baseline among an edit's writes. It gets its time when it is written, so that an edit has the same hash however often it
+// is prepared.
 type stamp struct {
 	path     string
-	baseline *overlay.Baseline
+	baseline *overlay.Baseline // nil: there is none to write
 }
 
-func (s stamp) apply(writes []plan.Write) error {
-	for i := range writes {
-		if w := &writes[i]; s.baseline != nil && w.Path == s.path {
-			data, err := s.baseline.Encode()
+// apply carries the edit out.
+func (s *service) apply(ctx context.Context, sc tool.Scope, e *action.Edit, b stamp) error {
+	for i := range e.Writes {
+		if w := &e.Writes[i]; b.baseline != nil && w.Path == b.path {
+			b.baseline.CreatedAt = s.Clock.Now().UTC()
+			data, err := b.baseline.Encode()
 			if err != nil {
 				return err
 			}
@@ -156,5 +155,50 @@ func (s stamp) apply(writes []plan.Write) error {
 			w.After.Sum, w.After.Size = w.Data.Sum, w.Data.Size
 		}
 	}
+	if len(e.Writes) == 0 {
+		return nil
+	}
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), action.Progress(sc, e.Command)); err != nil {
+		return action.Warned(err, e.Report.Warnings)
+	}
 	return nil
+}
+
+// put is a file to write: a slash path below an overlay's directory.
+type put struct {
+	path    string
+	content deployment.Content
+	mode    fs.FileMode
+}
+
+// writes are the files as writes, and the deletions of those to remove, each with what stands there now.
+func (s *service) writes(ctx context.Context, at deployment.Place, dir string, puts []put, remove ...string) ([]plan.Write, error) {
+	look := deployport.Look{Place: at}
+	for _, p := range puts {
+		look.Paths = append(look.Paths, s.in(dir, p.path))
+	}
+	for _, path := range remove {
+		look.Paths = append(look.Paths, s.in(dir, path))
+	}
+	o, err := s.Machine.Observe(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	var out []plan.Write
+	for i, path := range look.Paths {
+		w := plan.Write{Op: plan.Delete, Path: path, Root: at.Repo, Before: o.Files[path]}
+		there := w.Before.Kind != plan.Absent
+		if i < len(puts) {
+			p := puts[i]
+			w.Op, w.Data = plan.Create, p.content
+			w.After = plan.Seen{Kind: plan.Regular, Sum: p.content.Sum, Size: p.content.Size, Mode: p.mode}
+			if there {
+				w.Op = plan.Update
+			}
+		} else if !there {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out, nil
 }

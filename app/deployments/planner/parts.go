@@ -16,29 +16,27 @@ import (
 // mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted.
 func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed) ([]plan.Desired, error) {
 	owned := map[[2]string]plan.Owned{}
-	for _, have := range o.Owned() {
-		if have.Part != nil && have.Owner == w.Owner {
-			owned[[2]string{have.Target, have.Path}] = have
+	for have := range o.Entries() {
+		if have.Part != nil && have.Owner == w.Owner && w.Has(*have) {
+			owned[[2]string{have.Target, have.Path}] = *have
 		}
 	}
+	if len(owned) == 0 && !anyPart(w.Files) {
+		return w.Files, nil
+	}
 	files := slices.Clone(w.Files)
-	for i, d := range w.Files {
-		key := [2]string{d.Target, d.Path}
+	for i := range files {
+		key := [2]string{files[i].Target, files[i].Path}
 		have, managed := owned[key]
 		delete(owned, key)
-		if d.Part == nil {
+		if files[i].Part == nil {
 			continue
 		}
 		if err := p.merge(ctx, &files[i], have, managed); err != nil {
 			return nil, err
 		}
 	}
-	gone := make([]plan.Owned, 0, len(owned))
-	for _, have := range owned {
-		gone = append(gone, have)
-	}
-	slices.SortFunc(gone, func(a, b plan.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
-	for _, have := range gone {
+	for _, have := range leaving(owned, w, o) {
 		d := plan.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &plan.Part{Format: have.Part.Format}}
 		if err := p.merge(ctx, &d, have, true); err != nil {
 			return nil, err
@@ -46,6 +44,35 @@ func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed)
 		files = append(files, d)
 	}
 	return files, nil
+}
+
+func anyPart(files []plan.Desired) bool {
+	for i := range files { // in place: there are thousands
+		if files[i].Part != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// leaving are the parts to take out, sorted: those that nothing wants any more, in files that no other target has too.
+func leaving(owned map[[2]string]plan.Owned, w plan.Wanted, o plan.Observed) []plan.Owned {
+	if len(owned) == 0 {
+		return nil
+	}
+	held := map[string]int{} // by how many targets; what another one has stays when this one lets go
+	for have := range o.Entries() {
+		held[have.Path]++
+	}
+	gone := make([]plan.Owned, 0, len(owned))
+	for _, have := range owned {
+		wanted := slices.ContainsFunc(w.Files, func(d plan.Desired) bool { return d.Path == have.Path })
+		if !wanted && held[have.Path] == 1 {
+			gone = append(gone, have)
+		}
+	}
+	slices.SortFunc(gone, func(a, b plan.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	return gone
 }
 
 // merge works out what a file holds with d's part in it instead of the owned one.

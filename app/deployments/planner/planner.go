@@ -71,9 +71,13 @@ func (p Planner) withOrphans(ctx context.Context, s compiler.State) ([]plan.Root
 
 // make looks, merges and compares.
 func (p Planner) make(ctx context.Context, at deployment.Place, w plan.Wanted) (Result, error) {
-	look := deployport.Look{Place: at, Roots: w.Roots}
-	for _, f := range w.Files {
-		look.Paths = append(look.Paths, f.Path)
+	known, err := p.Registry.Roots(ctx, at.Home)
+	if err != nil {
+		return Result{}, err
+	}
+	look := deployport.Look{Place: at, Roots: neighbours(w.Roots, known), Paths: make([]string, len(w.Files))}
+	for i := range w.Files {
+		look.Paths[i] = w.Files[i].Path
 	}
 	observed, err := p.Machine.Observe(ctx, look)
 	r := Result{Observed: observed, Warnings: observed.Warnings}
@@ -86,6 +90,19 @@ func (p Planner) make(ctx context.Context, at deployment.Place, w plan.Wanted) (
 	r.Files = w.Files
 	r.Plan, err = plan.Make(w, observed)
 	return r, err
+}
+
+// neighbours are the roots, and those of other targets in the same directories: what two targets own stays when one of them leaves.
+func neighbours(roots []plan.Root, known []deployport.KnownRoot) []plan.Root {
+	out := slices.Clone(roots)
+	for _, k := range known {
+		shared := slices.ContainsFunc(roots, func(r plan.Root) bool { return r.Path == k.Path })
+		named := slices.ContainsFunc(out, func(r plan.Root) bool { return r.Path == k.Path && r.Target == k.Target })
+		if shared && !named {
+			out = append(out, plan.Root{Target: k.Target, Path: k.Path})
+		}
+	}
+	return out
 }
 
 // Back is the plan that goes back to a snapshot, or to the state before the first deployment of this place when to is plan.Initial. It is

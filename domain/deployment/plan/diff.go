@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -18,65 +17,84 @@ type Wanted struct {
 	Owner   Owner
 }
 
-// place is a file of a target.
-type place struct{ target, path string }
-
 // Make compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
 // list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
 // also has is left to it. It fails with ErrPath where something stands in the way that is no file.
 func Make(w Wanted, o Observed) (Plan, error) {
-	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Changes: []Change{}}
-	owned := map[place]Owned{}
-	held := map[string]int{} // how many manifests list a path
-	for _, have := range o.Owned() {
-		held[have.Path]++
-		if have.Owner == w.Owner {
-			owned[place{have.Target, have.Path}] = have
-		}
-	}
-	wanted := map[string]bool{}
-	for _, d := range w.Files {
-		wanted[d.Path] = true
-		key := place{d.Target, d.Path}
-		have, managed := owned[key]
-		delete(owned, key)
-		c, differs, err := compare(d, have, managed, o.Files[d.Path])
+	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Changes: []Change{},
+		Owned: make([]Owned, 0, len(w.Files))}
+	mine := entriesOf(w, o)
+	for i := range w.Files {
+		d := &w.Files[i]
+		have, now := mine.take(place{d.Target, d.Path}), o.Files[d.Path]
+		c, differs, err := d.compare(have, now)
 		if err != nil {
 			return Plan{}, err
 		}
 		if differs {
 			p.Changes = append(p.Changes, c)
 		}
-		if next, keep := d.owned(have, managed, o.Files[d.Path], w.Owner); keep {
+		if next, keep := d.owned(have, now, w.Owner); keep {
 			p.Owned = append(p.Owned, next)
-			p.Stale = p.Stale || !managed || !next.same(have)
+			p.Stale = p.Stale || have == nil || !next.same(have)
 		} else {
-			p.Stale = p.Stale || managed
+			p.Stale = p.Stale || have != nil
 		}
 	}
-	for _, have := range owned {
-		if c, ok := goodbye(have, o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 1 {
+	p.leave(mine.left(), w, o)
+	p.Stale = p.Stale || p.lacksManifest(o)
+	slices.SortFunc(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
+	slices.SortFunc(p.Owned, func(a, b Owned) int { return a.place().compare(b.place()) })
+	return p, nil
+}
+
+// leave deletes what is owned and wanted no longer, unless another target wants it or another manifest lists it.
+func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
+	if len(left) == 0 {
+		return
+	}
+	p.Stale = true
+	wanted, held := make(map[string]bool, len(w.Files)), map[string]int{}
+	for i := range w.Files {
+		wanted[w.Files[i].Path] = true
+	}
+	for have := range o.Entries() {
+		held[have.Path]++
+	}
+	for _, have := range left {
+		if c, ok := have.goodbye(o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 1 {
 			p.Changes = append(p.Changes, c)
 		}
-		p.Stale = true
 	}
-	p.Stale = p.Stale || p.lacksManifest(o)
-	slices.SortFunc(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
-	slices.SortFunc(p.Owned, func(a, b Owned) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
-	return p, nil
+}
+
+// Has reports whether an entry stands in one of the roots that the plan is about; others are only looked at.
+func (w Wanted) Has(have Owned) bool {
+	return slices.ContainsFunc(w.Roots, func(r Root) bool { return r.Target == have.Target && r.Path == have.Root })
 }
 
 // lacksManifest reports a root that owns files and has no manifest under its own name.
 func (p Plan) lacksManifest(o Observed) bool {
 	present := map[place]bool{}
-	for _, l := range o.Ledgers {
-		present[place{l.Root.Target, l.Root.Path}] = l.Present
+	for i := range o.Ledgers {
+		present[place{o.Ledgers[i].Root.Target, o.Ledgers[i].Root.Path}] = o.Ledgers[i].Present
 	}
-	return slices.ContainsFunc(p.Owned, func(f Owned) bool { return !present[place{f.Target, f.Root}] })
+	var known place // a root that has one: its files mostly stand together
+	for i := range p.Owned {
+		root := place{p.Owned[i].Target, p.Owned[i].Root}
+		if (i == 0 || root != known) && !present[root] {
+			return true
+		}
+		known = root
+	}
+	return false
 }
 
-// compare is what has to happen to one wanted file.
-func compare(d Desired, have Owned, managed bool, now Seen) (Change, bool, error) {
+// compare is what has to happen to one wanted file; have is nil when no manifest lists it.
+func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
+	if d.Part == nil && now.Is(d.Content.Sum, d.Mode) {
+		return Change{}, false, nil
+	}
 	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules}
 	switch {
 	case now.Kind == Directory || now.Kind == Special:
@@ -88,13 +106,11 @@ func compare(d Desired, have Owned, managed bool, now Seen) (Change, bool, error
 		c.Op, c.Reason = Create, reasonMissing
 		return c, true, nil
 	case d.Part != nil:
-		return d.compareParts(c, have, managed)
-	case now.Is(d.Content.Sum, d.Mode):
-		return c, false, nil
+		return d.compareParts(c, have)
 	}
 	c.Op = Update
 	switch {
-	case !managed:
+	case have == nil:
 		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
 	case now.Kind == Link:
 		c.Gate, c.Reason = DriftedUpdate, reasonLink
@@ -109,7 +125,7 @@ func compare(d Desired, have Owned, managed bool, now Seen) (Change, bool, error
 }
 
 // compareParts is compare for a file that only a part of is ours.
-func (d Desired) compareParts(c Change, have Owned, managed bool) (Change, bool, error) {
+func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	if !d.Merge.Remove && c.Before.Sum == d.Content.Sum {
 		return c, false, nil
 	}
@@ -117,11 +133,11 @@ func (d Desired) compareParts(c Change, have Owned, managed bool) (Change, bool,
 	if d.Merge.Remove {
 		c.Op, c.After = Delete, deployment.Content{}
 	}
-	clean := managed && d.Merge.Now == have.PartSum
+	clean := have != nil && d.Merge.Now == have.PartSum
 	switch {
 	case d.Merge.Now.IsZero():
 		c.Gate, c.Reason = MergeUpdate, reasonPart
-	case !managed:
+	case have == nil:
 		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
 	case d.Merge.Ours.IsZero() && clean:
 		c.Gate, c.Reason = ManagedUpdate, reasonGone
@@ -141,20 +157,20 @@ func (d Desired) compareParts(c Change, have Owned, managed bool) (Change, bool,
 }
 
 // owned is the manifest entry of a wanted file once the plan was carried out; false when there is to be none.
-func (d Desired) owned(have Owned, managed bool, now Seen, owner Owner) (Owned, bool) {
+func (d *Desired) owned(have *Owned, now Seen, owner Owner) (Owned, bool) {
 	next := Owned{Target: d.Target, Root: d.Root, Path: d.Path, Sum: d.Content.Sum, Mode: d.Mode, Modules: d.Modules, Owner: owner, Part: d.Part}
 	if d.Part == nil {
 		return next, true
 	}
 	next.PartSum, next.Made, next.Created = d.Merge.Ours, d.Merge.Made, now.Kind == Absent
-	if managed {
+	if have != nil {
 		next.Made, next.Created = append(slices.Clone(have.Made), d.Merge.Made...), have.Created
 	}
 	return next, !d.Merge.Ours.IsZero()
 }
 
 // same reports an entry that a manifest has as it is. The rest of a file that only a part of is ours may change as it likes.
-func (f Owned) same(have Owned) bool {
+func (f *Owned) same(have *Owned) bool {
 	if f.Part != nil || have.Part != nil {
 		return f.PartSum == have.PartSum
 	}
@@ -162,7 +178,7 @@ func (f Owned) same(have Owned) bool {
 }
 
 // goodbye deletes a whole file that is owned and no longer wanted, when it is there.
-func goodbye(have Owned, now Seen) (Change, bool) {
+func (have *Owned) goodbye(now Seen) (Change, bool) {
 	c := Change{Target: have.Target, Op: Delete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules}
 	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
 		return c, false

@@ -131,6 +131,20 @@ func TestOnlyOwnEntriesAreDeleted(t *testing.T) {
 	assert.True(t, p.Stale, "manifests change")
 }
 
+// TestATargetThatIsNotAskedForKeepsItsFiles: what a neighbour in the same directory owns stays, although it is not planned for.
+func TestATargetThatIsNotAskedForKeepsItsFiles(t *testing.T) {
+	r, other := plan.Root{Target: "codex", Path: root}, plan.Root{Target: "opencode", Path: root}
+	theirs := owned("shared", "s")
+	theirs.Target = "opencode"
+	p, err := plan.Make(plan.Wanted{Roots: []plan.Root{r}}, plan.Observed{
+		Ledgers: []plan.Ledger{{Root: r, Present: true, Owned: []plan.Owned{owned("shared", "s")}}, {Root: other, Present: true, Owned: []plan.Owned{theirs}}},
+		Files:   map[string]plan.Seen{root + "/shared": file("s")},
+	})
+	require.NoError(t, err)
+	assert.Empty(t, p.Changes)
+	assert.Empty(t, p.Owned, "codex lets go of it, and says nothing of opencode")
+}
+
 func TestPartsOfFiles(t *testing.T) {
 	part := &plan.Part{Format: plan.Markdown, Block: "ours"}
 	for name, c := range map[string]struct {

@@ -50,19 +50,19 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 			p.Changes[i].Gate = cmp.Or(c.Gate, ManagedUpdate)
 		}
 	}
+	owned := make(map[string]bool, len(p.Owned))
+	for i := range p.Owned {
+		owned[p.Owned[i].Path] = true
+	}
 	for _, path := range sortedPaths(first) {
 		root, within := anyRoot(p.Roots, path)
-		if within && !changed[path] && !p.owns(path) && o.Files[path].Kind == Absent {
+		if within && !changed[path] && !owned[path] && o.Files[path].Kind == Absent {
 			p.Changes = append(p.Changes, first[path].change(root.Target, Create, Seen{}))
 		}
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Op == "" })
 	slices.SortFunc(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
 	return p
-}
-
-func (p Plan) owns(path string) bool {
-	return slices.ContainsFunc(p.Owned, func(f Owned) bool { return f.Path == path })
 }
 
 func (o Original) change(target string, op Op, now Seen) Change {

@@ -134,7 +134,7 @@ type Observed struct {
 
 // Owned is every entry of every ledger.
 func (o Observed) Owned() []Owned {
-	var out []Owned
+	out := make([]Owned, 0, o.count())
 	for _, l := range o.Ledgers {
 		out = append(out, l.Owned...)
 	}

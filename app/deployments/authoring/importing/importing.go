@@ -26,7 +26,6 @@ package importing
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
@@ -329,11 +328,4 @@ func conflicts(items []item) []conflict {
 		add("dest_path_exists", "", hintExists, taken)
 	}
 	return out
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprint(n, " ", many)
 }

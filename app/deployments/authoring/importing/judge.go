@@ -3,6 +3,7 @@ package importing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -74,7 +75,7 @@ func (s *service) judge(ctx context.Context, f *found, candidates []candidate) e
 		f.items = append(f.items, i)
 	}
 	if left > 0 {
-		f.warnings = append(f.warnings, plural(left, "source was", "sources were")+" left out, because a deployment wrote them")
+		f.warnings = append(f.warnings, fmt.Sprintf("sources left out because a deployment wrote them: %d", left))
 	}
 	f.everywhere()
 	return nil

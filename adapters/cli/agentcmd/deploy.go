@@ -1,0 +1,210 @@
+package agentcmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+func (g group) deploy() *cobra.Command {
+	var apply, adopt bool
+	c := g.Command("deploy", "Show a deployment, and with --apply carry out exactly what was shown", func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case !apply || g.DryRun():
+			return g.rehearse(cmd, apply)
+		case g.JSON:
+			return g.deployJSON(cmd, adopt)
+		}
+		return g.deployShown(cmd, adopt)
+	})
+	c.Flags().BoolVar(&apply, "apply", false, "carry it out, once you said yes to what it shows")
+	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote, or that were edited since")
+	return c
+}
+
+// applying are the arguments of deploy_apply.
+func applying(yes, adopt bool) desk.Arguments { return desk.Arguments{"yes": yes, "adopt": adopt} }
+
+// rehearse shows a deployment that nobody means to carry out: no token is given out for it.
+func (g group) rehearse(cmd *cobra.Command, apply bool) error {
+	ctx := cmd.Context()
+	o, err := g.Try(ctx, "deploy_apply", nil)
+	if !apply {
+		o.Spec.Name = "deploy"
+	}
+	if err != nil {
+		return g.Failed(cmd, o, err)
+	}
+	return g.Tell(cmd, o, func(data json.RawMessage) error {
+		p, err := show.Read[show.Plan](data)
+		if err != nil {
+			return err
+		}
+		if err := g.present(ctx, p); err != nil {
+			return err
+		}
+		if apply {
+			g.Unchanged()
+		} else if !p.Summary.Empty() {
+			g.Screen().Next([]string{"agentpack deploy --apply"})
+		}
+		return nil
+	})
+}
+
+// deployJSON is deploy --apply for programs: yes is --yes, and the token is that of the plan a moment before.
+func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
+	ctx, token := cmd.Context(), confirm.Token{}
+	var asked *tool.Issued
+	if g.Yes {
+		o, err := g.Query(ctx, "deploy", nil)
+		if err != nil {
+			o.Spec.Name = "deploy_apply"
+			return g.Failed(cmd, o, err)
+		}
+		if asked = o.Issued; asked != nil {
+			token = asked.Token
+		}
+	}
+	o, err := g.redeem(ctx, token, applying(g.Yes, adopt))
+	if err != nil {
+		if !token.IsZero() {
+			g.withdraw(ctx, asked)
+		}
+		return g.Failed(cmd, o, err)
+	}
+	return g.Tell(cmd, o, nil)
+}
+
+// redeem applies the plan that the token was given for. Under approval by people alone there is none, and the shell asks.
+func (g group) redeem(ctx context.Context, token confirm.Token, args desk.Arguments) (tool.Outcome, error) {
+	c, err := g.Prepare("deploy_apply", args)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	c.Token = token
+	return g.Send(ctx, c)
+}
+
+// deployShown is deploy --apply for people: the plan with its diffs, one question, and then that very plan.
+func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
+	ctx := cmd.Context()
+	o, err := g.Query(ctx, "deploy", nil)
+	if err != nil {
+		o.Spec.Name = "deploy_apply"
+		return g.Failed(cmd, o, err)
+	}
+	var p show.Plan
+	err = g.Tell(cmd, o, func(data json.RawMessage) error {
+		if p, err = show.Read[show.Plan](data); err != nil {
+			return err
+		}
+		return g.present(ctx, p)
+	})
+	if err != nil {
+		g.withdraw(ctx, o.Issued)
+		return err
+	}
+	yes, err := g.agreed(ctx, p, adopt)
+	switch {
+	case err != nil:
+		g.withdraw(ctx, o.Issued)
+		return g.Failed(cmd, tool.Outcome{}, err)
+	case !yes && g.Interactive():
+		g.withdraw(ctx, o.Issued)
+		g.Line("nothing was changed")
+		return nil
+	}
+	token := confirm.Token{}
+	if o.Issued != nil {
+		token = o.Issued.Token
+	}
+	done, err := g.redeem(ctx, token, applying(yes, adopt))
+	if err != nil {
+		if !token.IsZero() {
+			g.withdraw(ctx, o.Issued)
+		}
+		return g.Failed(cmd, done, err)
+	}
+	return g.Tell(cmd, done, g.Screen().Deployed)
+}
+
+// agreed reports whether what was shown is to be carried out. Nobody is asked about what changes nothing, nor about what the tool is
+// going to refuse because adopt is missing. Where only people approve, the person who said yes has answered the confirmation, too.
+func (g group) agreed(ctx context.Context, p show.Plan, adopt bool) (bool, error) {
+	refused := !adopt && slices.ContainsFunc(p.Changes, show.Change.Adopts)
+	switch {
+	case g.Yes || refused:
+		return true, nil
+	case !g.Interactive():
+		return false, nil
+	case p.Summary.Empty():
+		return true, nil
+	}
+	yes, err := g.YesNo(ctx, desk.Question)
+	g.Yes = yes
+	return yes, err
+}
+
+// withdraw has nobody carry out what was asked about here and not wanted.
+func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
+	if asked == nil {
+		return
+	}
+	if a, err := g.App(); err == nil {
+		_, _ = a.Answer(ctx, confirm.Answer{ID: asked.ID, By: shell.ByTerminal}) // what cannot be withdrawn expires
+	}
+}
+
+// present shows a plan with its diffs, and the summary last, where it stands beside the question.
+func (g group) present(ctx context.Context, p show.Plan) error {
+	screen := g.Screen()
+	screen.Changes(p)
+	if !p.Summary.Empty() {
+		files, err := g.diffs(ctx, p)
+		if err != nil {
+			return err
+		}
+		if err := screen.Diffs(ctx, files); err != nil {
+			return err
+		}
+		screen.Adoptions(p)
+	}
+	screen.Total(p.Summary)
+	return nil
+}
+
+// diffs are those of a plan, and of no other.
+func (g group) diffs(ctx context.Context, p show.Plan) ([]show.File, error) {
+	o, err := g.Query(ctx, "preview", desk.Arguments{"diff": true})
+	if err != nil {
+		return nil, err
+	}
+	now, err := show.Read[show.Preview](desk.DataOf(o))
+	if err != nil {
+		return nil, err
+	}
+	shown, err := json.Marshal(p.Changes)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	current, err := json.Marshal(now.Plan.Changes)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if !bytes.Equal(shown, current) {
+		return nil, app.ErrPlanStale.Sayf("files changed between the plan and its diffs; nothing was written, run it again")
+	}
+	return now.Diff.Files, nil
+}

@@ -1,0 +1,179 @@
+package agentcmd
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// maxEvent bounds an event read from stdin, in bytes.
+const maxEvent = 1 << 20
+
+func (g group) rollback() *cobra.Command {
+	var to string
+	c := g.Command("rollback [TO]", "Put files back as a snapshot had them; initial is before the first deployment", func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			if to != "" && to != args[0] {
+				return g.Misused(cmd, "%s and --to %s are two snapshots", args[0], to)
+			}
+			to = args[0]
+		}
+		if to == "" {
+			return g.Misused(cmd, "where to is missing: a snapshot's id, or initial")
+		}
+		_, err := g.Alter(cmd, desk.Change{Tool: "rollback", Args: desk.Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
+			p, err := show.Read[show.Plan](data)
+			return err == nil && p.Summary.Empty()
+		}})
+		return err
+	})
+	c.Example = `  countersign agents rollback initial
+  countersign agents snapshots list`
+	c.Flags().StringVar(&to, "to", "", "a snapshot's id, or initial")
+	_ = c.Flags().SetAnnotation("to", required, nil) // the flag is there
+	return c
+}
+
+func (g group) drawRollback(data json.RawMessage, done bool) error {
+	d, err := show.Read[struct {
+		show.Plan
+		Event string `json:"event_snapshot_id"`
+		To    string `json:"rolled_back_to"`
+	}](data)
+	switch {
+	case err != nil:
+		return err
+	case d.Summary.Empty():
+		g.Line("nothing to change: everything is as in %s", terminal.Plain(d.To))
+		return nil
+	case done:
+		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has what was there", terminal.Plain(d.To), d.Summary.Create, d.Summary.Update,
+			d.Summary.Delete, terminal.Plain(d.Event))
+		return nil
+	}
+	g.Screen().Changes(d.Plan)
+	g.Screen().Total(d.Summary)
+	return nil
+}
+
+func (g group) snapshots() *cobra.Command {
+	list := g.Command("list", "List what can be rolled back to, newest last", func(cmd *cobra.Command, _ []string) error {
+		return g.Look(cmd, "agents_snapshots_list", nil, g.Screen().Snapshots)
+	})
+	one := g.Command("show ID", "Show a snapshot with every file it changed", func(cmd *cobra.Command, args []string) error {
+		return g.Look(cmd, "agents_snapshots_show", desk.Arguments{"id": args[0]}, g.Screen().Snapshot)
+	})
+	var keep int
+	prune := g.Command("prune [ID]...", "Forget old snapshots, and the content that only they need", func(cmd *cobra.Command, args []string) error {
+		call := desk.Arguments{"ids": args}
+		if cmd.Flags().Changed("keep") {
+			call["keep"] = keep
+		}
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_snapshots_prune", Args: call, Draw: g.Screen().Pruned, Idle: func(data json.RawMessage) bool {
+			d, err := show.Read[struct {
+				Pruned []string `json:"pruned"`
+			}](data)
+			return err == nil && len(d.Pruned) == 0
+		}})
+		return err
+	})
+	prune.Flags().IntVar(&keep, "keep", 0, "how many of the newest to keep")
+	return g.Parent("snapshots", "What was deployed, and can be again", list, one, prune)
+}
+
+func (g group) record() *cobra.Command {
+	return g.Command("record", "Record an event, a JSON object on stdin", func(cmd *cobra.Command, _ []string) error {
+		if in, _ := g.Terminals(); in {
+			g.Note("reading an event from the terminal: JSON, then an end of file")
+		}
+		event, err := io.ReadAll(io.LimitReader(g.In, maxEvent+1))
+		switch {
+		case err != nil:
+			return g.Failed(cmd, tool.Outcome{}, err)
+		case len(event) > maxEvent:
+			return g.Misused(cmd, "the event on stdin is longer than %d bytes", maxEvent)
+		case !json.Valid(event):
+			return g.Misused(cmd, "stdin is no JSON value")
+		}
+		return g.Simple(cmd, "agents_record", desk.Arguments{"event": json.RawMessage(event)}, func(data desk.Fields, done bool) {
+			g.Line("%s the event in %s", show.Done(done, "recorded", "record"), data.Text("path"))
+		})
+	})
+}
+
+// recovery shows what was interrupted, finishes it or takes it back.
+func (g group) recovery() *cobra.Command {
+	var resume, undo bool
+	c := g.Command("recover", "Show an interrupted deployment; finish it or take it back", func(cmd *cobra.Command, _ []string) error {
+		kind := "undo"
+		switch {
+		case resume && undo:
+			return g.Misused(cmd, "--resume contradicts --undo")
+		case !resume && !undo:
+			return g.Look(cmd, "agents_pending", nil, g.drawPending)
+		case resume:
+			kind = "resume"
+		}
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_recover", Args: desk.Arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
+			d, err := show.Read[desk.Fields](data)
+			return err == nil && d["id"] == nil
+		}})
+		return err
+	})
+	c.Flags().BoolVar(&resume, "resume", false, "finish it")
+	c.Flags().BoolVar(&undo, "undo", false, "take it back")
+	return c
+}
+
+func (g group) drawPending(data json.RawMessage) error {
+	d, err := show.Read[struct {
+		Interrupted *struct {
+			ID    string `json:"id"`
+			Kind  string `json:"kind"`
+			Done  int    `json:"writes_done"`
+			Total int    `json:"writes_total"`
+		} `json:"interrupted"`
+		Next []string `json:"next_actions"`
+	}](data)
+	switch {
+	case err != nil:
+		return err
+	case d.Interrupted == nil:
+		g.Line("nothing was interrupted")
+		return nil
+	}
+	g.Line("%s %s was interrupted after %d of %d writes", terminal.Plain(d.Interrupted.Kind), terminal.Plain(d.Interrupted.ID), d.Interrupted.Done, d.Interrupted.Total)
+	g.Screen().Next(d.Next)
+	return nil
+}
+
+func (g group) drawRecovered(data json.RawMessage, done bool) error {
+	d, err := show.Read[struct {
+		Action string   `json:"action"`
+		ID     *string  `json:"id"`
+		Kind   *string  `json:"kind"`
+		Left   []string `json:"left"`
+	}](data)
+	switch {
+	case err != nil:
+		return err
+	case d.ID == nil || d.Kind == nil:
+		g.Line("nothing was interrupted")
+		return nil
+	}
+	words := show.Done(done, "finished", "finish")
+	if d.Action == "undo" {
+		words = show.Done(done, "took back", "take back")
+	}
+	g.Line("%s %s %s", words, terminal.Plain(*d.Kind), terminal.Plain(*d.ID))
+	for _, path := range d.Left {
+		g.Line("left alone: %s", terminal.Plain(path))
+	}
+	return nil
+}

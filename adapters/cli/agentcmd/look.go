@@ -1,0 +1,148 @@
+package agentcmd
+
+import (
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// exitChanges is the exit code of --detailed-exitcode for changes.
+const exitChanges = 2
+
+// detailed gives a command --detailed-exitcode, and a way to exit with it.
+func detailed(c *cobra.Command) func(data json.RawMessage) error {
+	wanted := c.Flags().Bool("detailed-exitcode", false, "exit with 0 for no changes, 2 for changes, 1 for any failure")
+	return func(data json.RawMessage) error {
+		var d struct {
+			Summary show.Summary `json:"summary"`
+			Plan    struct {
+				Summary show.Summary `json:"summary"`
+			} `json:"plan"`
+		}
+		_ = json.Unmarshal(data, &d) // what shows the answer says so when it is not understood
+		if *wanted && !(d.Summary.Empty() && d.Plan.Summary.Empty()) {
+			return shell.Exit(exitChanges)
+		}
+		return nil
+	}
+}
+
+// review is a command that shows a plan and may exit with what it found.
+func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, desk.Arguments, desk.Draw)) *cobra.Command {
+	exit := detailed(c)
+	c.RunE = g.Entered(func(cmd *cobra.Command, _ []string) error {
+		name, args, draw := ask(cmd)
+		o, err := g.Query(cmd.Context(), name, args)
+		if err != nil {
+			return g.Failed(cmd, o, err)
+		}
+		if err := g.Tell(cmd, o, draw); err != nil {
+			return err
+		}
+		return exit(desk.DataOf(o))
+	})
+	return c
+}
+
+func (g group) plan() *cobra.Command {
+	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, desk.Arguments, desk.Draw) {
+		return "plan", nil, g.Screen().Plan
+	})
+}
+
+// diff is plan for programs, and diffs for people.
+func (g group) diff() *cobra.Command {
+	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, desk.Arguments, desk.Draw) {
+		if g.JSON {
+			return "diff", nil, nil
+		}
+		return "preview", desk.Arguments{"diff": true}, func(data json.RawMessage) error {
+			p, err := show.Read[show.Preview](data)
+			if err != nil {
+				return err
+			}
+			return g.Screen().Diffs(cmd.Context(), p.Diff.Files)
+		}
+	})
+}
+
+func (g group) preview() *cobra.Command {
+	c := g.Command("preview", "Show a deployment's changes, with --diff every line of them", nil)
+	diff := c.Flags().Bool("diff", false, "include diffs")
+	return g.review(c, func(cmd *cobra.Command) (tool.Name, desk.Arguments, desk.Draw) {
+		return "preview", desk.Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
+	})
+}
+
+func (g group) status() *cobra.Command {
+	var only []string
+	c := g.Command("status", "Show deployed files that are missing, modified or extra, and what to do next", func(cmd *cobra.Command, _ []string) error {
+		return g.Look(cmd, "status", desk.Arguments{"only": only}, g.Screen().Status)
+	})
+	c.Flags().StringSliceVar(&only, "only", nil, "kinds of drift: missing, modified, extra")
+	return c
+}
+
+func (g group) explain() *cobra.Command {
+	of := func(kind, short string) *cobra.Command {
+		return g.Command(kind, short, func(cmd *cobra.Command, _ []string) error {
+			return g.Look(cmd, "explain", desk.Arguments{"kind": kind}, g.Screen().Explained)
+		})
+	}
+	return g.Parent("explain", "Say which module and layer files come from", of("plan", "Say where every change of a plan comes from"),
+		of("diff", "The same as explain plan"), of("status", "Say which modules drifted files belong to"))
+}
+
+func (g group) doctor() *cobra.Command {
+	var fix bool
+	c := g.Command("doctor", "Check the config repository and every directory it deploys to", func(cmd *cobra.Command, _ []string) error {
+		if !fix {
+			return g.Look(cmd, "doctor", nil, func(data json.RawMessage) error { return g.Screen().Doctor(data, false, false) })
+		}
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_doctor_fix", Draw: func(data json.RawMessage, done bool) error {
+			return g.Screen().Doctor(data, true, done)
+		}, Idle: func(data json.RawMessage) bool {
+			var d struct {
+				Fixes []struct {
+					Updated bool `json:"updated"`
+				} `json:"gitignore_fixes"`
+			}
+			_ = json.Unmarshal(data, &d)
+			for _, f := range d.Fixes {
+				if f.Updated {
+					return false
+				}
+			}
+			return true
+		}})
+		return err
+	})
+	c.Flags().BoolVar(&fix, "fix", false, "have git ignore the manifests of deployments")
+	return c
+}
+
+func (g group) score() *cobra.Command {
+	return g.Command("score", "Count recorded events and failures by module", func(cmd *cobra.Command, _ []string) error {
+		return g.Look(cmd, "agents_score", nil, g.Screen().Score)
+	})
+}
+
+func (g group) policy() *cobra.Command {
+	lint := g.Command("lint", "Check the config repository against its policy", func(cmd *cobra.Command, _ []string) error {
+		return g.Look(cmd, "agents_policy_lint", nil, g.Screen().Lint)
+	})
+	audit := g.Command("audit", "List what the lockfile pins, and what changed in it", func(cmd *cobra.Command, _ []string) error {
+		return g.Look(cmd, "agents_policy_audit", nil, g.Screen().Audit)
+	})
+	lock := g.Command("lock", "Pin the policy pack", func(cmd *cobra.Command, _ []string) error {
+		return g.Simple(cmd, "agents_policy_lock", nil, func(data desk.Fields, done bool) {
+			g.Line("%s the policy pack at %s in %s", show.Done(done, "pinned", "pin"), data.Text("resolved_version"), data.Text("lockfile_path"))
+		})
+	})
+	return g.Parent("policy", "Governance of the config repository", lint, lock, audit)
+}

@@ -1,0 +1,223 @@
+package repocmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+func (g author) addModule() *cobra.Command {
+	var id string
+	var tags, targets []string
+	c := g.Command("add MODULE_TYPE SOURCE", "Add a module to agentpack.yaml", func(cmd *cobra.Command, args []string) error {
+		call := desk.Arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
+		return g.Simple(cmd, "agents_add", call, func(data desk.Fields, done bool) {
+			g.Line("%s %s to %s", show.Done(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
+		})
+	})
+	c.Example = `  countersign agents add skill local:modules/skills/review --tags base
+  countersign agents add prompt 'git:https://example.com/prompts.git#ref=v1&subdir=prompts/pr.md'`
+	c.Flags().StringVar(&id, "id", "", "id of the module (default: from type and source)")
+	c.Flags().StringSliceVar(&tags, "tags", nil, "tags, which profiles select modules by")
+	c.Flags().StringSliceVar(&targets, "targets", nil, "targets it is for (default: all)")
+	return c
+}
+
+func (g author) removeModule() *cobra.Command {
+	return g.Command("remove MODULE_ID", "Take a module out of agentpack.yaml", func(cmd *cobra.Command, args []string) error {
+		return g.Simple(cmd, "agents_remove", desk.Arguments{"module_id": args[0]}, func(data desk.Fields, done bool) {
+			g.Line("%s %s from %s", show.Done(done, "removed", "remove"), data.Text("module_id"), data.Text("manifest"))
+		})
+	})
+}
+
+func (g author) lock() *cobra.Command {
+	return g.Command("lock", "Resolve every module to a commit and sums in agentpack.lock.json", func(cmd *cobra.Command, _ []string) error {
+		return g.Simple(cmd, "agents_lock", nil, g.sayLocked)
+	})
+}
+
+func (g author) sayLocked(data desk.Fields, done bool) {
+	g.Line("%s %s modules in %s", show.Done(done, "locked", "lock"), data.Text("modules"), data.Text("lockfile"))
+}
+
+func (g author) sayFetched(data desk.Fields, done bool) {
+	g.Line("%s %s git modules into %s", show.Done(done, "fetched", "fetch"), data.Text("git_modules_fetched"), data.Text("store"))
+}
+
+func (g author) fetch() *cobra.Command {
+	return g.Command("fetch", "Fetch every locked git module into the cache, and check it", func(cmd *cobra.Command, _ []string) error {
+		return g.Simple(cmd, "agents_fetch", nil, g.sayFetched)
+	})
+}
+
+func (g author) update() *cobra.Command {
+	var lock, fetch, noLock, noFetch, latest bool
+	c := g.Command("update", "Lock where there is no lockfile (or --lock, --latest), then fetch", func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case noLock && (lock || latest):
+			return g.Misused(cmd, "--no-lock contradicts --lock and --latest")
+		case noFetch && fetch:
+			return g.Misused(cmd, "--no-fetch contradicts --fetch")
+		}
+		call := desk.Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
+			d, err := show.Read[updated](data)
+			return err == nil && len(d.Steps) == 0
+		}})
+		return err
+	})
+	c.Flags().BoolVar(&lock, "lock", false, "lock again")
+	c.Flags().BoolVar(&fetch, "fetch", false, "fetch")
+	c.Flags().BoolVar(&noLock, "no-lock", false, "do not lock")
+	c.Flags().BoolVar(&noFetch, "no-fetch", false, "do not fetch")
+	c.Flags().BoolVar(&latest, "latest", false, "lock again, to what the refs are now")
+	return c
+}
+
+// updated is the data of update.
+type updated struct {
+	Steps []struct {
+		Name   string      `json:"name"`
+		Detail desk.Fields `json:"detail"`
+	} `json:"steps"`
+}
+
+func (g author) drawUpdate(data json.RawMessage, done bool) error {
+	d, err := show.Read[updated](data)
+	if err != nil {
+		return err
+	}
+	for _, step := range d.Steps {
+		if step.Name == "lock" {
+			g.sayLocked(step.Detail, done)
+		} else {
+			g.sayFetched(step.Detail, done)
+		}
+	}
+	if len(d.Steps) == 0 {
+		g.Line("nothing to do")
+	}
+	return nil
+}
+
+func (g author) importing() *cobra.Command {
+	var apply bool
+	var home string
+	c := g.Command("import", "Find agent files that exist already, and with --apply take them into the config repository", func(cmd *cobra.Command, _ []string) error {
+		args := desk.Arguments{"home_root": home}
+		if !apply || g.DryRun() {
+			return g.Look(cmd, "agents_import", args, g.Screen().Import)
+		}
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_import_apply", Args: args, Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Import(data) },
+			Idle: func(data json.RawMessage) bool {
+				d, err := show.Read[struct {
+					Summary show.Summary `json:"summary"`
+				}](data)
+				return err == nil && d.Summary.Create == 0
+			}})
+		return err
+	})
+	c.Flags().BoolVar(&apply, "apply", false, "import them")
+	c.Flags().StringVar(&home, "home-root", "", "home directory to look in (default: yours)")
+	return c
+}
+
+func (g author) bootstrap() *cobra.Command {
+	var scope string
+	var adopt bool
+	c := g.Command("bootstrap", "Write the files that teach agents to operate this", func(cmd *cobra.Command, _ []string) error {
+		draw := func(data json.RawMessage, done bool) error {
+			p, err := show.Read[show.Plan](data)
+			switch {
+			case err != nil:
+				return err
+			case done && (p.Applied || p.Summary.Empty()):
+				return g.Screen().Deployed(data)
+			}
+			g.Screen().Changes(p)
+			g.Screen().Adoptions(p)
+			g.Screen().Total(p.Summary)
+			return nil
+		}
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_bootstrap", Args: desk.Arguments{"scope": scope, "adopt": adopt}, Draw: draw,
+			Idle: func(data json.RawMessage) bool {
+				p, err := show.Read[show.Plan](data)
+				return err == nil && p.Summary.Empty()
+			}})
+		return err
+	})
+	c.Flags().StringVar(&scope, "scope", "", "where they go: user, project or both (default: both)")
+	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote")
+	return c
+}
+
+func (g author) remote() *cobra.Command {
+	var name string
+	set := g.Command("set URL", "Set a git remote of the config repository", func(cmd *cobra.Command, args []string) error {
+		return g.Simple(cmd, "agents_remote_set", desk.Arguments{"url": args[0], "name": name}, func(data desk.Fields, done bool) {
+			g.Line("%s %s of %s to %s", show.Done(done, "set", "set"), data.Text("remote"), data.Text("repo"), data.Text("url"))
+		})
+	})
+	set.Flags().StringVar(&name, "name", "", "name of the remote (default: origin)")
+	return g.Parent("remote", "Where the config repository is shared", set)
+}
+
+func (g author) sync() *cobra.Command {
+	var rebase bool
+	var remote string
+	c := g.Command("sync", "Pull the config repository's branch, then push it", func(cmd *cobra.Command, _ []string) error {
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_sync", Args: desk.Arguments{"rebase": rebase, "remote": remote}, Draw: g.Screen().Synced})
+		return err
+	})
+	c.Flags().BoolVar(&rebase, "rebase", false, "rebase instead of merging")
+	c.Flags().StringVar(&remote, "remote", "", "remote (default: origin)")
+	return c
+}
+
+func (g author) initialise() *cobra.Command {
+	var git, bootstrap, guided bool
+	var targets []string
+	var scope string
+	c := g.Command("init", "Make a config repository", func(cmd *cobra.Command, _ []string) error {
+		args := desk.Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
+		if guided {
+			if err := g.form(cmd, args); err != nil {
+				return err
+			}
+		}
+		return g.Simple(cmd, "agents_init", args, g.sayInit)
+	})
+	c.Flags().BoolVar(&git, "git", false, "also make it a git repository")
+	c.Flags().BoolVar(&bootstrap, "bootstrap", false, "also write the files that teach agents to operate it")
+	c.Flags().BoolVar(&guided, "guided", false, "ask for targets, scope and bootstrap; needs a terminal")
+	c.Flags().StringSliceVar(&targets, "targets", nil, "targets to configure (default: codex, claude_code)")
+	c.Flags().StringVar(&scope, "scope", "", "where files go: user, project or both (default: both)")
+	return c
+}
+
+func (g author) sayInit(data desk.Fields, done bool) {
+	g.Line("%s a config repository: %s", show.Done(done, "made", "make"), data.Text("repo"))
+	if list, ok := data["targets"].([]any); ok {
+		words := make([]string, len(list))
+		for i, t := range list {
+			words[i] = fmt.Sprint(t)
+		}
+		g.Line("targets %s, scope %s", terminal.Plain(strings.Join(words, ", ")), data.Text("scope"))
+	}
+	if data["git"] != nil {
+		g.Line("%s it a git repository", show.Done(done, "made", "make"))
+	}
+	if data["bootstrap"] != nil {
+		g.Line("%s the operator files into it", show.Done(done, "wrote", "write"))
+	}
+	if done {
+		g.Screen().Next([]string{"agentpack doctor", "agentpack preview --diff"})
+	}
+}

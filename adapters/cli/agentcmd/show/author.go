@@ -1,0 +1,181 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// Import shows the data of import and import --apply.
+func (s Screen) Import(data json.RawMessage) error {
+	d, err := Read[struct {
+		Applied   bool   `json:"applied"`
+		Repo      string `json:"repo"`
+		Conflicts []struct {
+			Kind  string   `json:"kind"`
+			Count int      `json:"count"`
+			Paths []string `json:"sample_paths"`
+			Hint  string   `json:"hint"`
+		} `json:"conflicts"`
+		Next []string `json:"next_actions"`
+		Plan []struct {
+			Op     string `json:"op"`
+			ID     string `json:"module_id"`
+			Source string `json:"source_path"`
+			Dest   string `json:"dest_path"`
+			Skip   string `json:"skip_reason"`
+		} `json:"plan"`
+		Summary struct {
+			Candidates int `json:"candidates"`
+			Create     int `json:"create"`
+			Existing   int `json:"skipped_existing_module"`
+			Invalid    int `json:"skipped_invalid"`
+		} `json:"summary"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	for _, i := range d.Plan {
+		if i.Skip != "" {
+			s.Line("%s    %s  %s", s.Tinted("skip", terminal.Faded), terminal.Plain(i.ID), s.Tinted(i.Source+" ("+strings.ReplaceAll(i.Skip, "_", " ")+")", terminal.Faded))
+			continue
+		}
+		s.Line("%s  %s  %s -> %s", s.Tinted("create", terminal.Added), terminal.Plain(i.ID), terminal.Plain(i.Source), terminal.Plain(i.Dest))
+	}
+	for _, c := range d.Conflicts {
+		s.Line("%s  %s: %s", s.Tinted("conflict", terminal.Removed), strings.ReplaceAll(c.Kind, "_", " "), terminal.Plain(strings.Join(c.Paths, ", ")))
+		if c.Hint != "" {
+			s.Line("          %s", terminal.Plain(c.Hint))
+		}
+	}
+	switch {
+	case d.Summary.Create == 0:
+		s.Line("nothing to import: %d found; %d there already, %d not usable", d.Summary.Candidates, d.Summary.Existing, d.Summary.Invalid)
+	default:
+		s.Line("%s %s of %d found into %s; %d there already, %d not usable", Done(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
+			d.Summary.Candidates, terminal.Plain(d.Repo), d.Summary.Existing, d.Summary.Invalid)
+	}
+	if d.Applied || d.Summary.Create > 0 {
+		s.Next(d.Next)
+	}
+	return nil
+}
+
+// Proposal shows the data of evolve propose.
+func (s Screen) Proposal(data json.RawMessage) error {
+	type at struct {
+		ID     string   `json:"module_id"`
+		IDs    []string `json:"module_ids"`
+		Target string   `json:"target"`
+		Path   string   `json:"path"`
+		Why    string   `json:"reason_message"`
+		Next   []string `json:"next_actions"`
+	}
+	d, err := Read[struct {
+		Branch     string   `json:"branch"`
+		Candidates []at     `json:"candidates"`
+		Committed  *bool    `json:"committed"`
+		Created    bool     `json:"created"`
+		Files      []string `json:"files_posix"`
+		Reason     string   `json:"reason"`
+		Skipped    []at     `json:"skipped"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	for _, c := range d.Candidates {
+		s.Line("%s  %s  %s", s.Tinted("propose", terminal.Changed), terminal.Plain(c.ID), terminal.Plain(c.Path))
+	}
+	var next []string
+	for _, c := range d.Skipped {
+		s.Line("%s     %s  %s", s.Tinted("skip", terminal.Faded), terminal.Plain(c.Path), s.Tinted(c.Why, terminal.Faded))
+		if len(next) == 0 {
+			next = c.Next
+		}
+	}
+	switch {
+	case d.Created:
+		for _, f := range d.Files {
+			s.Line("wrote  %s", terminal.Plain(f))
+		}
+		s.Line("proposed on branch %s: look at it, merge it, deploy", terminal.Plain(d.Branch))
+		if d.Committed != nil && !*d.Committed {
+			s.Line("the commit failed; the changes are in the work tree of that branch")
+		}
+	case d.Reason == "no_drift":
+		s.Line("nothing to propose: no deployed file was edited")
+	case d.Reason == "no_proposeable_drift":
+		s.Line("nothing to propose: no edit can be turned into an overlay")
+	}
+	s.Next(next)
+	return nil
+}
+
+// Restored shows the data of evolve restore.
+func (s Screen) Restored(data json.RawMessage, done bool) error {
+	d, err := Read[struct {
+		Restored []struct {
+			Target string `json:"target"`
+			Path   string `json:"path"`
+		} `json:"restored"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	for _, r := range d.Restored {
+		s.Line("%s  %s  %s", s.Tinted("create", terminal.Added), terminal.Plain(r.Target), terminal.Plain(r.Path))
+	}
+	if len(d.Restored) == 0 {
+		s.Line("nothing is missing")
+		return nil
+	}
+	s.Line("%s %s", Done(done, "restored", "restore"), count(len(d.Restored), "file", "files"))
+	return nil
+}
+
+// Rebased shows the data of overlay rebase, and the details of one with conflicts.
+func (s Screen) Rebased(data json.RawMessage, done bool) error {
+	d, err := Read[struct {
+		ID     string `json:"module_id"`
+		Dir    string `json:"overlay_dir"`
+		Report struct {
+			Updated   []string `json:"updated"`
+			Deleted   []string `json:"deleted"`
+			Skipped   []string `json:"skipped"`
+			Conflicts []string `json:"conflicts"`
+		} `json:"report"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	list := func(word string, as terminal.Tint, paths []string) {
+		for _, p := range paths {
+			s.Line("%s  %s", s.Tinted(word, as), terminal.Plain(p))
+		}
+	}
+	list("update  ", terminal.Changed, d.Report.Updated)
+	list("delete  ", terminal.Removed, d.Report.Deleted)
+	list("skip    ", terminal.Faded, d.Report.Skipped)
+	list("conflict", terminal.Removed, d.Report.Conflicts)
+	s.Line("%s the overlay of %s in %s", Done(done, "rebased", "rebase"), terminal.Plain(d.ID), terminal.Plain(d.Dir))
+	return nil
+}
+
+// Synced shows the data of sync.
+func (s Screen) Synced(data json.RawMessage, done bool) error {
+	d, err := Read[struct {
+		Repo     string   `json:"repo"`
+		Remote   string   `json:"remote"`
+		Branch   string   `json:"branch"`
+		Commands []string `json:"commands"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	s.Line("%s %s with %s in %s:", Done(done, "synced", "sync"), terminal.Plain(d.Branch), terminal.Plain(d.Remote), terminal.Plain(d.Repo))
+	for _, c := range d.Commands {
+		s.Line("  %s", terminal.Plain(c))
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package authoring_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+)
+
+const (
+	skillText   = "---\nname: x\ndescription: Does x\n---\nText\n"
+	commandText = "---\ndescription: Does y\n---\nText\n"
+)
+
+// imports is a world with one of everything that can be imported, and whatever can be wrong with it.
+func imports(t *testing.T) *world {
+	w := newWorld(t)
+	w.manifest("  - {id: 'prompt:known', type: prompt, source: {local_path: {path: known.md}}}\n")
+	home := func(file, text string) { w.write(filepath.Join(w.user, filepath.FromSlash(file)), text) }
+	project := func(file, text string) { w.write(filepath.Join(w.project, filepath.FromSlash(file)), text) }
+	home(".codex/prompts/Draft PR.md", "draft\n")
+	home(".codex/prompts/draft_pr.md", "other id\n")
+	home(".codex/prompts/draft-pr.md", "same id\n")
+	home(".codex/prompts/known.md", "known\n")
+	home(".codex/prompts/notes.txt", "no prompt\n")
+	home(".codex/prompts/dir.md/x", "no file\n")
+	home(".codex/skills/review/SKILL.md", skillText)
+	home(".codex/skills/review/bin/run.sh", "#!/bin/sh\n")
+	require.NoError(t, os.Chmod(filepath.Join(w.user, ".codex/skills/review/bin/run.sh"), 0o755))
+	home(".codex/skills/broken/README.md", "no SKILL.md\n")
+	home("elsewhere/linked/SKILL.md", skillText)
+	require.NoError(t, os.Symlink("../../elsewhere/linked", filepath.Join(w.user, ".codex/skills/linked")))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(w.user, ".codex/skills/gone")))
+	home(".claude/commands/go.md", commandText)
+	home(".claude/commands/bad.md", "no front matter\n")
+	project("AGENTS.md", "# Project\n")
+	project(".claude/commands/ship.md", commandText)
+	project(".codex/skills/local/SKILL.md", skillText)
+	return w
+}
+
+func TestImport(t *testing.T) {
+	w := imports(t)
+	dry := w.quiet("agents_import", args{})
+	golden.JSON(t, "import", dry)
+	assert.JSONEq(t, string(dry.Data), string(w.quiet("agents_import_apply", args{"dry_run": true}).Data))
+	manifest := w.text(w.in("agentpack.yaml"))
+
+	w.golden("import_apply", "agents_import_apply", yes())
+	got := map[string]string{}
+	for path, text := range w.shape() {
+		if rel, err := filepath.Rel(w.in("modules"), path); err == nil && filepath.IsLocal(rel) {
+			got[filepath.ToSlash(rel)] = text
+		}
+	}
+	const pid = "ae2752b5775071e2"
+	assert.Equal(t, map[string]string{
+		"prompts/imported/Draft PR.md": "draft\n", "prompts/imported/draft_pr.md": "other id\n",
+		"skills/imported/review/SKILL.md": skillText, "skills/imported/review/bin/run.sh": "#!/bin/sh\n", "skills/imported/linked/SKILL.md": skillText,
+		"claude-commands/imported/user/go.md": commandText, "claude-commands/imported/project-" + pid + "/ship.md": commandText,
+		"instructions/imported/" + pid + "/AGENTS.md": "# Project\n", "skills/imported/project-" + pid + "-local/SKILL.md": skillText,
+	}, got)
+	info, err := os.Stat(w.in("modules/skills/imported/review/bin/run.sh"))
+	require.NoError(t, err)
+	assert.Equal(t, deployment.Executable, deployment.ModeOf(info.Mode()))
+	assert.NotEqual(t, manifest, w.text(w.in("agentpack.yaml")))
+	assert.Contains(t, w.text(w.in("agentpack.yaml")), "# kept\n")
+
+	config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"base", "project-" + pid}, config.Manifest.Profiles["project-"+pid].IncludeTags)
+	m, err := config.Manifest.Module("instructions:project-" + pid)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"codex", "cursor", "vscode"}, m.Targets)
+	state, err := w.deps.Compiler.Compile(t.Context(), compiler.Request{Profile: "project-" + pid, Target: "all"})
+	require.NoError(t, err)
+	assert.Len(t, state.Modules, 6, "what was imported can be deployed: codex's four of the user and two of the project")
+
+	again := w.quiet("agents_import_apply", yes())
+	golden.JSON(t, "import_again", again)
+}
+
+func TestImportConflict(t *testing.T) {
+	w := imports(t)
+	w.write(w.in("modules/skills/imported/review/mine.md"), "mine\n")
+	w.write(w.in("modules/claude-commands/imported/user/go.md"), "mine\n")
+	dry := w.quiet("agents_import", args{})
+	var data struct {
+		Conflicts []map[string]any
+		Plan      []map[string]any
+	}
+	require.NoError(t, json.Unmarshal(dry.Data, &data))
+	golden.JSON(t, "import_conflicts", data.Conflicts)
+	exists := 0
+	for _, i := range data.Plan {
+		if i["dest_exists"] == true {
+			exists++
+		}
+	}
+	assert.Equal(t, 2, exists)
+	before := w.shape()
+	details := w.refused(deployment.ErrImportConflict, "agents_import_apply", yes())
+	golden.JSON(t, "import_conflict_details", details)
+	assert.Equal(t, before, w.shape())
+	w.quiet("agents_import_apply", args{"dry_run": true})
+}
+
+// TestImportIsWhole changes a source between looking and writing.
+func TestImportIsWhole(t *testing.T) {
+	w := imports(t)
+	b, err := w.begin("agents_import_apply", yes())
+	require.NoError(t, err)
+	w.write(filepath.Join(w.user, ".codex/prompts/Draft PR.md"), "edited\n")
+	before := w.shape()
+	_, err = b.commit()
+	require.ErrorIs(t, err, deployment.ErrStale)
+	after := w.shape()
+	for path := range after {
+		if filepath.Base(filepath.Dir(path)) == "state" {
+			delete(after, path)
+		}
+	}
+	assert.Equal(t, before, after)
+}
+
+func TestImportNothing(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	out := w.golden("import_nothing", "agents_import_apply", yes())
+	assert.Empty(t, out.Warnings)
+	assert.Contains(t, string(w.quiet("agents_import", args{}).Data), `"reason":"dry_run"`)
+}
+
+func TestImportHomeRoot(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	w.write(filepath.Join(w.top, "other", ".codex", "prompts", "p.md"), "p\n")
+	out := w.call("agents_import", args{"home_root": w.top + "/other/../other/"})
+	assert.Contains(t, string(out.Data), `"home_root":"/w/other"`)
+	assert.Contains(t, string(out.Data), `"module_id":"prompt:p"`)
+	w.write(filepath.Join(w.user, "nested", ".codex", "prompts", "q.md"), "q\n")
+	assert.Contains(t, string(w.call("agents_import", args{"home_root": "~/nested"}).Data), `"module_id":"prompt:q"`)
+	w.refused(tool.ErrArguments, "agents_import", args{"home_root": "other"})
+}
+
+// TestImportElsewhere looks where codex is told to live, and does not take the home directory for a project besides.
+func TestImportElsewhere(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	env := map[string]string{"HOME": w.user, "HOSTNAME": "box", "CODEX_HOME": filepath.Join(w.top, "codex"), "AGENTPACK_PROJECT_ROOT": w.user}
+	w.deps.Compiler.Places = place.New(func(name string) string { return env[name] }, w.user)
+	w.write(filepath.Join(w.top, "codex", "prompts", "p.md"), "p\n")
+	w.write(filepath.Join(w.user, ".codex", "prompts", "q.md"), "q\n")
+	w.write(filepath.Join(w.user, ".claude", "commands", "go.md"), commandText)
+	w.write(filepath.Join(w.user, "AGENTS.md"), "# Mine\n")
+	var data struct {
+		Plan []struct {
+			ID string `json:"module_id"`
+		}
+		Next []string `json:"next_actions"`
+	}
+	require.NoError(t, json.Unmarshal(w.call("agents_import", args{"repo": w.repo}).Data, &data))
+	require.Len(t, data.Plan, 2)
+	assert.Equal(t, "command:go", data.Plan[0].ID)
+	assert.Equal(t, "prompt:p", data.Plan[1].ID)
+	assert.Equal(t, []string{"agentpack --repo /w/user/.agentpack/repo preview --diff --json", "agentpack --repo /w/user/.agentpack/repo deploy --apply --yes --json"}, data.Next)
+}
+
+// TestImportLeavesDeployedFilesAlone: what came from a module becomes none.
+func TestImportLeavesDeployedFilesAlone(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	prompts := filepath.Join(w.user, ".codex", "prompts")
+	w.write(filepath.Join(prompts, "ours.md"), "ours\n")
+	w.write(filepath.Join(prompts, "mine.md"), "mine\n")
+	w.write(filepath.Join(prompts, ".agentpack.manifest.codex.json"), fmt.Sprintf(`{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"codex",
+		"managed_files":[{"path":"ours.md","sha256":%q,"module_ids":["prompt:from-a-module"]}]}`, deployment.SumOf([]byte("ours\n"))))
+	out := w.call("agents_import", args{})
+	assert.NotContains(t, string(out.Data), "prompt:ours")
+	assert.Contains(t, string(out.Data), "prompt:mine")
+	assert.Equal(t, []string{"sources left out because a deployment wrote them: 1"}, out.Warnings)
+}
+
+// TestImportReadsNoSecretsThroughLinks: a skill's own links do not lead out of it.
+func TestImportReadsNoSecretsThroughLinks(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	w.write(filepath.Join(w.user, ".ssh", "id"), "secret\n")
+	w.write(filepath.Join(w.user, ".codex/skills/evil/SKILL.md"), skillText)
+	require.NoError(t, os.Symlink("../../../.ssh/id", filepath.Join(w.user, ".codex/skills/evil/notes.md")))
+	out := w.call("agents_import", args{})
+	assert.Contains(t, string(out.Data), `"skip_reason":"invalid_module_source"`)
+	require.Len(t, out.Warnings, 1)
+	assert.Contains(t, out.Warnings[0], "evil was left out: ")
+}
+
+func TestImportIsBounded(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	for i := range 200 {
+		w.write(filepath.Join(w.user, ".codex", "prompts", fmt.Sprintf("p%03d.md", i)), "p\n")
+	}
+	e := w.entry("agents_import")
+	invocation, err := e.Handler.Decode(json.RawMessage(`{}`))
+	require.NoError(t, err)
+	scope := w.scope()
+	scope.MaxOutput = 64 << 10
+	out, err := invocation.Commit(t.Context(), scope, nil)
+	require.NoError(t, err)
+	text, err := json.Marshal(out)
+	require.NoError(t, err)
+	assert.Less(t, len(text), scope.MaxOutput)
+	var data struct {
+		Plan    []any
+		Omitted int `json:"plan_omitted"`
+		Summary struct{ Candidates, Create int }
+	}
+	require.NoError(t, json.Unmarshal(w.read(out).Data, &data))
+	assert.Equal(t, 200, len(data.Plan)+data.Omitted)
+	assert.Positive(t, data.Omitted)
+	assert.Equal(t, 200, data.Summary.Create)
+}

@@ -1,0 +1,191 @@
+// Package bootstrapping is the tool agents_bootstrap, which writes the operator assets of package assets where Codex and Claude Code look for
+// them, and the same for a config repository that is just being made.
+//
+// # What it promises
+//
+// A bootstrap is an ordinary plan of an owner of its own (agentpack contract §5.12, §10.1): no deployment deletes or changes its files, it
+// touches nothing that a deployment owns, a second one changes nothing, and a file that it did not write, or that was edited since, is
+// overwritten only with adopt (ErrAdopt). Files that it wrote and that an option now keeps out are deleted. It can be rolled back like a
+// deployment. Scope says user, project or both, whatever the targets' own scope is; a project has to be one (ErrProject). It needs yes only
+// where it has something to do (ErrYes). Failures besides: ErrConfigMissing, ErrConfig, ErrTarget.
+// Data: {applied, reason?: dry_run|no_changes, snapshot_id?, targets, scope, changes, summary}.
+//
+// It refuses to know the file system, and what the files say.
+package bootstrapping
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/assets"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use case needs; all of it but Version is required.
+type Deps struct {
+	Compiler compiler.Compiler
+	Machine  deployport.Machine
+	Version  string // of the product: the assets carry it
+}
+
+type service struct{ Deps }
+
+// Entries is the tool.
+func Entries(d Deps) []tool.Entry {
+	s := &service{d}
+	return []tool.Entry{action.Change(action.About{Name: "agents_bootstrap", Title: "Write operator assets",
+		Description: "Write the skill and the commands with which Codex and Claude Code operate deployments."},
+		action.Command{Prepare: s.prepare, Commit: s.commit})}
+}
+
+// data is the data of bootstrap.
+type data struct {
+	Applied    bool             `json:"applied"`
+	Changes    []plan.Change    `json:"changes"`
+	Reason     string           `json:"reason,omitempty"`
+	Scope      deployment.Scope `json:"scope"`
+	SnapshotID string           `json:"snapshot_id,omitempty"`
+	Summary    plan.Summary     `json:"summary"`
+	Targets    []string         `json:"targets"`
+}
+
+// pending is a bootstrap that was worked out and not carried out.
+type pending struct {
+	plan     plan.Plan
+	place    deployment.Place
+	lock     deployment.Sum
+	call     arguments.Call
+	warnings []string
+}
+
+// Hash names the bootstrap: its resolved binding and its plan.
+func (p *pending) Hash() canon.Hash { return p.plan.Hash() }
+
+// Prompt is one line for whoever confirms.
+func (p *pending) Prompt() string {
+	s := p.plan.Summary()
+	return fmt.Sprintf("write operator assets for %s: %d to create, %d to update, %d to delete", strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
+}
+
+// Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
+func (p *pending) Gate() error {
+	if adoptions := p.plan.Adoptions(); !p.call.Adopt && len(adoptions) > 0 {
+		return action.AdoptRefusal(adoptions)
+	}
+	return nil
+}
+
+// MarshalJSON is the report that a dry run gives.
+func (p *pending) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(false, "")) }
+
+// report is the answer, before it was carried out or with the snapshot that was made.
+func (p *pending) report(applied bool, snapshot string) action.Report {
+	d := data{Applied: applied, Changes: p.plan.Changes, Scope: p.call.TargetScope, SnapshotID: snapshot, Summary: p.plan.Summary(), Targets: p.plan.Targets}
+	switch {
+	case p.plan.Empty():
+		d.Reason = "no_changes"
+	case p.call.DryRun:
+		d.Reason = "dry_run"
+	}
+	return action.Report{Data: d, Warnings: action.Unique(p.warnings)}
+}
+
+func (s *service) prepare(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+	if err != nil {
+		return nil, action.Warned(err, state.Warnings)
+	}
+	p := &pending{place: state.Place, lock: state.Config.LockSum, call: c}
+	p.plan, p.warnings, err = s.plan(ctx, c.Profile, assets.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
+		Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep})
+	p.warnings = action.Unique(state.Warnings, p.warnings)
+	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
+		err = deployment.ErrYes
+	}
+	if err != nil {
+		return nil, action.Warned(err, p.warnings)
+	}
+	return p, nil
+}
+
+// plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone.
+func (s *service) plan(ctx context.Context, profile string, in assets.Input) (plan.Plan, []string, error) {
+	set, err := assets.Files(in)
+	if err != nil {
+		return plan.Plan{}, nil, err
+	}
+	look := deployport.Look{Place: in.Place, Roots: set.Roots}
+	for _, f := range set.Files {
+		look.Paths = append(look.Paths, f.Path)
+	}
+	observed, err := s.Machine.Observe(ctx, look)
+	if err != nil {
+		return plan.Plan{}, observed.Warnings, err
+	}
+	roots := slices.DeleteFunc(slices.Clone(set.Roots), func(r plan.Root) bool {
+		return !slices.ContainsFunc(set.Files, func(f plan.Desired) bool { return f.Target == r.Target && f.Root == r.Path }) &&
+			!slices.ContainsFunc(observed.Owned(), func(f plan.Owned) bool {
+				return f.Owner == plan.Bootstrap && f.Target == r.Target && f.Root == r.Path
+			})
+	})
+	at := in.Place
+	out, err := plan.Make(plan.Wanted{Profile: profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: plan.Bootstrap,
+		Binding: plan.Binding{Home: at.Home, Machine: at.Machine, Profile: profile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
+			Target: strings.Join(set.Targets, ","), UserHome: at.UserHome}}, observed)
+	return out, observed.Warnings, err
+}
+
+// commit carries out the very plan that was shown.
+func (s *service) commit(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+	b := p.(*pending)
+	if b.plan.Empty() {
+		return b.report(false, ""), nil
+	}
+	snapshot, err := s.Machine.Apply(ctx, b.plan.Transaction(b.place, plan.KindBootstrap, b.lock), action.Progress(sc, "bootstrapping"))
+	if err != nil {
+		return nil, action.Warned(err, b.warnings)
+	}
+	return b.report(true, snapshot), nil
+}
+
+// Starting is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
+// §5.1): for the targets that the call names, or those of the manifest that is there, or all that have assets. A file that somebody else wrote
+// stays as it is. What it writes belongs to nobody until a bootstrap claims it.
+func Starting(d Deps) func(ctx context.Context, c arguments.Call, at deployment.Place) (writes []plan.Write, shown any, err error) {
+	s := &service{d}
+	return func(ctx context.Context, c arguments.Call, at deployment.Place) ([]plan.Write, any, error) {
+		in := assets.Input{Place: at, Chosen: c.Targets, Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep}
+		config, err := s.Compiler.Configs.Load(ctx, at.Repo)
+		switch {
+		case err == nil:
+			in.Targets = config.Manifest.Targets
+		case !errors.Is(err, deployment.ErrConfigMissing):
+			return nil, nil, err
+		}
+		if len(in.Chosen) == 0 {
+			in.Chosen = assets.Names()
+			if err == nil {
+				in.Chosen = slices.DeleteFunc(in.Chosen, func(name string) bool { _, configured := in.Targets[name]; return !configured })
+			}
+		}
+		p := &pending{place: at, call: c}
+		if p.plan, _, err = s.plan(ctx, c.Profile, in); err != nil {
+			return nil, nil, err
+		}
+		p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c plan.Change) bool { return c.Gate.Adopts() || c.Op == plan.Delete })
+		p.plan.Stale = false
+		shown := p.report(len(p.plan.Changes) > 0 && !c.DryRun, "").Data
+		return p.plan.Transaction(at, plan.KindEdit, deployment.Sum{}).Writes, shown, nil
+	}
+}

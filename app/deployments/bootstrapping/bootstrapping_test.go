@@ -1,0 +1,293 @@
+package bootstrapping_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/bootstrapping"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+const archive = `
+-- agentpack.yaml --
+version: 1
+profiles: {default: {include_tags: [base]}}
+targets:
+  codex: {mode: files, scope: both}
+  claude_code: {mode: files, scope: both}
+  cursor: {mode: files, scope: project}
+modules:
+  - {id: "skill:tool", type: skill, tags: [base], source: {local_path: {path: modules/tool}}}
+  - {id: "command:hello", type: command, tags: [base], source: {local_path: {path: modules/hello.md}}}
+-- modules/tool/SKILL.md --
+---
+name: tool
+description: does it
+---
+-- modules/hello.md --
+---
+description: says hello
+---
+hello
+`
+
+const (
+	bootstrap = tool.Name("agents_bootstrap")
+	operator  = "skills/agentpack-operator/SKILL.md"
+)
+
+type world struct {
+	*deployrig.Rig
+	entries []tool.Entry
+}
+
+func newWorld(t *testing.T, change ...string) *world {
+	t.Helper()
+	w := &world{Rig: deployrig.New(t, strings.NewReplacer(change...).Replace(archive))}
+	w.version("1.2.3")
+	return w
+}
+
+// version makes the product that version.
+func (w *world) version(v string) {
+	w.entries = append(bootstrapping.Entries(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: v}),
+		deployments.Capability(deployments.Deps{Compiler: w.Compiler, Planner: w.Planner, Recovery: w.Machine, Differ: textdiff.Differ{}, History: w.Git, Remote: w.Git,
+			Clock: w.Clock, Version: v}).Entries...)
+}
+
+func (w *world) must(name tool.Name, args string) string {
+	w.T.Helper()
+	out, err := w.Call(w.entries, name, args)
+	require.Nil(w.T, err, "%v", err)
+	return out
+}
+
+func (w *world) fails(name tool.Name, args string, as *fault.Error) *fault.Error {
+	w.T.Helper()
+	out, err := w.Call(w.entries, name, args)
+	require.NotNil(w.T, err, "it gave %s", out)
+	require.ErrorIs(w.T, err, as)
+	return err
+}
+
+// steady is the data without the snapshot's name and the sums of the files, whose goldens are those of package assets.
+func steady(out string) []byte {
+	out = regexp.MustCompile(`"snapshot_id":"\d+"`).ReplaceAllString(out, `"snapshot_id":"<id>"`)
+	return []byte(regexp.MustCompile(`"[0-9a-f]{64}"`).ReplaceAllString(out, `"<sum>"`))
+}
+
+func TestData(t *testing.T) {
+	w := newWorld(t)
+	golden.JSON(t, "dry_run", steady(w.must(bootstrap, `{"dry_run":true}`)))
+	assert.NoDirExists(t, filepath.Join(w.Project, ".claude"), "a dry run writes nothing")
+	w.fails(bootstrap, `{}`, deployment.ErrYes)
+	golden.JSON(t, "project", steady(w.must(bootstrap, `{"scope":"project","target":"codex","yes":true}`)))
+	w.must(bootstrap, `{"yes":true}`)
+	golden.JSON(t, "no_changes", []byte(w.must(bootstrap, `{}`)))
+	golden.JSON(t, "no_assets", []byte(w.must(bootstrap, `{"target":"cursor"}`)))
+}
+
+// TestDeployAndBootstrapLeaveEachOtherAlone: one after the other, as often as one likes, each has nothing to do (agentpack contract §10.1).
+func TestDeployAndBootstrapLeaveEachOtherAlone(t *testing.T) {
+	w := newWorld(t)
+	w.must(bootstrap, `{"yes":true}`)
+	first := w.Tree(filepath.Join(w.UserHome, ".codex"))
+	assert.Contains(t, first, operator)
+	assert.Contains(t, w.must("deploy_apply", `{"yes":true}`), `"applied":true`)
+	for range 2 {
+		assert.Contains(t, w.must(bootstrap, `{}`), `"reason":"no_changes"`)
+		assert.Contains(t, w.must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+	}
+	for name, text := range first {
+		if !strings.Contains(name, "manifest") {
+			assert.Equal(t, text, w.Read(w.UserHome, ".codex/"+name))
+		}
+	}
+	assert.FileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"))
+	status := w.must("status", `{}`)
+	assert.Contains(t, status, `"drift":[]`)
+	assert.NotContains(t, status, "operator assets")
+
+	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "include_tags: [base]", "include_tags: [none]", 1))
+	w.must("deploy_apply", `{"yes":true}`)
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"))
+	assert.FileExists(t, filepath.Join(w.UserHome, ".codex", operator), "a deployment deletes nothing of a bootstrap")
+	assert.Contains(t, w.must(bootstrap, `{}`), `"reason":"no_changes"`)
+}
+
+func TestAUsersOwnFileNeedsAdopt(t *testing.T) {
+	w := newWorld(t)
+	w.Write(w.Project, ".claude/commands/ap-plan.md", "my own\n")
+	f := w.fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
+	details := f.Details.(deployment.Details)
+	assert.Equal(t, 1, details["adopt_updates"])
+	assert.Equal(t, []string{filepath.Join(w.Project, ".claude/commands/ap-plan.md")}, details["sample_paths"])
+	assert.Equal(t, "my own\n", w.Read(w.Project, ".claude/commands/ap-plan.md"))
+	assert.NoFileExists(t, filepath.Join(w.Project, ".claude/commands/ap-deploy.md"), "all or nothing")
+	assert.Contains(t, w.must(bootstrap, `{"dry_run":true}`), `"update_kind":"adopt_update"`, "a dry run shows it")
+
+	assert.Contains(t, w.must(bootstrap, `{"yes":true,"adopt":true}`), `"applied":true`)
+	w.Write(w.Project, ".claude/commands/ap-plan.md", "edited\n")
+	w.fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
+}
+
+// TestAModuleOfTheSameName: neither operation overwrites what the other wrote unasked.
+func TestAModuleOfTheSameName(t *testing.T) {
+	w := newWorld(t, "command:hello", "command:ap-plan", "modules/hello.md", "modules/ap-plan.md")
+	w.must(bootstrap, `{"yes":true}`)
+	w.fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
+	w.must("deploy_apply", `{"yes":true,"adopt":true}`)
+	w.fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
+	assert.Contains(t, w.must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+}
+
+func TestANewVersionUpdatesItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.must(bootstrap, `{"yes":true}`)
+	w.version("1.3.0")
+	out := w.must(bootstrap, `{"yes":true}`)
+	assert.Contains(t, out, `"summary":{"create":0,"delete":0,"update":20}`)
+	assert.NotContains(t, out, "adopt_update")
+	assert.Contains(t, w.Read(w.UserHome, ".codex/"+operator), `agentpack_version: "1.3.0"`)
+}
+
+func TestTheSkillFollowsItsOption(t *testing.T) {
+	w := newWorld(t, "claude_code: {mode: files, scope: both}", "claude_code: {mode: files, scope: both, options: {write_user_skills: true}}")
+	w.must(bootstrap, `{"yes":true}`)
+	assert.FileExists(t, filepath.Join(w.UserHome, ".claude", operator))
+	assert.NoFileExists(t, filepath.Join(w.Project, ".claude", operator), "that is another option")
+	w.must("deploy_apply", `{"yes":true}`)
+	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "write_user_skills: true", "write_user_skills: false", 1))
+	out := w.must(bootstrap, `{"yes":true}`)
+	assert.Contains(t, out, `"op":"delete"`)
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".claude", operator))
+}
+
+func TestScopes(t *testing.T) {
+	w := newWorld(t, "codex: {mode: files, scope: both}", "codex: {mode: files, scope: user}")
+	w.must(bootstrap, `{"yes":true,"scope":"user"}`)
+	assert.NoDirExists(t, filepath.Join(w.Project, ".codex"))
+	w.must(bootstrap, `{"yes":true,"scope":"project"}`)
+	assert.FileExists(t, filepath.Join(w.Project, ".codex", operator), "the target's own scope is not asked")
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, "  cursor: {mode: files, scope: project}\n", "")
+	for args, as := range map[string]*fault.Error{
+		`{"yes":true,"repo":"/none"}`:       deployment.ErrConfigMissing,
+		`{"yes":true,"target":"cursor"}`:    deployment.ErrConfig,
+		`{"yes":true,"target":"notepad"}`:   deployment.ErrTarget,
+		`{"yes":true,"scope":"everywhere"}`: tool.ErrArguments,
+		`{"scope":"user"}`:                  deployment.ErrYes,
+	} {
+		w.fails(bootstrap, args, as)
+	}
+	w.In(w.UserHome)
+	w.version("1")
+	w.fails(bootstrap, `{"yes":true}`, deployment.ErrProject)
+	w.must(bootstrap, `{"yes":true,"scope":"user"}`)
+	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "include_tags: [base]", "include_tags: [none]", 1))
+	assert.NotContains(t, w.must("status", `{}`), "/project)", "home is no project that lacks something")
+}
+
+func TestStatusAsksForABootstrap(t *testing.T) {
+	w := newWorld(t)
+	answer := func(args string) (warnings, actions []string) {
+		var report struct {
+			Warnings []string
+			Data     struct {
+				Next []string `json:"next_actions"`
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(w.must("status", args)), &report))
+		for _, text := range report.Warnings {
+			if strings.Contains(text, "operator assets") {
+				warnings = append(warnings, text)
+			}
+		}
+		for _, text := range report.Data.Next {
+			if strings.Contains(text, "bootstrap") {
+				actions = append(actions, text)
+			}
+		}
+		return warnings, actions
+	}
+	warnings, actions := answer(`{}`)
+	require.Len(t, warnings, 4)
+	assert.Contains(t, warnings[2], "operator assets missing (codex/user)")
+	assert.Equal(t, []string{
+		"agentpack --repo /repo --target claude_code bootstrap --scope project --yes --json", "agentpack --repo /repo --target claude_code bootstrap --scope user --yes --json",
+		"agentpack --repo /repo --target codex bootstrap --scope project --yes --json", "agentpack --repo /repo --target codex bootstrap --scope user --yes --json"}, actions)
+
+	w.must(bootstrap, `{"yes":true}`)
+	warnings, actions = answer(`{}`)
+	assert.Empty(t, warnings)
+	assert.Empty(t, actions)
+
+	w.Write(w.UserHome, ".codex/"+operator, "no version here\n")
+	w.Write(w.Project, ".claude/commands/ap-plan.md", "<!-- agentpack_version: 0.1 -->\n")
+	require.NoError(t, os.Remove(filepath.Join(w.Project, ".claude/commands/ap-diff.md")))
+	w.Write(w.UserHome, ".claude/commands/ap-plan.md", "# same\n<!-- agentpack_version: '1.2.3' -->\n")
+	warnings, actions = answer(`{"machine":"box"}`)
+	require.Len(t, warnings, 3, "%v", warnings)
+	assert.Contains(t, warnings[0], "operator assets missing (claude_code/project): ap-diff.md;")
+	assert.Contains(t, warnings[1], "operator assets outdated (claude_code/project): ap-plan.md;")
+	assert.Contains(t, warnings[2], "operator assets outdated (codex/user)")
+	assert.Equal(t, []string{"agentpack --repo /repo --target claude_code --machine box bootstrap --scope project --yes --json",
+		"agentpack --repo /repo --target codex --machine box bootstrap --scope user --yes --json"}, actions)
+}
+
+func TestABootstrapCanBeRolledBack(t *testing.T) {
+	w := newWorld(t)
+	w.must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
+	first := w.Tree(filepath.Join(w.UserHome, ".codex"))
+	snapshots, _, err := w.Machine.List(t.Context(), filepath.Join(w.UserHome, ".agentpack"))
+	require.NoError(t, err)
+	w.Clock.Advance(1e9)
+	w.version("2")
+	w.must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
+	w.must("rollback", `{"yes":true,"to":"`+snapshots[0].ID+`"}`)
+	assert.Equal(t, first[operator], w.Read(w.UserHome, ".codex/"+operator))
+}
+
+// TestStarting: for init, which has no manifest yet.
+func TestStarting(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, "agentpack.yaml")))
+	at, err := w.Compiler.Places.Resolve(t.Context(), deployport.Asked{Repo: w.Repo.Dir})
+	require.NoError(t, err)
+	at.ProjectRoot, at.Marked = w.Repo.Dir, true
+	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
+	start := bootstrapping.Starting(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: "1.2.3"})
+	writes, shown, err := start(t.Context(), arguments.Call{TargetScope: deployment.Project, DryRun: true}, at)
+	require.NoError(t, err)
+	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")
+	for _, write := range writes {
+		assert.True(t, strings.HasPrefix(write.Path, w.Repo.Dir), write.Path)
+	}
+	text, err := json.Marshal(shown)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"applied":false`)
+	assert.Contains(t, string(text), `"reason":"dry_run"`)
+
+	writes, _, err = start(t.Context(), arguments.Call{TargetScope: deployment.Project, Targets: []string{"codex", "zed"}}, at)
+	require.NoError(t, err)
+	require.Len(t, writes, 1)
+	assert.True(t, slices.ContainsFunc(strings.Split(writes[0].Path, "/"), func(p string) bool { return p == ".codex" }))
+}

@@ -1,0 +1,100 @@
+package deployments_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+)
+
+// sources are those of the config repository itself and of git, which is never asked here.
+type sources struct {
+	*configrepo.Files
+	*confgit.Client
+}
+
+// sampleDoor is the toolset over the sample and real files below dir, at a door whose clock a test moves.
+func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
+	t.Helper()
+	env := func(name string) string {
+		return map[string]string{"HOME": filepath.Join(dir, "home"), "AGENTPACK_HOME": filepath.Join(dir, "pack"), "AGENTPACK_MACHINE_ID": "workbench"}[name]
+	}
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "pack/repo"), os.DirFS("testdata/sample")))
+	project := filepath.Join(dir, "project")
+	require.NoError(t, os.MkdirAll(project, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(project, place.MarkerFile), nil, 0o644))
+	store := memstore.New()
+	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+		Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
+	index := statindex.Open(filepath.Join(dir, "index"))
+	files, git := configrepo.NewFiles(index), confgit.New(confgit.Options{})
+	machine := deployfile.New(deployfile.Options{Index: index, Clock: c, Env: env})
+	scopes := map[string][]deployment.Scope{}
+	for _, name := range target.Names() {
+		scopes[name] = target.Scopes(name)
+	}
+	capability := deployments.Capability(deployments.Deps{
+		Compiler: compiler.Compiler{Places: place.New(env, project), Configs: configrepo.NewConfigs(scopes), Sources: sources{files, git},
+			Overlays: configrepo.NewOverlays(files), Offline: true, Sep: os.PathSeparator},
+		Planner:  planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}},
+		Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git, Clock: c, Version: "test"})
+	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, door.Close(context.Background())) })
+	return door
+}
+
+// TestTokenExpires: a token is good for ten minutes of the server's clock and not for an instant longer; what has expired says so every
+// time, after yes was asked for, and writes nothing.
+func TestTokenExpires(t *testing.T) {
+	var c clock.Fake
+	dir := t.TempDir()
+	door := sampleDoor(t, dir, &c)
+	call := func(name tool.Name, args string, token confirm.Token) tool.Outcome {
+		return door.Call(context.Background(), tool.Call{Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: name, Args: json.RawMessage(args), Token: token})
+	}
+	offer := func() confirm.Token {
+		o := call("deploy", `{}`, confirm.Token{})
+		require.NoError(t, o.Err)
+		require.NotNil(t, o.Issued)
+		assert.Equal(t, c.Now().Add(deployments.TokenTTL), o.Issued.ExpiresAt)
+		return o.Issued.Token
+	}
+	late, good := offer(), offer()
+	c.Advance(10 * time.Minute)
+	require.ErrorIs(t, call("deploy_apply", `{"yes":true}`, late).Err, confirm.ErrExpired)
+	require.ErrorIs(t, call("deploy_apply", `{"yes":true}`, late).Err, confirm.ErrExpired)
+	require.ErrorIs(t, call("deploy_apply", `{}`, late).Err, deployment.ErrYes)
+	assert.NoFileExists(t, filepath.Join(dir, "project/AGENTS.md"))
+	c.Advance(-time.Nanosecond)
+	require.NoError(t, call("deploy_apply", `{"yes":true}`, good).Err)
+	assert.FileExists(t, filepath.Join(dir, "project/AGENTS.md"))
+}

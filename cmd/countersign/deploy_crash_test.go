@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
+)
+
+// needs skips a test by name while the binary serves no such tool.
+func (s *site) needs(tool string) {
+	s.t.Helper()
+	out, err := s.commandIn(s.project, "tools", "list", "--json").Output()
+	require.NoError(s.t, err)
+	var tools []struct{ Name string }
+	require.NoError(s.t, json.Unmarshal(out, &tools))
+	for _, one := range tools {
+		if one.Name == tool {
+			return
+		}
+	}
+	s.t.Skipf("%s is not served", tool)
+}
+
+// book is a site with a skill of many pages in two editions: between them pages change, come and go, a script loses its mode bits and
+// another gets them.
+type book struct {
+	*site
+	agent    *agent // the one that is not killed yet
+	pages    int
+	editions [2]map[string]string // contents of everything deployed
+	ids      [2]string            // a snapshot of each
+}
+
+func newBook(t *testing.T, pages int) *book {
+	b := &book{site: newSite(t), pages: pages}
+	b.manifest(projectOnly)
+	b.agent = b.site.agent()
+	for edition := range 2 {
+		b.turn(edition)
+		b.ids[edition] = b.agent.deploys(nil).Snapshot
+		b.editions[edition] = contents(b.deployed())
+	}
+	return b
+}
+
+// turn makes the configuration that of an edition.
+func (b *book) turn(edition int) {
+	b.t.Helper()
+	dir := b.inRepo("modules/skills/release-notes/pages")
+	require.NoError(b.t, os.RemoveAll(dir))
+	for i := range b.pages {
+		kind, text, mode := i%5, "a page\n", os.FileMode(0o644)
+		switch {
+		case kind == 0 && edition == 0, kind == 1 && edition == 1:
+			continue
+		case kind == 2 || kind == 3:
+			text = fmt.Sprintf("page %d of edition %d\n", i, edition)
+		}
+		if kind == 3 && i%2 == edition {
+			mode = 0o755
+		}
+		write(b.t, filepath.Join(dir, fmt.Sprintf("%03d.md", i)), text)
+		require.NoError(b.t, os.Chmod(filepath.Join(dir, fmt.Sprintf("%03d.md", i)), mode))
+	}
+}
+
+// page is a deployed page that differs between the editions.
+func (b *book) page(i int) string {
+	return b.inProject(fmt.Sprintf(".codex/skills/release-notes/pages/%03d.md", i))
+}
+
+// mark is what tells whether the page was written again: its content and whether it is there.
+func (b *book) mark(i int) string {
+	data, err := os.ReadFile(b.page(i))
+	return fmt.Sprint(string(data), err != nil)
+}
+
+// begun reports an operation that has its journal and not yet its end.
+func (b *book) begun() bool {
+	_, err := os.Lstat(filepath.Join(b.state, "state/journal.json"))
+	return err == nil
+}
+
+// TestKilledApplies: the binary is killed at any moment of an apply or a rollback. The next one refuses and names the ways out; undo gives
+// exactly what was before, resume exactly what should have come, and ownership is right in both.
+func TestKilledApplies(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no kill -9")
+	}
+	t.Parallel()
+	b := newBook(t, 300)
+	b.needs("agents_recover")
+	const enough = 20
+	random := rand.New(rand.NewSource(int64(os.Getpid())))
+	hits, edition := 0, 1
+	for round := 0; hits < enough; round++ {
+		require.Less(t, round, 6*enough, "kills hit %d times only", hits)
+		if b.strike(edition, round%3 == 2, random.Intn(b.pages)) {
+			hits++
+			edition = b.recovers(edition, round%2 == 0, hits < 4)
+			continue
+		}
+		now := contents(b.deployed()) // it was too early or too late
+		for i := range b.editions {
+			if assert.ObjectsAreEqual(b.editions[i], now) {
+				edition = i
+			}
+		}
+		require.Equal(t, b.editions[edition], now, "neither edition is there whole")
+	}
+}
+
+// strike begins to change the edition and kills the process as soon as a page was touched. It reports whether that was in the middle.
+func (b *book) strike(edition int, rollback bool, page int) bool {
+	b.t.Helper()
+	other := 1 - edition
+	b.turn(other)
+	a := b.agent
+	tool, in := "rollback", args{"to": b.ids[other], "yes": true}
+	if !rollback {
+		tool, in = "deploy_apply", args{"yes": true, "confirm_token": a.does("deploy", nil).Token}
+	}
+	request, err := json.Marshal(args{"jsonrpc": "2.0", "id": "struck", "method": "tools/call", "params": args{"name": tool, "arguments": in}})
+	require.NoError(b.t, err)
+	before := b.mark(page)
+	a.Send(string(request))
+	look := time.NewTicker(200 * time.Microsecond)
+	defer look.Stop()
+	for looks, begun := 0, false; b.mark(page) == before && !(begun && !b.begun()); begun = begun || b.begun() {
+		<-look.C
+		looks++
+		require.Less(b.t, time.Duration(looks)*200*time.Microsecond, stdiotest.Patience, "nothing was written")
+	}
+	require.NoError(b.t, a.cmd.Process.Kill())
+	a.Wait()
+	b.agent = b.site.agent()
+	return b.begun()
+}
+
+// recovers goes forward or back, and returns the edition that is there then.
+func (b *book) recovers(edition int, undo, closely bool) int {
+	t, a := b.t, b.agent
+	t.Helper()
+	p := a.refuses("E_APPLY_INTERRUPTED", "deploy_apply", args{"yes": true, "adopt": true, "confirm_token": a.does("deploy", nil).Token})
+	assert.Equal(t, []any{"run_recover_resume", "run_recover_undo"}, p.Details["next_actions"])
+	if closely {
+		struck := b.deployed()
+		a.refuses("E_APPLY_INTERRUPTED", "rollback", args{"to": "initial", "yes": true})
+		assert.Contains(t, fmt.Sprint(a.ask("doctor", nil).Warnings), "was interrupted")
+		assert.Equal(t, struck, b.deployed(), "refusing and looking change nothing")
+	}
+	kind := "resume"
+	if undo {
+		kind = "undo"
+	} else {
+		edition = 1 - edition
+	}
+	assert.Empty(t, b.tool("agents_recover", args{"kind": kind, "yes": true}).answer(t).Left, kind)
+	require.Equal(t, b.editions[edition], contents(b.deployed()), "after %s", kind)
+	assert.False(t, b.begun())
+	if undo { // otherwise the configuration is of the edition already
+		b.turn(edition)
+	}
+	assert.Empty(t, a.does("plan", nil).Changes, "after %s the files are owned as they were deployed", kind)
+	return edition
+}

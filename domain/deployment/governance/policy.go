@@ -1,0 +1,210 @@
+package governance
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/gitref"
+)
+
+// commitDigits is how long a commit is in a lockfile (agentpack contract §2.4).
+const commitDigits = 40
+
+// Subject is a config repository with a policy over it, as far as it could be read.
+type Subject struct {
+	Org         Org
+	Manifest    *deployment.Manifest // nil: it cannot be read, because of
+	ManifestErr string
+	LockText    []byte // of agentpack.lock.json; nil when there is none
+	LockErr     string // why it is not valid; empty when it is
+	OrgLock     *Lock  // nil when there is none
+	OrgLockErr  string
+	PackSum     deployment.Sum // of a policy pack in the repository itself; zero when it is not known
+}
+
+// Lint is everything in which the repository breaks its policy (agentpack contract §5.17).
+func (s Subject) Lint() []Issue {
+	return slices.Concat(s.pack(), s.distribution(), s.supplyChain())
+}
+
+// pack holds the policy pack to its lock, and to the allowlist.
+func (s Subject) pack() (out []Issue) {
+	if !s.Org.HasPack {
+		return nil
+	}
+	source, err := s.Org.Pack()
+	if err != nil {
+		return []Issue{NewIssue(PolicyConfig, deployment.OrgFile, fault.From(err).Message, deployment.Fields("field", packField))}
+	}
+	if source.Git != nil && !s.Org.allows(source.Git.URL) {
+		out = append(out, s.foreign(PackRemotes, deployment.OrgFile, source.Git.URL, "the policy pack"))
+	}
+	problem := ""
+	switch lock := s.OrgLock; {
+	case s.OrgLockErr != "":
+		problem = s.OrgLockErr
+	case lock == nil:
+		problem = "the policy pack is not locked"
+	case strings.TrimSpace(lock.Pack.Source) != strings.TrimSpace(s.Org.PackSource):
+		problem = "the policy pack was locked from " + lock.Pack.Source + ", and is " + s.Org.PackSource + " now"
+	case !sameSource(source, lock.Pack.Resolved):
+		problem = "the lock of the policy pack says another source than it was locked from"
+	case !s.PackSum.IsZero() && s.PackSum != lock.Pack.Sum:
+		problem = "the files of the policy pack changed since it was locked"
+	default:
+		return out
+	}
+	return append(out, NewIssue(PackLocked, deployment.OrgLockFile, problem+"; lock it with policy lock", deployment.Fields("source", s.Org.PackSource)))
+}
+
+func sameSource(s deployment.Source, r deployment.ResolvedSource) bool {
+	if s.Git == nil {
+		return r.Git == nil && r.Local != nil && r.Local.Path == s.Local
+	}
+	return r.Local == nil && r.Git != nil && r.Git.URL == s.Git.URL && r.Git.Subdir == s.Git.Subdir && pinned(r.Git.Commit)
+}
+
+func pinned(commit string) bool {
+	_, err := gitref.ParseCommit(commit)
+	return err == nil && len(commit) == commitDigits
+}
+
+// foreign is the issue of a remote that the allowlist does not let through.
+func (s Subject) foreign(rule Rule, path, url, what string) Issue {
+	return NewIssue(rule, path, what+" comes from "+Remote(url)+", which is not among "+remotesField,
+		deployment.Fields("remote", url).Add("remote_normalized", Remote(url)).Add("allowed_git_remotes", s.Org.AllowedRemotes))
+}
+
+// distribution holds the manifest to what every one has to have.
+func (s Subject) distribution() (out []Issue) {
+	targets, modules := s.Org.RequiredTargets, s.Org.RequiredModules
+	if slices.ContainsFunc(slices.Concat(targets, modules), blank) {
+		out = append(out, NewIssue(Distribution, deployment.OrgFile, "distribution_policy has a blank entry; remove it, or name a target or a module", nil))
+	}
+	if len(targets)+len(modules) == 0 {
+		return out
+	}
+	if s.Manifest == nil {
+		return append(out, s.unreadable(Distribution))
+	}
+	var missing, disabled []string
+	for _, name := range targets {
+		if _, has := s.Manifest.Targets[strings.TrimSpace(name)]; !has && !blank(name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		out = append(out, NewIssue(RequiredTargets, deployment.ManifestFile, "required targets are not configured: "+strings.Join(missing, ", "),
+			deployment.Fields("missing", missing).Add("required_targets", targets)))
+	}
+	missing = nil
+	for _, id := range modules {
+		switch m, err := s.Manifest.Module(strings.TrimSpace(id)); {
+		case blank(id):
+		case err != nil:
+			missing = append(missing, id)
+		case !m.Enabled:
+			disabled = append(disabled, id)
+		}
+	}
+	if len(missing)+len(disabled) > 0 {
+		out = append(out, NewIssue(RequiredModules, deployment.ManifestFile, "required modules are missing or disabled: "+strings.Join(slices.Concat(missing, disabled), ", "),
+			deployment.Fields("missing", append([]string{}, missing...)).Add("disabled", append([]string{}, disabled...)).Add("required_modules", modules)))
+	}
+	return out
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+func (s Subject) unreadable(rule Rule) Issue {
+	return NewIssue(rule, deployment.ManifestFile, "it cannot be held to the policy: "+s.ManifestErr, deployment.Fields("error", s.ManifestErr))
+}
+
+// supplyChain holds the sources of modules, and what they are locked to, to the policy.
+func (s Subject) supplyChain() (out []Issue) {
+	for _, entry := range s.Org.AllowedRemotes {
+		if Remote(entry) == "" {
+			out = append(out, NewIssue(SupplyChain, deployment.OrgFile, remotesField+" has a blank entry; remove it, or name a host", deployment.Fields("field", remotesField)))
+			break
+		}
+	}
+	if len(s.Org.AllowedRemotes) == 0 && !s.Org.RequireLock {
+		return out
+	}
+	if s.Manifest == nil {
+		return append(out, s.unreadable(SupplyChain))
+	}
+	for _, m := range s.Manifest.Modules {
+		if m.Source.Git != nil && !s.Org.allows(m.Source.Git.URL) {
+			i := s.foreign(Remotes, deployment.ManifestFile, m.Source.Git.URL, "module "+m.ID)
+			i.Details.Add("module_id", m.ID)
+			out = append(out, i)
+		}
+	}
+	return append(out, s.lockfile()...)
+}
+
+// lockfile holds the lockfile to the manifest. One that is not needed is held to the allowlist alone.
+func (s Subject) lockfile() (out []Issue) {
+	add := func(rule Rule, message string, details deployment.Details) {
+		out = append(out, NewIssue(rule, deployment.LockFile, message, details))
+	}
+	if s.LockText == nil {
+		if s.Org.RequireLock {
+			add(LockMissing, "the policy requires a lockfile; make it with lock", nil)
+		}
+		return out
+	}
+	var lock deployment.Lock
+	if err := json.Unmarshal(s.LockText, &lock); err != nil || lock.Version != deployment.LockVersion {
+		if s.Org.RequireLock {
+			add(LockInvalid, s.LockErr, deployment.Fields("error", s.LockErr))
+		}
+		return out
+	}
+	for _, l := range lock.Modules {
+		if l.Source.Git != nil && !s.Org.allows(l.Source.Git.URL) {
+			i := s.foreign(Remotes, deployment.LockFile, l.Source.Git.URL, "module "+l.ID)
+			i.Details.Add("module_id", l.ID)
+			out = append(out, i)
+		}
+	}
+	if !s.Org.RequireLock {
+		return out
+	}
+	before := len(out)
+	for _, m := range s.Manifest.Modules {
+		if m.Enabled && m.Source.Git != nil {
+			s.locked(&lock, m, add)
+		}
+	}
+	if len(out) == before && s.LockErr != "" {
+		add(LockInvalid, s.LockErr, deployment.Fields("error", s.LockErr))
+	}
+	return out
+}
+
+// locked holds one module's entry to its source.
+func (s Subject) locked(lock *deployment.Lock, m deployment.Module, add func(Rule, string, deployment.Details)) {
+	about := func() deployment.Details { return deployment.Fields("module_id", m.ID) }
+	l, there := lock.Module(m.ID)
+	git := l.Source.Git
+	switch {
+	case !there:
+		add(LockMissingModule, "module "+m.ID+" is not in it; lock again", about())
+		return
+	case git == nil || l.Source.Local != nil:
+		add(LockSourceMismatch, "module "+m.ID+" is locked as local, and comes from git; lock again", about())
+		return
+	case git.URL != m.Source.Git.URL:
+		add(LockURLMismatch, "module "+m.ID+" is locked from another URL than the manifest names; lock again", about().Add("manifest_url", m.Source.Git.URL).Add("lockfile_url", git.URL))
+	case git.Subdir != m.Source.Git.Subdir:
+		add(LockSourceMismatch, "module "+m.ID+" is locked from another directory than the manifest names; lock again", about().Add("manifest_subdir", m.Source.Git.Subdir).Add("lockfile_subdir", git.Subdir))
+	}
+	if !pinned(git.Commit) {
+		add(LockUnpinned, "module "+m.ID+" is locked to "+git.Commit+", which is no commit of 40 hex digits; lock again", about().Add("commit", git.Commit))
+	}
+}

@@ -1,0 +1,92 @@
+package governance
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// Rule names what an issue breaks (agentpack contract §5.17).
+type Rule string
+
+// The rules.
+const (
+	IORead             Rule = "io_read"
+	SkillFrontmatter   Rule = "skill_frontmatter"
+	CommandTools       Rule = "claude_command_allowed_tools"
+	DangerousDefaults  Rule = "dangerous_defaults"
+	PolicyConfig       Rule = "policy_config"
+	PackLocked         Rule = "policy_pack_lock"
+	PackRemotes        Rule = "policy_pack_allowed_git_remotes"
+	Distribution       Rule = "distribution_policy"
+	RequiredTargets    Rule = "distribution_required_targets"
+	RequiredModules    Rule = "distribution_required_modules"
+	SupplyChain        Rule = "supply_chain_policy"
+	Remotes            Rule = "supply_chain_allowed_git_remotes"
+	LockMissing        Rule = "supply_chain_lockfile_missing"
+	LockInvalid        Rule = "supply_chain_lockfile_invalid"
+	LockMissingModule  Rule = "supply_chain_lockfile_missing_module"
+	LockSourceMismatch Rule = "supply_chain_lockfile_source_mismatch"
+	LockURLMismatch    Rule = "supply_chain_lockfile_url_mismatch"
+	LockUnpinned       Rule = "supply_chain_lockfile_unpinned_commit"
+)
+
+// Issue is one breach of a rule. Path is relative to the repository.
+type Issue struct {
+	Details   deployment.Details `json:"details,omitempty"`
+	Message   string             `json:"message"`
+	Path      string             `json:"path"`
+	PathPosix string             `json:"path_posix"`
+	Rule      Rule               `json:"rule"`
+}
+
+// NewIssue is a breach found in a file; path is relative to the repository, with slashes. Details may be nil.
+func NewIssue(rule Rule, path, message string, details deployment.Details) Issue {
+	return Issue{details, message, path, path, rule}
+}
+
+// Report is what lint says of a repository.
+type Report struct {
+	Issues    []Issue `json:"issues"` // sorted by path, rule and message
+	Omitted   int     `json:"issues_omitted,omitempty"`
+	Root      string  `json:"root"`
+	RootPosix string  `json:"root_posix"`
+	Summary   Summary `json:"summary"`
+}
+
+// Summary counts files that were looked into, and issues by rule.
+type Summary struct {
+	Commands   int          `json:"claude_command_files"`
+	Files      int          `json:"files_scanned"`
+	Rules      map[Rule]int `json:"rules"`
+	Skills     int          `json:"skill_files"`
+	Violations int          `json:"violations"`
+}
+
+// NewReport is the report over the issues of a repository at root with that many skills and commands.
+func NewReport(root string, issues []Issue, skills, commands int) Report {
+	r := Report{Issues: append([]Issue{}, issues...), Root: root, RootPosix: deployment.Posix(root),
+		Summary: Summary{Commands: commands, Files: skills + commands, Rules: map[Rule]int{}, Skills: skills, Violations: len(issues)}}
+	slices.SortStableFunc(r.Issues, func(a, b Issue) int {
+		return cmp.Or(cmp.Compare(a.PathPosix, b.PathPosix), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+	})
+	for _, i := range issues {
+		r.Summary.Rules[i.Rule]++
+	}
+	return r
+}
+
+// Fault is ErrPolicyViolations with the report in its details, or nil when there is no issue.
+func (r Report) Fault() error {
+	if r.Summary.Violations == 0 {
+		return nil
+	}
+	details := deployment.Reason("policy_violations", "fix_policy_violations", "retry_policy_lint").
+		Add("issues", r.Issues).Add("summary", r.Summary).AddPath("root", r.Root)
+	if r.Omitted > 0 {
+		details.Add("issues_omitted", r.Omitted)
+	}
+	first := r.Issues[0]
+	return deployment.ErrPolicyViolations.Sayf("%s breaks its policy in %d places (first: %s: %s)", r.Root, r.Summary.Violations, first.PathPosix, first.Message).With(details)
+}
