@@ -120,7 +120,7 @@ func killedAtEveryStep(t *testing.T, s *stage) {
 	after, listsAfter := hosttest.Tree(t, s.h.Dir), s.lists(t)
 	require.NotEqual(t, before, after)
 	journalled := 0
-	for n := 1; ; n++ {
+	for n := 1; ; n += stride {
 		ended := false
 		for _, action := range []string{"resume", "undo"} {
 			s.reset(t)
@@ -173,7 +173,7 @@ func TestRecoveryKilledAtEveryStep(t *testing.T) {
 	after := hosttest.Tree(t, s.h.Dir)
 	want := map[string]map[string]string{"resume": after, "undo": before}
 	for _, first := range []string{"resume", "undo"} {
-		for n := 1; ; n++ {
+		for n := 1; ; n += stride {
 			s.reset(t)
 			require.True(t, s.do(t, "apply", 20))
 			died := s.recovers(t, first, n)
@@ -181,7 +181,7 @@ func TestRecoveryKilledAtEveryStep(t *testing.T) {
 			require.NoError(t, err)
 			last := first
 			if p != nil {
-				last = []string{"resume", "undo"}[n%2]
+				last = []string{"resume", "undo"}[n/stride%2]
 				s.recovers(t, last, 0)
 			}
 			require.Equal(t, want[last], hosttest.Tree(t, s.h.Dir), "%s was killed at step %d, then %s", first, n, last)
@@ -203,7 +203,7 @@ func TestPruneKilledAtEveryStep(t *testing.T) {
 	require.Len(t, list, 2)
 	saved := t.TempDir()
 	copyTree(t, h.Home, filepath.Join(saved, "home"))
-	for n := 1; ; n++ {
+	for n := 1; ; n += stride {
 		require.NoError(t, os.RemoveAll(h.Home))
 		copyTree(t, filepath.Join(saved, "home"), h.Home)
 		died := dies(t, order{Action: "prune", Home: h.Home, IDs: []string{list[0].ID}, Die: n})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/deployfile/org"
 	"github.com/countersign-dev/countersign/adapters/deployfile/place"
 	"github.com/countersign-dev/countersign/adapters/deployfile/scan"
 	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
@@ -18,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/app/deployments/bootstrapping"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/governing"
 	"github.com/countersign-dev/countersign/app/deployments/keeping"
 	"github.com/countersign-dev/countersign/app/deployments/layering"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
@@ -67,11 +69,15 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 	plan := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
 	deps := deployments.Deps{Compiler: compile, Planner: plan, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
 		Clock: core.Clock, Version: l.config.Options.Version}
+	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Version: l.config.Options.Version}
+	rules := org.New()
 	return []tool.Capability{deployments.Capability(deps), deployments.AuthoringCapability(
-		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(files), Clock: core.Clock}),
+		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(files), Clock: core.Clock,
+			Bootstrap: bootstrapping.Starting(boot)}),
 		keeping.Entries(keeping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
 			Clock: core.Clock, Doctor: deployments.DoctorQuery(deps)}),
 		layering.Entries(layering.Deps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: textdiff.Differ{}, Clock: core.Clock}),
-		bootstrapping.Entries(bootstrapping.Deps{Compiler: compile, Machine: machine, Version: l.config.Options.Version}),
+		bootstrapping.Entries(boot),
+		governing.Entries(governing.Deps{Compiler: compile, Machine: machine, History: git, Ancestry: git, Orgs: rules, Lister: rules}),
 	)}
 }

@@ -38,15 +38,21 @@ func usersDocuments() map[string]string {
 
 func newParts(t *testing.T) *site {
 	s := newSite(t)
+	s.partsConfig()
+	for name, text := range usersDocuments() {
+		write(t, filepath.Join(s.base, name), text)
+	}
+	return s
+}
+
+// partsConfig gives the site the configuration with its modules.
+func (s *site) partsConfig() {
+	t := s.t
 	s.manifest(partsConfig)
 	write(t, s.inRepo("modules/mcp/team/tickets.json"), `{"command": "npx", "args": ["-y", "tickets"], "env": {"REGION": "eu"}}`)
 	write(t, s.inRepo("modules/mcp/team/search.json"), `{"url": "https://search.example.com/mcp"}`)
 	write(t, s.inRepo("modules/settings/codex.json"), `{"approval_policy": "on-request"}`)
 	write(t, s.inRepo("modules/settings/vscode.json"), `{"editor.rulers": [100, 120]}`)
-	for name, text := range usersDocuments() {
-		write(t, filepath.Join(s.base, name), text)
-	}
-	return s
 }
 
 // applies plans and applies without adopt.

@@ -37,3 +37,16 @@ func TestPlainAndBlock(t *testing.T) {
 	assert.Equal(t, "a\n\tb\uFFFD", terminal.Block("a\n\tb\x1b"))
 	assert.Equal(t, "größe 日本 🙂", terminal.Block("größe 日本 🙂"))
 }
+
+// TestDiffsInPipes: byte for byte, for whoever applies them; what is tinted keeps its width and stays in its line.
+func TestDiffsInPipes(t *testing.T) {
+	term, out, _ := piped("")
+	diff := "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\x1b[2J\n+y"
+	assert.Equal(t, diff, term.Diff(diff))
+	assert.Equal(t, "ab  c\uFFFD", term.Tinted("ab  c\x1b", terminal.Added))
+	assert.Equal(t, "a b", term.Tinted("a\nb", terminal.Faded))
+	require.NoError(t, term.Page(context.Background(), strings.Repeat("long\n", 100)))
+	assert.Equal(t, 500, out.Len())
+	in, output := term.Terminals()
+	assert.False(t, in || output)
+}

@@ -33,11 +33,11 @@ func (a argument) needed() argument {
 
 // The arguments that several tools take.
 func repo() argument {
-	return argument{name: "repo", description: "Path to the agentpack config repo (default: $AGENTPACK_HOME/repo)."}
+	return argument{name: "repo", description: "Config repository."}
 }
 
 func machine() argument {
-	return argument{name: "machine", description: "Machine id for machine overlays. Omit to auto-detect."}
+	return argument{name: "machine", description: "Machine id."}
 }
 
 func targetFilter() argument {
@@ -45,11 +45,11 @@ func targetFilter() argument {
 }
 
 func dryRun() argument {
-	return argument{name: "dry_run", description: "Show what would change, and change nothing.", kind: boolean}
+	return argument{name: "dry_run", description: "Change nothing.", kind: boolean}
 }
 
 func yes() argument {
-	return argument{name: "yes", description: "Required explicit approval for mutating operations.", kind: boolean}
+	return argument{name: "yes", description: "Approves the change.", kind: boolean}
 }
 
 func adopt() argument {

@@ -7,6 +7,7 @@ package compiler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -194,6 +195,21 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 			With(deployment.Fields("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
 	}
 	return tree, &overlay.Origin{Git: locked.Source.Git}, nil
+}
+
+// LocalOrigin says where the files of a module in the config repository itself can be found again: with the commit, where the repository is
+// in git and has one. Without git the origin is the path alone.
+func LocalOrigin(ctx context.Context, history deployport.History, repo, source string) (*overlay.Origin, error) {
+	local := &overlay.LocalOrigin{Path: source}
+	commit, dirty, err := history.Head(ctx, repo)
+	switch {
+	case errors.Is(err, deployment.ErrGitRepo), errors.Is(err, deployment.ErrGitMissing), errors.Is(err, deployment.ErrGit):
+	case err != nil:
+		return nil, err
+	case commit != "":
+		local.Commit, local.Dirty = commit, &dirty
+	}
+	return &overlay.Origin{Local: local}, nil
 }
 
 // Locked is a git module's entry in the lockfile. It fails with ErrLock where there is none, or one of another source.

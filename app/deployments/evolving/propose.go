@@ -59,11 +59,14 @@ type Proposal struct {
 	warnings []string
 }
 
-// Hash names the proposal: the repository, the scope and every file. The branch's name may hold the time and is not part of it.
+// Hash names the proposal: the repository, the scope and every file that says something. The branch's name and new baselines hold the time,
+// and are not part of it.
 func (p *Proposal) Hash() canon.Hash {
 	sums := map[string]string{}
 	for _, f := range p.files {
-		sums[f.Path] = fmt.Sprintf("%s %o", f.Content.Sum, f.Mode)
+		if !strings.HasSuffix(f.Path, "/"+overlay.BaselineFile) {
+			sums[f.Path] = fmt.Sprintf("%s %o", f.Content.Sum, f.Mode)
+		}
 	}
 	text, err := json.Marshal(map[string]any{"repo": p.place.Repo, "scope": p.scope, "files": sums})
 	if err != nil {
@@ -153,6 +156,7 @@ func branchName(c arguments.Call, candidates []Candidate, now time.Time) string 
 type overlaid struct {
 	module compiler.Module
 	layer  overlay.Layer
+	repo   string
 	dir    string
 }
 
@@ -166,7 +170,7 @@ func (e Evolver) overlayOf(ctx context.Context, s compiler.State, scope deployme
 	if !within {
 		return overlaid{}, deployment.ErrPath.Sayf("the overlay %s lies outside the config repository", layer.Dir)
 	}
-	return overlaid{m, layer, dir}, nil
+	return overlaid{m, layer, s.Place.Repo, dir}, nil
 }
 
 // overlayFiles are the candidates as files of overlays in the scope, with the metadata that an overlay made by hand would have.
@@ -193,7 +197,7 @@ func (e Evolver) overlayFiles(ctx context.Context, s compiler.State, scope deplo
 			}
 			put(path.Join(o.dir, c.edit.Path), mode, c.edit.Data)
 		}
-		metadata, err := e.metadata(o)
+		metadata, err := e.metadata(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +236,7 @@ func below(a, b deployment.OverlayScope) bool {
 }
 
 // metadata is what an overlay lacks of kind, module and baseline, so that drift of its upstream is noticed and it can be rebased.
-func (e Evolver) metadata(o overlaid) (map[string][]byte, error) {
+func (e Evolver) metadata(ctx context.Context, o overlaid) (map[string][]byte, error) {
 	m, layer := o.module, o.layer
 	files := map[string][]byte{}
 	if layer.ModuleID == "" {
@@ -244,8 +248,13 @@ func (e Evolver) metadata(o overlaid) (map[string][]byte, error) {
 	if layer.Baseline != nil {
 		return files, nil
 	}
-	baseline, err := json.MarshalIndent(overlay.NewBaseline(m.Upstream, m.Origin, e.Clock.Now().UTC()), "", "  ")
-	files[overlay.BaselineFile] = append(baseline, '\n')
+	origin, err := m.Origin, error(nil)
+	if origin == nil {
+		if origin, err = compiler.LocalOrigin(ctx, e.History, o.repo, m.Source.Local); err != nil {
+			return nil, err
+		}
+	}
+	files[overlay.BaselineFile], err = overlay.NewBaseline(m.Upstream, origin, e.Clock.Now().UTC()).Encode()
 	return files, err
 }
 

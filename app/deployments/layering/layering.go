@@ -27,7 +27,6 @@ package layering
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
@@ -118,16 +117,8 @@ func (s *service) upstream(ctx context.Context, state compiler.State, m deployme
 	if err != nil || origin != nil {
 		return tree, origin, err
 	}
-	local := &overlay.LocalOrigin{Path: m.Source.Local}
-	commit, dirty, err := s.History.Head(ctx, state.Place.Repo)
-	switch {
-	case errors.Is(err, deployment.ErrGitRepo), errors.Is(err, deployment.ErrGitMissing), errors.Is(err, deployment.ErrGit):
-	case err != nil:
-		return nil, nil, err
-	case commit != "":
-		local.Commit, local.Dirty = commit, &dirty
-	}
-	return tree, &overlay.Origin{Local: local}, nil
+	origin, err = compiler.LocalOrigin(ctx, s.History, state.Place.Repo, m.Source.Local)
+	return tree, origin, err
 }
 
 // in is a slash path below dir as a native one.

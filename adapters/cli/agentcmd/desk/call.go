@@ -43,14 +43,14 @@ func (d Desk) Prepare(name tool.Name, args Arguments) (Call, error) {
 		return c, fault.ErrInternal.Sayf("the schema of %s is not understood", name)
 	}
 	c.takes = schema.Properties
-	for name, value := range map[string]string{"repo": d.flags.repo, "profile": d.flags.profile, "target": d.flags.target, "machine": d.flags.machine} {
-		if _, ok := c.takes[name]; ok && value != "" {
-			c.args[name] = value
+	for flag, value := range map[string]string{"repo": d.flags.repo, "profile": d.flags.profile, "target": d.flags.target, "machine": d.flags.machine} {
+		if _, ok := c.takes[flag]; ok && value != "" {
+			c.args[flag] = value
 		}
 	}
-	for name, value := range args {
+	for argument, value := range args {
 		if !absent(value) {
-			c.args[name] = value
+			c.args[argument] = value
 		}
 	}
 	return c, nil

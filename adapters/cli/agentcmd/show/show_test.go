@@ -96,7 +96,7 @@ func TestStatusIsByRoot(t *testing.T) {
 vscode  /p
   modified  x/a
   extra     c
-zed  
+zed  (no root)
   missing   /q/d
 Drift: 1 modified, 2 missing, 1 extra
 in all: 1 modified, 2 missing, 1 extra

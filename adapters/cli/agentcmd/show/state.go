@@ -59,7 +59,7 @@ func (s Screen) Status(data json.RawMessage) error {
 	for i, item := range d.Drift {
 		if i == 0 || item.Target != under.Target || item.Root != under.Root {
 			under = item
-			s.Line("%s  %s", s.Tinted(item.Target, terminal.Heading), terminal.Plain(item.Root))
+			s.Line("%s  %s", s.Tinted(item.Target, terminal.Heading), terminal.Plain(or(&item.Root, "(no root)")))
 		}
 		path := item.Path
 		if item.Root != "" {
