@@ -90,10 +90,12 @@ func (f *farm) call(state string, name tool.Name, args string) (data struct {
 	door := f.open(state)
 	o := door.Call(f.b.Context(), tool.Call{Session: "bench", Principal: door.Owner(), Tool: name, Args: json.RawMessage(args)})
 	require.NoError(f.b, o.Err)
-	var value struct{ Data *struct {
-		Applied bool
-		Summary map[string]int
-	} }
+	var value struct {
+		Data *struct {
+			Applied bool
+			Summary map[string]int
+		}
+	}
 	value.Data = (*struct {
 		Applied bool
 		Summary map[string]int

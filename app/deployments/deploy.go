@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -65,7 +65,7 @@ func (o offer) Offer() (tool.Name, json.RawMessage, tool.Plan) {
 }
 
 // deploy is plan, and a token for it.
-func (s *service) deploy(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) deploy(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	p, err := s.pend(ctx, sc, c)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *service) deploy(ctx context.Context, sc tool.Scope, c arguments.Call) (
 	return offer{action.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
 }
 
-func (s *service) pend(ctx context.Context, sc tool.Scope, c arguments.Call) (*pending, error) {
+func (s *service) pend(ctx context.Context, sc tool.Scope, c inputs.Call) (*pending, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -85,12 +85,12 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c arguments.Call) (*p
 }
 
 // prepareApply makes the plan again: its hash is what the token must have been given for.
-func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	return s.pend(ctx, sc, c)
 }
 
 // apply carries out the very plan that was confirmed.
-func (s *service) apply(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) apply(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	ready := p.(*pending)
 	data, cut := dataOf(ready.result.Plan, sc.MaxOutput)
 	warnings := append(slices.Clone(ready.warnings), cut...)

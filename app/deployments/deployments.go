@@ -27,8 +27,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -135,12 +135,12 @@ func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
 func DoctorQuery(d Deps) action.Query { return (&service{d}).doctor }
 
 // request is what a call asks the compiler for.
-func request(c arguments.Call) compiler.Request {
+func request(c inputs.Call) compiler.Request {
 	return compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target}
 }
 
 // look compiles and plans; what was warned of before a failure comes back in its details.
-func (s *service) look(ctx context.Context, c arguments.Call) (compiler.State, planner.Result, error) {
+func (s *service) look(ctx context.Context, c inputs.Call) (compiler.State, planner.Result, error) {
 	state, err := s.Compiler.Compile(ctx, request(c))
 	if err != nil {
 		return state, planner.Result{}, action.Warned(err, state.Warnings)

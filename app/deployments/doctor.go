@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -49,7 +49,7 @@ type doctorRoot struct {
 }
 
 // doctor looks at everything a deployment needs, writes nothing, and reports a broken module instead of failing on it.
-func (s *service) doctor(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+func (s *service) doctor(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
 	state, err := s.Compiler.Compile(ctx, request(c))
 	warnings := slices.Clone(state.Warnings)
 	if state.Targets == nil && err != nil { // there is no configuration to look any further with

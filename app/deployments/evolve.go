@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/drift"
 	"github.com/countersign-dev/countersign/app/deployments/evolving"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -15,7 +15,7 @@ func (s *service) evolver() evolving.Evolver {
 		Deps: evolving.Deps{Differ: s.Differ, History: s.History, Remote: s.Remote, Clock: s.Clock}}
 }
 
-func (s *service) preparePropose(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) preparePropose(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -27,11 +27,11 @@ func (s *service) preparePropose(ctx context.Context, _ tool.Scope, c arguments.
 	return p, nil
 }
 
-func (s *service) propose(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) propose(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	return s.evolver().Commit(ctx, p.(*evolving.Proposal))
 }
 
-func (s *service) prepareRestore(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRestore(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -43,6 +43,6 @@ func (s *service) prepareRestore(ctx context.Context, _ tool.Scope, c arguments.
 	return r, nil
 }
 
-func (s *service) restore(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) restore(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	return s.evolver().Recreate(ctx, p.(*evolving.Restoration), action.Progress(sc, "restoring"))
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -54,7 +54,7 @@ type explainStatusData struct {
 	Targets []string         `json:"targets"`
 }
 
-func (s *service) explain(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+func (s *service) explain(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err

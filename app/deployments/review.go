@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -45,7 +45,7 @@ func dataOf(p plan.Plan, limit int) (changesData, []string) {
 }
 
 // plan is the tools plan and diff.
-func (s *service) plan(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) plan(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	_, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ type fileDiff struct {
 // maxUnified is how long one file's diff may be, in bytes (agentpack contract §5.4).
 const maxUnified = 102400
 
-func (s *service) preview(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) preview(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	_, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err

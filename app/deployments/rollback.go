@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -49,7 +49,7 @@ func (b *back) report(event string) action.Report {
 }
 
 // prepareRollback works out the way back.
-func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c argument
 }
 
 // rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.
-func (s *service) rollback(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) rollback(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	b := p.(*back)
 	t := b.result.Plan.Transaction(b.place, plan.KindRollback, deployment.Sum{})
 	t.RolledBackTo = b.to

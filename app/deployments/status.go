@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/assets"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -27,7 +27,7 @@ type statusData struct {
 }
 
 // status compares every root with what was deployed and what should be.
-func (s *service) status(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) status(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -65,10 +65,10 @@ func (d *statusData) fit(limit int) {
 }
 
 // operatorAssets says which of our own operator files are missing or of another version.
-func (s *service) operatorAssets(ctx context.Context, state compiler.State, c arguments.Call) (warnings, actions []string, err error) {
+func (s *service) operatorAssets(ctx context.Context, state compiler.State, c inputs.Call) (warnings, actions []string, err error) {
 	in := assets.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep}
 	read := func(path string) ([]byte, bool, error) { return s.Planner.Machine.Read(ctx, path) }
 	return assets.Check(in, read, func(target string) string {
-		return drift.Prefix(arguments.Call{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
+		return drift.Prefix(inputs.Call{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
 	})
 }

@@ -16,21 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// needs skips a test by name while the binary serves no such tool.
-func (s *site) needs(tool string) {
-	s.t.Helper()
-	out, err := s.commandIn(s.project, "tools", "list", "--json").Output()
-	require.NoError(s.t, err)
-	var tools []struct{ Name string }
-	require.NoError(s.t, json.Unmarshal(out, &tools))
-	for _, one := range tools {
-		if one.Name == tool {
-			return
-		}
-	}
-	s.t.Skipf("%s is not served", tool)
-}
-
 // book is a site with a skill of many pages in two editions: between them pages change, come and go, a script loses its mode bits and
 // another gets them.
 type book struct {
@@ -99,7 +84,6 @@ func TestKilledApplies(t *testing.T) {
 	}
 	t.Parallel()
 	b := newBook(t, 300)
-	b.needs("agents_recover")
 	const enough = 20
 	random := rand.New(rand.NewSource(int64(os.Getpid())))
 	hits, edition := 0, 1

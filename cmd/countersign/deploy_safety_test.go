@@ -217,7 +217,6 @@ func TestDefect12HomeIsNoProject(t *testing.T) {
 func TestDefect2BootstrapAndDeployLeaveEachOtherAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.needs("agents_bootstrap")
 	a := s.agent()
 	a.deploys(nil)
 	assets := s.tool("agents_bootstrap", args{"yes": true}).answer(t)
@@ -242,7 +241,6 @@ func TestDefect2BootstrapAndDeployLeaveEachOtherAlone(t *testing.T) {
 func TestDefect3BootstrapIsGated(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.needs("agents_bootstrap")
 	path := s.tool("agents_bootstrap", args{"dry_run": true}).answer(t).Changes[0].Path
 	write(t, path, "my own\n")
 	before := s.deployed()

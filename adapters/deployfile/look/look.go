@@ -38,44 +38,64 @@ type Looker struct {
 func New(index *statindex.Index) *Looker { return &Looker{index} }
 
 // Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the
-// first in the order of the ledgers and l.Paths is reported: ErrPermission, ErrPathLong, ErrPath, or what the file system said.
+// first of the ledgers, l.Paths and the ledgers' other paths is reported: ErrPermission, ErrPathLong, ErrPath, or what the file system said.
 func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed, error) {
-	o, err := ledgers(ctx, l.Roots)
+	files := make(map[string]plan.Seen, len(l.Paths))
+	round := k.begin(ctx, distinct(l.Paths, files))
+	o, err := ledgers(ctx, l.Roots) // meanwhile
+	if err != nil {
+		round.stop.Store(true)
+	}
+	if failed := round.finish(files); err == nil {
+		err = failed
+	}
+	if err == nil {
+		o.Files = files
+		err = k.begin(ctx, unseen(o, l.Paths)).finish(files)
+	}
 	if err != nil {
 		return plan.Observed{}, err
-	}
-	entries := 0
-	for _, each := range o.Ledgers {
-		entries += len(each.Owned)
-	}
-	paths := make([]string, 0, max(entries, len(l.Paths)))
-	o.Files = make(map[string]plan.Seen, cap(paths))
-	add := func(path string) {
-		if _, known := o.Files[path]; !known {
-			o.Files[path] = plan.Seen{}
-			paths = append(paths, path)
-		}
-	}
-	for _, each := range o.Ledgers {
-		for i := range each.Owned {
-			add(each.Owned[i].Path)
-		}
-	}
-	for _, path := range l.Paths {
-		add(path)
-	}
-	seen, err := k.all(ctx, paths)
-	if err != nil {
-		return plan.Observed{}, err
-	}
-	for i, path := range paths {
-		if seen[i].Kind == plan.Absent {
-			delete(o.Files, path)
-		} else {
-			o.Files[path] = seen[i]
-		}
 	}
 	return o, nil
+}
+
+// distinct is every path once. Files serves to tell them apart where they do not come sorted.
+func distinct(paths []string, files map[string]plan.Seen) []string {
+	increasing := true
+	for i := 1; i < len(paths) && increasing; i++ {
+		increasing = paths[i-1] < paths[i]
+	}
+	if increasing {
+		return paths
+	}
+	once := make([]string, 0, len(paths))
+	for _, path := range paths {
+		if _, known := files[path]; !known {
+			files[path] = plan.Seen{}
+			once = append(once, path)
+		}
+	}
+	return once
+}
+
+// unseen are the paths in manifests at which nothing was seen yet. Manifests mostly list the very paths that were looked at, in their
+// order; what was absent may be looked at again.
+func unseen(o plan.Observed, looked []string) (rest []string) {
+	next := 0
+	added := map[string]bool{}
+	for have := range o.Entries() {
+		for next < len(looked) && looked[next] < have.Path {
+			next++
+		}
+		if next < len(looked) && looked[next] == have.Path {
+			continue
+		}
+		if _, seen := o.Files[have.Path]; !seen && !added[have.Path] {
+			added[have.Path] = true
+			rest = append(rest, have.Path)
+		}
+	}
+	return rest
 }
 
 // ledgers reads the roots' manifests, each once; no warning comes twice.
@@ -105,47 +125,68 @@ func ledgers(ctx context.Context, roots []plan.Root) (plan.Observed, error) {
 	return o, nil
 }
 
-// all looks at every path, in parallel.
-func (k *Looker) all(ctx context.Context, paths []string) ([]plan.Seen, error) {
-	seen := make([]plan.Seen, len(paths))
+// round is one look at many paths, by several goroutines.
+type round struct {
+	*Looker
+	ctx    context.Context
+	paths  []string
+	seen   []plan.Seen
+	failed []error // of shares
+	next   atomic.Int64
+	stop   atomic.Bool
+	others errgroup.Group
+}
+
+// begin has others begin to look; finish lends a hand.
+func (k *Looker) begin(ctx context.Context, paths []string) *round {
 	shares := (len(paths) + share - 1) / share
-	failed := make([]error, shares)
-	var next atomic.Int64
-	var stop atomic.Bool
-	work := func() error {
-		eye := k.index.Eye()
-		defer eye.Close()
-		// Shares are taken in order and finished, so all before the first that fails are looked at: its error is always the same.
-		for !stop.Load() {
-			n := int(next.Add(1)) - 1
-			if n >= shares {
-				break
-			}
-			if err := ctx.Err(); err != nil {
-				return fault.From(err)
-			}
-			for i := n * share; i < min((n+1)*share, len(paths)) && failed[n] == nil; i++ {
-				seen[i], failed[n] = k.seen(eye, paths[i])
-			}
-			if failed[n] != nil {
-				stop.Store(true)
-			}
-		}
-		return nil
-	}
-	var group errgroup.Group
+	r := &round{Looker: k, ctx: ctx, paths: paths, seen: make([]plan.Seen, len(paths)), failed: make([]error, shares)}
 	for range min(runtime.GOMAXPROCS(0), shares) - 1 {
-		group.Go(work)
+		r.others.Go(r.work)
 	}
-	if err := errors.Join(work(), group.Wait()); err != nil {
-		return nil, fault.From(err)
-	}
-	for _, err := range failed {
-		if err != nil {
-			return nil, err
+	return r
+}
+
+// work takes shares in order and finishes them, so that all before the first that fails are looked at: its error is always the same.
+func (r *round) work() error {
+	eye := r.index.Eye()
+	defer eye.Close()
+	for !r.stop.Load() {
+		n := int(r.next.Add(1)) - 1
+		if n >= len(r.failed) {
+			break
+		}
+		if err := r.ctx.Err(); err != nil {
+			return fault.From(err)
+		}
+		for i := n * share; i < min((n+1)*share, len(r.paths)) && r.failed[n] == nil; i++ {
+			r.seen[i], r.failed[n] = r.Looker.seen(eye, r.paths[i])
+		}
+		if r.failed[n] != nil {
+			r.stop.Store(true)
 		}
 	}
-	return seen, nil
+	return nil
+}
+
+// finish puts what was seen among files.
+func (r *round) finish(files map[string]plan.Seen) error {
+	if err := errors.Join(r.work(), r.others.Wait()); err != nil {
+		return fault.From(err)
+	}
+	for _, err := range r.failed {
+		if err != nil {
+			return err
+		}
+	}
+	for i, path := range r.paths {
+		if r.seen[i].Kind == plan.Absent {
+			delete(files, path)
+		} else {
+			files[path] = r.seen[i]
+		}
+	}
+	return nil
 }
 
 // Seen looks at one path, as Observe does. Of a symbolic link, Size and Sum are those of the file it leads to and Mode is zero.

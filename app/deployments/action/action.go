@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -29,7 +29,7 @@ type Report struct {
 	Warnings []string `json:"warnings"`
 }
 
-// About is how a tool presents itself. Input is its published schema; empty, it is made from the table of package arguments.
+// About is how a tool presents itself. Input is its published schema; empty, it is made from the table of package inputs.
 type About struct {
 	Name               tool.Name
 	Title, Description string
@@ -37,7 +37,7 @@ type About struct {
 }
 
 // Query is a tool that reads.
-type Query func(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error)
+type Query func(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error)
 
 // Command is a tool that changes something: Commit makes the plan so that Prepare gave. A call with dry_run is a query that shows the
 // plan, and claims no more than that.
@@ -45,8 +45,8 @@ type Command struct {
 	NeedsYes bool         // refused at once without yes, whatever else is wrong
 	Issuer   tool.Name    // of the tokens it needs; empty: its own yes approves it
 	Class    policy.Class // zero is dangerous
-	Prepare  func(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error)
-	Commit   func(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error)
+	Prepare  func(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error)
+	Commit   func(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error)
 }
 
 // Read is the entry of a query.
@@ -71,7 +71,7 @@ func changes() policy.Effects { return policy.Read | policy.Write | policy.Delet
 
 func (a About) spec(class policy.Class, effects policy.Effects, timeout time.Duration) tool.Spec {
 	if a.Input == "" {
-		a.Input = arguments.Schema(a.Name)
+		a.Input = inputs.Schema(a.Name)
 	}
 	return tool.Spec{Name: a.Name, Title: a.Title, Description: a.Description, Class: class, Effects: effects, Timeout: timeout, Input: json.RawMessage(a.Input)}
 }
@@ -85,7 +85,7 @@ type handler struct {
 
 // Decode reads the arguments. Without yes a tool that needs it refuses before anything else is looked at (seed 000).
 func (h handler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	c, err := arguments.Read(h.name, raw)
+	c, err := inputs.Read(h.name, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (h handler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 
 type invocation struct {
 	handler handler
-	call    arguments.Call
+	call    inputs.Call
 }
 
 // Claims of a dry run are those of a look.

@@ -45,9 +45,9 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/authoring/importing"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
@@ -68,7 +68,7 @@ type Deps struct {
 }
 
 // Bootstrap works out the operator assets of a place, for init: what to write, and what to show of it.
-type Bootstrap func(ctx context.Context, c arguments.Call, at deployment.Place) (writes []plan.Write, data any, err error)
+type Bootstrap func(ctx context.Context, c inputs.Call, at deployment.Place) (writes []plan.Write, data any, err error)
 
 type service struct{ Deps }
 
@@ -107,12 +107,12 @@ func Entries(d Deps) []tool.Entry {
 }
 
 type (
-	prepare = func(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error)
-	commit  = func(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error)
+	prepare = func(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error)
+	commit  = func(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error)
 )
 
 // place is where the call works.
-func (s *service) place(ctx context.Context, c arguments.Call) (deployment.Place, error) {
+func (s *service) place(ctx context.Context, c inputs.Call) (deployment.Place, error) {
 	return s.Compiler.Places.Resolve(ctx, c.Asked())
 }
 
@@ -128,7 +128,7 @@ func (s *service) seen(ctx context.Context, at deployment.Place, paths ...string
 }
 
 // write carries an edit out and reports.
-func (s *service) write(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) write(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if err := s.apply(ctx, sc, e); err != nil {
 		return nil, err

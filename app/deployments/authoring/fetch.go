@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -60,7 +60,7 @@ func (s *service) noLock(at deployment.Place) error {
 }
 
 // prepareFetch finds out what the lockfile names.
-func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c arguments.Ca
 	return &action.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules}, nil
 }
 
-func (s *service) fetch(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) fetch(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule)); err != nil {
 		return nil, action.Warned(err, e.Report.Warnings)
@@ -107,7 +107,7 @@ func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum d
 }
 
 // contradiction is the first pair of flags that cannot both be meant.
-func contradiction(c arguments.Call) error {
+func contradiction(c inputs.Call) error {
 	for _, pair := range []struct {
 		both     bool
 		one, two string
@@ -121,7 +121,7 @@ func contradiction(c arguments.Call) error {
 }
 
 // prepareUpdate decides the steps, asks for yes when there are any, and works out the lockfile where it is one of them.
-func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	if err := contradiction(c); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c arguments.
 }
 
 // update carries out the steps.
-func (s *service) update(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+func (s *service) update(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	next := e.More.(updating)
 	if next.locking != nil {

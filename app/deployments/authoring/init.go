@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/authoring/gitignore"
 	"github.com/countersign-dev/countersign/app/deployments/authoring/starter"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -33,7 +33,7 @@ type gitData struct {
 }
 
 // prepareInit works out which files a config repository lacks.
-func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c arguments.Cal
 }
 
 // guided is the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
-func guided(c arguments.Call, data *initData) (targets []starter.Target, warnings []string, err error) {
+func guided(c inputs.Call, data *initData) (targets []starter.Target, warnings []string, err error) {
 	if len(c.Targets) == 0 {
 		return starter.Defaults(), nil, nil
 	}
@@ -144,7 +144,7 @@ func (s *service) ignoring(ctx context.Context, e *action.Edit, data *initData) 
 }
 
 // create writes the files, and makes the repository once there is something in it.
-func (s *service) create(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+func (s *service) create(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
 	out, err := s.write(ctx, sc, c, p)
 	if err == nil && c.Git {
 		err = s.Remote.Init(ctx, p.(*action.Edit).Place.Repo)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -114,7 +114,7 @@ func TestInitBootstrap(t *testing.T) {
 	w := newWorld(t)
 	w.refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
 	assert.NoDirExists(t, w.repo)
-	w.deps.Bootstrap = func(_ context.Context, c arguments.Call, at deployment.Place) ([]plan.Write, any, error) {
+	w.deps.Bootstrap = func(_ context.Context, c inputs.Call, at deployment.Place) ([]plan.Write, any, error) {
 		assert.Equal(t, deployment.Project, c.TargetScope)
 		assert.Equal(t, w.repo, at.ProjectRoot)
 		assert.True(t, at.Marked)

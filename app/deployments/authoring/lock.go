@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/gitref"
@@ -35,7 +35,7 @@ type locking struct {
 	data  lockData
 }
 
-func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c arguments.Ca
 }
 
 // lock writes the lockfile.
-func (s *service) lock(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+func (s *service) lock(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if err := s.stamp(e, e.More.(*locking)); err != nil {
 		return nil, err

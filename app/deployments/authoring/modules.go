@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/module"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -33,7 +33,7 @@ func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, 
 }
 
 // prepareAdd works out the manifest with a module more.
-func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	source, err := deployment.ParseSource(c.Source)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 }
 
 // prepareRemove works out the manifest with a module less.
-func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -33,7 +33,7 @@ type syncData struct {
 	RepoPosix string   `json:"repo_posix"`
 }
 
-func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	url := strings.TrimSpace(c.URL)
 	if url == "" {
 		return nil, tool.ErrArguments.Sayf("agents_remote_set: url is empty; give the remote's URL")
@@ -55,7 +55,7 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c arguments.C
 }
 
 // setRemote makes the repository one of git if it is none, and sets the remote.
-func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	data := e.Report.Data.(remoteData)
 	_, err := s.Remote.State(ctx, e.Place.Repo)
@@ -96,7 +96,7 @@ func (s *service) syncable(ctx context.Context, at deployment.Place, remote stri
 	return state.Branch, nil
 }
 
-func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c arguments.Cal
 }
 
 // sync pulls and pushes, after looking again.
-func (s *service) sync(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) sync(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	data := e.Report.Data.(syncData)
 	branch, err := s.syncable(ctx, e.Place, data.Remote)

@@ -22,9 +22,9 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/assets"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -65,7 +65,7 @@ type pending struct {
 	plan     plan.Plan
 	place    deployment.Place
 	lock     deployment.Sum
-	call     arguments.Call
+	call     inputs.Call
 	warnings []string
 }
 
@@ -101,7 +101,7 @@ func (p *pending) report(applied bool, snapshot string) action.Report {
 	return action.Report{Data: d, Warnings: action.Unique(p.warnings)}
 }
 
-func (s *service) prepare(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepare(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
 		return nil, action.Warned(err, state.Warnings)
@@ -147,7 +147,7 @@ func (s *service) plan(ctx context.Context, profile string, in assets.Input) (pl
 }
 
 // commit carries out the very plan that was shown.
-func (s *service) commit(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) commit(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	b := p.(*pending)
 	if b.plan.Empty() {
 		return b.report(false, ""), nil
@@ -162,9 +162,9 @@ func (s *service) commit(ctx context.Context, sc tool.Scope, _ arguments.Call, p
 // Starting is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
 // §5.1): for the targets that the call names, or those of the manifest that is there, or all that have assets. A file that somebody else wrote
 // stays as it is. What it writes belongs to nobody until a bootstrap claims it.
-func Starting(d Deps) func(ctx context.Context, c arguments.Call, at deployment.Place) (writes []plan.Write, shown any, err error) {
+func Starting(d Deps) func(ctx context.Context, c inputs.Call, at deployment.Place) (writes []plan.Write, shown any, err error) {
 	s := &service{d}
-	return func(ctx context.Context, c arguments.Call, at deployment.Place) ([]plan.Write, any, error) {
+	return func(ctx context.Context, c inputs.Call, at deployment.Place) ([]plan.Write, any, error) {
 		in := assets.Input{Place: at, Chosen: c.Targets, Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep}
 		config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 		switch {

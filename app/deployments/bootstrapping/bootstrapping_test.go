@@ -14,8 +14,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/textdiff"
 	"github.com/countersign-dev/countersign/app/deployments"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/bootstrapping"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -275,7 +275,7 @@ func TestStarting(t *testing.T) {
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
 	start := bootstrapping.Starting(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: "1.2.3"})
-	writes, shown, err := start(t.Context(), arguments.Call{TargetScope: deployment.Project, DryRun: true}, at)
+	writes, shown, err := start(t.Context(), inputs.Call{TargetScope: deployment.Project, DryRun: true}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")
 	for _, write := range writes {
@@ -286,7 +286,7 @@ func TestStarting(t *testing.T) {
 	assert.Contains(t, string(text), `"applied":false`)
 	assert.Contains(t, string(text), `"reason":"dry_run"`)
 
-	writes, _, err = start(t.Context(), arguments.Call{TargetScope: deployment.Project, Targets: []string{"codex", "zed"}}, at)
+	writes, _, err = start(t.Context(), inputs.Call{TargetScope: deployment.Project, Targets: []string{"codex", "zed"}}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 1)
 	assert.True(t, slices.ContainsFunc(strings.Split(writes[0].Path, "/"), func(p string) bool { return p == ".codex" }))

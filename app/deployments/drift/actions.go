@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 )
 
 // Action is a command that is worth running next, with a stable name for what it does (agentpack contract §5.6).
@@ -41,7 +41,7 @@ func (d Drift) Next(prefix string) []string {
 }
 
 // Prefix is how every command begins that continues this call.
-func Prefix(c arguments.Call) string {
+func Prefix(c inputs.Call) string {
 	prefix := "agentpack"
 	add := func(flag, value string) {
 		if value != "" {

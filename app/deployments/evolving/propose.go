@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -98,7 +98,7 @@ func (p *Proposal) nothing() proposeData {
 }
 
 // Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
-func (e Evolver) Propose(ctx context.Context, s compiler.State, r planner.Result, c arguments.Call, prefix string) (*Proposal, error) {
+func (e Evolver) Propose(ctx context.Context, s compiler.State, r planner.Result, c inputs.Call, prefix string) (*Proposal, error) {
 	f, err := e.find(ctx, r, search{s, c.ModuleID, prefix, c.Scope})
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (e Evolver) ready(ctx context.Context, repo string) error {
 }
 
 // branchName is unique in time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
-func branchName(c arguments.Call, candidates []Candidate, now time.Time) string {
+func branchName(c inputs.Call, candidates []Candidate, now time.Time) string {
 	id := c.ModuleID
 	if id == "" {
 		id = candidates[0].ModuleID

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -64,7 +64,7 @@ func (r *Restoration) MarshalJSON() ([]byte, error) {
 }
 
 // Restore finds deployed files that are missing. Where there are some and the call is no dry run, it needs yes.
-func (e Evolver) Restore(s compiler.State, r planner.Result, c arguments.Call) (*Restoration, error) {
+func (e Evolver) Restore(s compiler.State, r planner.Result, c inputs.Call) (*Restoration, error) {
 	out := &Restoration{place: s.Place, warnings: r.Warnings, data: restoreData{Reason: "no_missing", Restored: []restored{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {

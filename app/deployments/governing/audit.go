@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -53,7 +53,7 @@ type pinnedData struct {
 }
 
 // audit reads the lockfile.
-func (s *service) audit(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+func (s *service) audit(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
 	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
 	if err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -79,7 +79,7 @@ type lockData struct {
 }
 
 // prepareLock resolves the policy pack.
-func (s *service) prepareLock(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareLock(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s *service) resolve(ctx context.Context, at deployment.Place, org governan
 }
 
 // lock writes the lock.
-func (s *service) lock(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) lock(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if len(e.Writes) > 0 {
 		if _, err := s.Machine.Apply(ctx, e.Transaction(), action.Progress(sc, e.Command)); err != nil {

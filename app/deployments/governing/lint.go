@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // lint checks files and policy.
-func (s *service) lint(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) lint(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
 	if err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/authoring/gitignore"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -31,7 +31,7 @@ type mending struct {
 }
 
 // prepareFix works out the lines to add.
-func (s *service) prepareFix(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareFix(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
 		return nil, action.Warned(err, state.Warnings)
@@ -97,7 +97,7 @@ func (s *service) ignoring(ctx context.Context, at deployment.Place, tree string
 }
 
 // examined is what doctor says, with the fixes.
-func (s *service) examined(ctx context.Context, sc tool.Scope, c arguments.Call, m mending) (action.Report, error) {
+func (s *service) examined(ctx context.Context, sc tool.Scope, c inputs.Call, m mending) (action.Report, error) {
 	value, err := s.Doctor(ctx, sc, c)
 	if err != nil {
 		return action.Report{}, err
@@ -121,7 +121,7 @@ func (s *service) examined(ctx context.Context, sc tool.Scope, c arguments.Call,
 }
 
 // fix adds the lines, and looks again.
-func (s *service) fix(ctx context.Context, sc tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+func (s *service) fix(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if len(e.Writes) > 0 {
 		if _, err := s.Machine.Apply(ctx, e.Transaction(), action.Progress(sc, "mending")); err != nil {

@@ -27,8 +27,8 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -74,7 +74,7 @@ func Entries(d Deps) []tool.Entry {
 	}
 }
 
-func (s *service) place(ctx context.Context, c arguments.Call) (deployment.Place, error) {
+func (s *service) place(ctx context.Context, c inputs.Call) (deployment.Place, error) {
 	return s.Compiler.Places.Resolve(ctx, c.Asked())
 }
 

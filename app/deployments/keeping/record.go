@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -59,7 +59,7 @@ func (r *recording) Prompt() string { return "record an event in " + r.data.Path
 // MarshalJSON is the report that a dry run gives.
 func (r *recording) MarshalJSON() ([]byte, error) { return json.Marshal(report(r.data)) }
 
-func (s *service) prepareRecord(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRecord(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *service) prepareRecord(ctx context.Context, _ tool.Scope, c arguments.C
 }
 
 // record appends the line.
-func (s *service) record(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) record(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	r := p.(*recording)
 	r.line.RecordedAt = s.Clock.Now().UTC()
 	var text bytes.Buffer

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -28,7 +28,7 @@ type recoverData struct {
 }
 
 // pending is the operation that was interrupted.
-func (s *service) pending(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+func (s *service) pending(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *service) pending(ctx context.Context, _ tool.Scope, c arguments.Call) (
 	return report(data), nil
 }
 
-func (s *service) prepareRecover(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRecover(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *service) prepareRecover(ctx context.Context, _ tool.Scope, c arguments.
 }
 
 // settle finishes or takes back the very operation that was shown.
-func (s *service) settle(ctx context.Context, _ tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) settle(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	data := e.Report.Data.(recoverData)
 	if data.ID == nil {

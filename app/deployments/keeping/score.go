@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -51,7 +51,7 @@ type tally struct {
 }
 
 // score counts the log.
-func (s *service) score(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+func (s *service) score(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err

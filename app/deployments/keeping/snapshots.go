@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -93,7 +93,7 @@ func sum(s deployment.Sum) *string {
 }
 
 // list is every snapshot.
-func (s *service) list(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) list(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *service) list(ctx context.Context, sc tool.Scope, c arguments.Call) (an
 }
 
 // show is one snapshot with its files, within what the caller takes.
-func (s *service) show(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) show(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ type pruneData struct {
 }
 
 // preparePrune chooses what to forget.
-func (s *service) preparePrune(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) preparePrune(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	if c.Keep < 0 || c.Keep == 0 && len(c.IDs) == 0 {
 		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: say how many of the newest to keep (keep, at least 1), or which to forget (ids)")
 	}
@@ -180,7 +180,7 @@ func (s *service) preparePrune(ctx context.Context, _ tool.Scope, c arguments.Ca
 }
 
 // doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied stay.
-func (s *service) doomed(ctx context.Context, at deployment.Place, c arguments.Call) (pruneData, []string, error) {
+func (s *service) doomed(ctx context.Context, at deployment.Place, c inputs.Call) (pruneData, []string, error) {
 	data := pruneData{Pruned: []string{}}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *service) doomed(ctx context.Context, at deployment.Place, c arguments.C
 }
 
 // prune forgets exactly what was shown.
-func (s *service) prune(ctx context.Context, _ tool.Scope, c arguments.Call, p tool.Plan) (any, error) {
+func (s *service) prune(ctx context.Context, _ tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	data := e.Report.Data.(pruneData)
 	now, _, err := s.doomed(ctx, e.Place, c)

@@ -20,8 +20,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/keeping"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -78,7 +78,7 @@ modules:
 		Sources: sources{files, confgit.New(confgit.Options{})}, Overlays: configrepo.NewOverlays(files), Sep: filepath.Separator}
 	w.deps = keeping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(), Clock: &w.clock}
 	capability := deployments.Capability(deployments.Deps{Compiler: compile, Planner: planner.Planner{Machine: machine, Snapshots: machine}, Recovery: machine})
-	w.deps.Doctor = func(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+	w.deps.Doctor = func(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 		raw, err := json.Marshal(map[string]string{"repo": c.Repo, "target": c.Target})
 		require.NoError(t, err)
 		invocation, err := entry(t, capability.Entries, "doctor").Handler.Decode(raw)
@@ -96,7 +96,7 @@ func entry(t *testing.T, entries []tool.Entry, name string) tool.Entry {
 
 // place is where calls work.
 func (w *world) place() deployment.Place {
-	at, err := w.deps.Compiler.Places.Resolve(w.Context(), arguments.Call{}.Asked())
+	at, err := w.deps.Compiler.Places.Resolve(w.Context(), inputs.Call{}.Asked())
 	require.NoError(w, err)
 	return at
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
@@ -32,7 +32,7 @@ type editData struct {
 const keptFile = overlay.PatchesDir + "/.gitkeep"
 
 // prepareEdit works out what an overlay lacks.
-func (s *service) prepareEdit(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareEdit(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	if c.Sparse && c.Materialize {
 		return nil, tool.ErrArguments.Sayf("sparse and materialize contradict each other; give one of them, or neither")
 	}
@@ -73,7 +73,7 @@ func (s *service) prepareEdit(ctx context.Context, _ tool.Scope, c arguments.Cal
 }
 
 // edit makes the overlay.
-func (s *service) edit(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) edit(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if err := s.apply(ctx, sc, e, e.More.(stamp)); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *service) edit(ctx context.Context, sc tool.Scope, _ arguments.Call, p t
 }
 
 // kindOf is the kind that the overlay shall have: the one it has, or patch where that is asked for and nothing is in its way.
-func kindOf(c arguments.Call, l overlay.Layer) (overlay.Kind, error) {
+func kindOf(c inputs.Call, l overlay.Layer) (overlay.Kind, error) {
 	about := patchfile.Layer{Module: c.ModuleID, Scope: l.Scope, Dir: l.Dir}
 	switch {
 	case c.Kind == string(overlay.Patch) && c.Materialize:
@@ -165,7 +165,7 @@ func (s *service) kindFile(ctx context.Context, l overlay.Layer) ([]byte, error)
 	return append(out, '\n'), err
 }
 
-func (s *service) editData(c arguments.Call, at deployment.Place, l overlay.Layer) editData {
+func (s *service) editData(c inputs.Call, at deployment.Place, l overlay.Layer) editData {
 	d := editData{Created: !l.Exists, Materialized: c.Materialize, ModuleID: c.ModuleID, Dir: l.Dir, DirPosix: deployment.Posix(l.Dir), Kind: l.Kind,
 		Project: c.Scope == deployment.ProjectScope, Scope: c.Scope, Sparse: c.Sparse}
 	switch {

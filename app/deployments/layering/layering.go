@@ -30,8 +30,8 @@ import (
 	"io/fs"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -70,7 +70,7 @@ func Entries(d Deps) []tool.Entry {
 }
 
 // load reads the config repository, and the overlay that the call names.
-func (s *service) load(ctx context.Context, c arguments.Call) (compiler.State, overlay.Layer, error) {
+func (s *service) load(ctx context.Context, c inputs.Call) (compiler.State, overlay.Layer, error) {
 	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
 		return state, overlay.Layer{}, action.Warned(err, state.Warnings)
@@ -91,7 +91,7 @@ type pathData struct {
 }
 
 // path finds the directory without reading what is in it, so that damage there does not hide it.
-func (s *service) path(ctx context.Context, _ tool.Scope, c arguments.Call) (any, error) {
+func (s *service) path(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
 	state, err := s.Compiler.Load(ctx, compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
 	if err != nil {
 		return nil, action.Warned(err, state.Warnings)

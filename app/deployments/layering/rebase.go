@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
@@ -28,7 +28,7 @@ type rebaseData struct {
 }
 
 // prepareRebase works out what the overlay becomes. A dry run ends here where there are conflicts; otherwise they are written first.
-func (s *service) prepareRebase(ctx context.Context, _ tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepareRebase(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, layer, err := s.load(ctx, c)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *service) prepareRebase(ctx context.Context, _ tool.Scope, c arguments.C
 	return e, nil
 }
 
-func (s *service) rebased(ctx context.Context, c arguments.Call, state compiler.State, layer overlay.Layer) (*action.Edit, error) {
+func (s *service) rebased(ctx context.Context, c inputs.Call, state compiler.State, layer overlay.Layer) (*action.Edit, error) {
 	if err := overlay.Ready(deployment.Module{ID: c.ModuleID}, layer); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *service) rebased(ctx context.Context, c arguments.Call, state compiler.
 }
 
 // rebase writes what merged and what did not, and then says so.
-func (s *service) rebase(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) rebase(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if err := s.apply(ctx, sc, e, e.More.(stamp)); err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/arguments"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/app/deployments/drift"
+	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
@@ -104,7 +104,7 @@ type found struct {
 func (s *service) paths() native.Paths { return native.Paths{Sep: s.Compiler.Sep} }
 
 // survey finds everything that could be imported and decides on it.
-func (s *service) survey(ctx context.Context, c arguments.Call) (found, error) {
+func (s *service) survey(ctx context.Context, c inputs.Call) (found, error) {
 	var f found
 	var err error
 	if f.at, err = s.Compiler.Places.Resolve(ctx, c.Asked()); err != nil {
@@ -148,7 +148,7 @@ func (s *service) homes(at deployment.Place, asked string) (home, codex string, 
 }
 
 // data is what is shown of a survey, within limit bytes of list.
-func (s *service) data(f found, c arguments.Call, limit int) importData {
+func (s *service) data(f found, c inputs.Call, limit int) importData {
 	d := importData{HomeRoot: f.home, HomeRootPosix: deployment.Posix(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.Posix(f.at.Repo),
 		Conflicts: conflicts(f.items), Reason: "dry_run",
 		Project: project{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.Posix(f.at.ProjectRoot)}}
@@ -184,7 +184,7 @@ func (s *service) data(f found, c arguments.Call, limit int) importData {
 func profileOf(at deployment.Place) string { return "project-" + at.ProjectID }
 
 // show is the survey.
-func (s *service) show(ctx context.Context, sc tool.Scope, c arguments.Call) (any, error) {
+func (s *service) show(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	f, err := s.survey(ctx, c)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (s *service) show(ctx context.Context, sc tool.Scope, c arguments.Call) (an
 }
 
 // prepare works out the files, and the manifest that lists them.
-func (s *service) prepare(ctx context.Context, sc tool.Scope, c arguments.Call) (tool.Plan, error) {
+func (s *service) prepare(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	f, err := s.survey(ctx, c)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (s *service) prepare(ctx context.Context, sc tool.Scope, c arguments.Call) 
 }
 
 // apply writes them.
-func (s *service) apply(ctx context.Context, sc tool.Scope, _ arguments.Call, p tool.Plan) (any, error) {
+func (s *service) apply(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
 	if len(e.Writes) == 0 {
 		return e.Report, nil

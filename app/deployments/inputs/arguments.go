@@ -1,8 +1,8 @@
-// Package arguments reads the arguments of the deployment tools (seed 000, agentpack contract appendix A), strictly: a wrong type or an
+// Package inputs reads the arguments of the deployment tools (seed 000, agentpack contract appendix A), strictly: a wrong type or an
 // unknown name is refused, null is absent, and defaults are filled in, so that {} and the same spelled out are one call.
 //
 // It refuses to know what the calls do.
-package arguments
+package inputs
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package arguments
+package inputs
 
 import (
 	"encoding/json"
