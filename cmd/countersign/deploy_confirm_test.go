@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -76,6 +77,13 @@ func TestBindingIsOfResolvedValues(t *testing.T) {
 		in := args{"yes": true, "confirm_token": bare.Token, name: value}
 		a.refuses("E_CONFIRM_TOKEN_MISMATCH", "deploy_apply", in)
 	}
+	copied := filepath.Join(s.countersign, "copy") // the same plan out of another repository, or for another machine, is another deployment
+	require.NoError(t, os.CopyFS(copied, os.DirFS(s.repo)))
+	first := a.does("deploy", args{"machine": "first"})
+	assert.Equal(t, first.Changes, a.does("plan", args{"machine": "second", "repo": copied}).Changes)
+	a.refuses("E_CONFIRM_TOKEN_MISMATCH", "deploy_apply", args{"yes": true, "confirm_token": first.Token, "machine": "second"})
+	first = a.does("deploy", args{"machine": "first"})
+	a.refuses("E_CONFIRM_TOKEN_MISMATCH", "deploy_apply", args{"yes": true, "confirm_token": first.Token, "machine": "first", "repo": copied})
 	bare = a.does("deploy", nil)
 	in := s.spelledOut()
 	maps.Copy(in, args{"yes": true, "confirm_token": bare.Token, "dry_run": false, "adopt": false})

@@ -158,3 +158,55 @@ func (b *book) recovers(edition int, undo, closely bool) int {
 	assert.Empty(t, a.does("plan", nil).Changes, "after %s the files are owned as they were deployed", kind)
 	return edition
 }
+
+// TestKilledAfterTheLastWrite: an operation whose files are all as they should be, but whose journal was not closed, is unfinished all the
+// same: nothing counts as deployed before it was finished or taken back.
+func TestKilledAfterTheLastWrite(t *testing.T) {
+	t.Parallel()
+	b := newBook(t, 100)
+	edition := 1
+	for _, kind := range []string{"undo", "resume"} {
+		journal := ""
+		for tries := 0; journal == ""; tries++ { // it is there for an instant only
+			require.Less(t, tries, 50, "the journal was never seen")
+			edition = 1 - edition
+			b.turn(edition)
+			journal = b.applyWatchingJournal()
+		}
+		write(t, filepath.Join(b.state, "state/journal.json"), journal)
+		b.agent = b.site.agent()
+		p := b.agent.refuses("E_APPLY_INTERRUPTED", "deploy_apply", args{"yes": true, "confirm_token": b.agent.does("deploy", nil).Token})
+		assert.Equal(t, []any{"run_recover_resume", "run_recover_undo"}, p.Details["next_actions"])
+		assert.Empty(t, b.tool("agents_recover", args{"kind": kind, "yes": true}).answer(t).Left)
+		if kind == "undo" {
+			edition = 1 - edition
+		}
+		assert.Equal(t, b.editions[edition], contents(b.deployed()), kind)
+		b.turn(edition)
+		assert.Equal(t, "no_changes", b.agent.applies().Reason)
+	}
+}
+
+// applyWatchingJournal deploys to the end, and returns the journal as it stood meanwhile, if it was seen.
+func (b *book) applyWatchingJournal() string {
+	b.t.Helper()
+	path, done, found := filepath.Join(b.state, "state/journal.json"), make(chan struct{}), make(chan string, 1)
+	go func() {
+		for {
+			data, err := os.ReadFile(path)
+			select {
+			case <-done:
+				found <- string(data)
+				return
+			default:
+			}
+			if err == nil {
+				found <- string(data)
+				return
+			}
+		}
+	}()
+	assert.True(b.t, *b.agent.applies().Applied)
+	close(done)
+	return <-found
+}

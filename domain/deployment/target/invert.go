@@ -124,8 +124,8 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 // fileAt is the file of a module that the line puts at a path.
 func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool) {
 	if l.Shape == agent.Directory { // trees may be large: look the one file up
-		skill, err := skillDir(m.Module, r.Paths)
-		before := r.Join(l.Dir, strings.Replace(l.Path, "{skill}", skill, 1)) + string(r.Sep)
+		base, err := l.directory(m, r.Paths)
+		before := r.Join(l.Dir, base) + string(r.Sep)
 		below, ok := strings.CutPrefix(path, before)
 		if err != nil || !ok {
 			return deployment.File{}, false
@@ -135,11 +135,11 @@ func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool)
 		}
 		return m.Tree.Find(below)
 	}
-	sources, err := l.sources(m, r.Paths)
-	if err != nil || r.Join(l.Dir, sources[0].rel) != path {
+	s, err := l.source(m)
+	if err != nil || r.Join(l.Dir, s.rel) != path {
 		return deployment.File{}, false
 	}
-	return sources[0].file, true
+	return s.file, true
 }
 
 // single traces back a file that one module made.

@@ -11,7 +11,7 @@ import (
 )
 
 // keys puts the keys that modules want in the line's document, and reports whether there were any.
-func (r *renderer) keys(l line, of []Module) (bool, error) {
+func (r *renderer) keys(l *line, of []Module) (bool, error) {
 	found := false
 	for _, m := range of {
 		wanted, err := r.moduleKeys(l, m)
@@ -30,7 +30,7 @@ func (r *renderer) keys(l line, of []Module) (bool, error) {
 }
 
 // moduleKeys are the keys of one module: a server for each of its files, or what its file for the target says.
-func (r *renderer) moduleKeys(l line, m Module) (out []plan.Key, err error) {
+func (r *renderer) moduleKeys(l *line, m Module) (out []plan.Key, err error) {
 	for _, f := range m.Tree {
 		name, ok := serverName(f.Path)
 		if !ok || l.Of == deployment.Settings && f.Path != l.Agent+".json" {
@@ -99,7 +99,7 @@ func (r *renderer) object(m Module, f deployment.File) (entry.Object, error) {
 
 // put adds a file to the output, or what it says to the one that is there already: equal content of several modules is theirs together,
 // keys of one document stand side by side, and everything else is a conflict (agentpack contract §2.9).
-func (r *renderer) put(l line, rel string, d plan.Desired) error {
+func (r *renderer) put(l *line, rel string, d plan.Desired) error {
 	if err := r.Confined(rel); err != nil {
 		return err
 	}

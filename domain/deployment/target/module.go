@@ -21,34 +21,27 @@ type source struct {
 	file deployment.File
 }
 
-// sources are the files that the line takes from a module. It fails with ErrConfig on a module without the file it should have, or
-// whose name cannot be a directory's.
-func (l line) sources(m Module, n native.Paths) ([]source, error) {
-	if l.Shape == agent.Directory {
-		skill, err := skillDir(m.Module, n)
-		if err != nil {
-			return nil, err
-		}
-		base := strings.Replace(l.Path, "{skill}", skill, 1)
-		out := make([]source, len(m.Tree))
-		for i, f := range m.Tree {
-			out[i] = source{base + "/" + f.Path, f}
-		}
-		return out, nil
-	}
+// source is the one file that the line takes from a module. It fails with ErrConfig on a module without the file it should have.
+func (l *line) source(m Module) (source, error) {
 	if l.Of == deployment.Instructions {
 		f, ok := m.Tree.Find(instructionsFile)
 		if !ok {
-			return nil, lacks(m, instructionsFile, "a file "+instructionsFile+" at its root")
+			return source{}, lacks(m, instructionsFile, "a file "+instructionsFile+" at its root")
 		}
-		return []source{{strings.Replace(l.Path, "{key}", deployment.ModuleKey(m.ID), 1), f}}, nil
+		return source{strings.Replace(l.Path, "{key}", deployment.ModuleKey(m.ID), 1), f}, nil
 	}
 	if len(m.Tree) != 1 {
-		return nil, lacks(m, "", "exactly one file")
+		return source{}, lacks(m, "", "exactly one file")
 	}
 	file := path.Base(m.Tree[0].Path)
 	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file)).Replace(l.Path)
-	return []source{{rel, m.Tree[0]}}, nil
+	return source{rel, m.Tree[0]}, nil
+}
+
+// directory is where the line puts a skill's files, as a slash path. It fails with ErrConfig on a name that cannot be a directory's.
+func (l *line) directory(m Module, n native.Paths) (string, error) {
+	skill, err := skillDir(m.Module, n)
+	return strings.Replace(l.Path, "{skill}", skill, 1), err
 }
 
 func lacks(m Module, file, what string) error {

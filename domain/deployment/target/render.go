@@ -36,8 +36,10 @@ type spot struct{ module, path string }
 // nothing else. It fails with ErrConfig on options and modules that cannot be, with ErrDesired where two modules or two targets want
 // different content at one place, with ErrProject where a project's files would go into the home directory, and as Read does.
 func Render(in Input) (Output, error) {
-	r := &renderer{Paths: native.Paths{Sep: in.Sep}, in: in, at: map[string]int{}, read: map[spot][]byte{}, objects: map[spot]entry.Object{},
+	r := &renderer{Paths: native.Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]entry.Object{},
 		made: map[string]deployment.Content{}, warned: map[string]bool{}}
+	n := r.expected()
+	r.at, r.out.Files = make(map[string]int, n), make([]plan.Desired, 0, n)
 	for _, name := range in.Chosen {
 		if err := r.render(name); err != nil {
 			return Output{}, err
@@ -54,14 +56,9 @@ func (r *renderer) render(name string) error {
 	if err != nil {
 		return err
 	}
-	mine := map[deployment.ModuleType][]Module{}
-	for _, m := range r.in.Modules {
-		if m.For(a.Name) {
-			mine[m.Type] = append(mine[m.Type], m)
-		}
-	}
-	r.out.Files = slices.Grow(r.out.Files, expected(lines, mine))
-	for _, l := range lines {
+	mine := r.mine(a)
+	for i := range lines {
+		l := &lines[i]
 		wanted, err := r.line(l, mine[l.Of])
 		if err != nil {
 			return err
@@ -79,12 +76,30 @@ func (r *renderer) render(name string) error {
 	return nil
 }
 
-// expected is about how many files the lines make, so that room for many is made once.
-func expected(lines []line, of map[deployment.ModuleType][]Module) (n int) {
-	for _, l := range lines {
-		for _, m := range of[l.Of] {
-			if n++; l.Shape == agent.Directory {
-				n += len(m.Tree)
+// mine are the modules that an agent gets, by type.
+func (r *renderer) mine(a agent.Agent) map[deployment.ModuleType][]Module {
+	mine := map[deployment.ModuleType][]Module{}
+	for _, m := range r.in.Modules {
+		if m.For(a.Name) {
+			mine[m.Type] = append(mine[m.Type], m)
+		}
+	}
+	return mine
+}
+
+// expected is about how many files there will be, so that room for tens of thousands is made once.
+func (r *renderer) expected() (n int) {
+	for _, name := range r.in.Chosen {
+		a, lines, err := linesOf(r.in, name)
+		if err != nil {
+			return n // rendering will say it
+		}
+		mine := r.mine(a)
+		for i := range lines {
+			for _, m := range mine[lines[i].Of] {
+				if n++; lines[i].Shape == agent.Directory {
+					n += len(m.Tree) - 1
+				}
 			}
 		}
 	}
@@ -92,7 +107,7 @@ func expected(lines []line, of map[deployment.ModuleType][]Module) (n int) {
 }
 
 // line puts what one line takes from the modules of its type, and reports whether that was anything.
-func (r *renderer) line(l line, of []Module) (bool, error) {
+func (r *renderer) line(l *line, of []Module) (bool, error) {
 	switch {
 	case len(of) == 0:
 		return false, nil
@@ -102,27 +117,43 @@ func (r *renderer) line(l line, of []Module) (bool, error) {
 		return true, r.aggregate(l, of)
 	}
 	for _, m := range of {
-		sources, err := l.sources(m, r.Paths)
-		if err != nil {
+		if err := r.module(l, m); err != nil {
 			return false, err
-		}
-		ids := []string{m.ID} // shared: merging replaces it
-		for _, s := range sources {
-			content, mode, err := r.form(l, m, s.file)
-			if err != nil {
-				return false, err
-			}
-			if err := r.put(l, s.rel, plan.Desired{Mode: mode, Content: content, Modules: ids}); err != nil {
-				return false, err
-			}
 		}
 	}
 	return true, nil
 }
 
+// module puts the files that the line takes from one module.
+func (r *renderer) module(l *line, m Module) error {
+	ids := []string{m.ID} // shared: merging replaces it
+	if l.Shape != agent.Directory {
+		s, err := l.source(m)
+		if err != nil {
+			return err
+		}
+		content, mode, err := r.form(l, m, s.file)
+		if err != nil {
+			return err
+		}
+		return r.put(l, s.rel, plan.Desired{Mode: mode, Content: content, Modules: ids})
+	}
+	base, err := l.directory(m, r.Paths)
+	if err != nil {
+		return err
+	}
+	for i := range m.Tree {
+		f := &m.Tree[i]
+		if err := r.put(l, base+"/"+f.Path, plan.Desired{Mode: deployment.ModeOf(f.Mode), Content: f.Content, Modules: ids}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // form is the content and mode of the file that the line makes out of a module's.
-func (r *renderer) form(l line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
-	if l.Shape == agent.Verbatim || l.Shape == agent.Directory {
+func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
+	if l.Shape == agent.Verbatim {
 		return f.Content, deployment.ModeOf(f.Mode), nil
 	}
 	data, err := r.bytes(m, f)
@@ -181,15 +212,15 @@ func (r *renderer) bytes(m Module, f deployment.File) ([]byte, error) {
 }
 
 // aggregate puts the one file of all instructions, or the block of it (agentpack contract §2.8).
-func (r *renderer) aggregate(l line, of []Module) error {
+func (r *renderer) aggregate(l *line, of []Module) error {
 	var ids []string
 	var files []deployment.File
 	for _, m := range of {
-		sources, err := l.sources(m, r.Paths)
+		s, err := l.source(m)
 		if err != nil {
 			return err
 		}
-		ids, files = append(ids, m.ID), append(files, sources[0].file)
+		ids, files = append(ids, m.ID), append(files, s.file)
 	}
 	d := plan.Desired{Mode: deployment.Plain, Modules: ids}
 	if len(of) == 1 && !l.Section() {
@@ -280,11 +311,37 @@ func (r *renderer) finish() error {
 		}
 		before = d
 	}
-	slices.SortFunc(r.out.Files, func(a, b plan.Desired) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
-	})
+	r.sortFiles()
 	slices.Sort(r.out.Warnings)
 	return nil
+}
+
+// sortFiles sorts the files, which mostly come sorted: places are compared and moved, and the large files themselves at most once.
+func (r *renderer) sortFiles() {
+	order := func(a, b int) int {
+		x, y := &r.out.Files[a], &r.out.Files[b]
+		if c := strings.Compare(x.Target, y.Target); c != 0 {
+			return c
+		}
+		return strings.Compare(x.Path, y.Path)
+	}
+	sorted := true
+	for i := 1; i < len(r.out.Files) && sorted; i++ {
+		sorted = order(i-1, i) <= 0
+	}
+	if sorted {
+		return
+	}
+	at := make([]int, len(r.out.Files))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortFunc(at, order)
+	files := make([]plan.Desired, len(at))
+	for i, from := range at {
+		files[i] = r.out.Files[from]
+	}
+	r.out.Files = files
 }
 
 // dir is the directory of an absolute path.
