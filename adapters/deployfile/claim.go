@@ -158,7 +158,12 @@ func (op *operation) registers() ([]record.Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first := op.firsts(originals); len(first) > 0 {
+	settled := op.settle(originals)
+	first, err := op.firsts(originals)
+	if err != nil {
+		return nil, err
+	}
+	if len(first) > 0 || settled {
 		add(state.OriginalsName, before, record.EncodeOriginals(append(originals, first...)))
 	}
 	known, err := op.h.Document(state.RootsName)
@@ -177,11 +182,38 @@ func (op *operation) registers() ([]record.Text, error) {
 	return out, nil
 }
 
-// firsts are the sights at paths that a deployment writes to for the first time, where something stood that no deployment owned.
-func (op *operation) firsts(known []plan.Original) []plan.Original {
+// settle marks the originals that a rollback settles: at a path that it lets go of, what stands there from now on is the user's again, and
+// what a later deployment finds there is the original then. They are kept all the same.
+func (op *operation) settle(originals []plan.Original) (any bool) {
+	if op.t.Kind != plan.KindRollback {
+		return false
+	}
+	ours := map[string]bool{}
+	for _, l := range op.ledgers {
+		for _, f := range l.Owned {
+			ours[f.Path] = f.Owner == op.t.Owner
+		}
+	}
+	for _, j := range op.jobs[:len(op.t.Writes)] {
+		ours[j.Path] = true
+	}
+	for _, f := range op.t.Owned {
+		delete(ours, f.Path)
+	}
+	for i, o := range originals {
+		if o.Settled == "" && ours[o.Path] {
+			originals[i].Settled, any = op.id, true
+		}
+	}
+	return any
+}
+
+// firsts are the sights at paths that get an owner for the first time, where something stood that no deployment owned: what is overwritten,
+// and what happens to be as it should be already.
+func (op *operation) firsts(known []plan.Original) ([]plan.Original, error) {
 	skip := map[string]bool{}
 	for _, o := range known {
-		skip[o.Path] = true
+		skip[o.Path] = o.Settled == "" || skip[o.Path]
 	}
 	for _, l := range op.ledgers {
 		for _, f := range l.Owned {
@@ -189,12 +221,27 @@ func (op *operation) firsts(known []plan.Original) []plan.Original {
 		}
 	}
 	var out []plan.Original
-	for _, j := range op.jobs[:len(op.t.Writes)] {
-		if (j.Before.Kind == plan.Regular || j.Before.Kind == plan.Link) && !skip[j.Path] {
-			out = append(out, plan.Original{Path: j.Path, Seen: j.Before, Snapshot: op.id})
+	add := func(path string, seen plan.Seen) {
+		if (seen.Kind == plan.Regular || seen.Kind == plan.Link) && !skip[path] {
+			out = append(out, plan.Original{Path: path, Seen: seen, Snapshot: op.id})
 		}
+		skip[path] = true
 	}
-	return out
+	for _, j := range op.jobs[:len(op.t.Writes)] {
+		add(j.Path, j.Before)
+	}
+	for _, f := range op.t.Owned {
+		if f.Part != nil || skip[f.Path] {
+			continue
+		}
+		now, err := ground.See(f.Path)
+		if err != nil {
+			return nil, ground.Fault(err, f.Path)
+		}
+		now.Seen.Sum = f.Sum // of a link, too, it is what was found to be as it should be
+		add(f.Path, now.Seen)
+	}
+	return out, nil
 }
 
 // directories are those that deployments made, once this one is through: roots, and what is above them, among them.

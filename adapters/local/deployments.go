@@ -26,6 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // Deployments is where deployments work. Its zero value takes everything from the environment (agentpack contract §1.2).
@@ -48,6 +49,17 @@ func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, e
 	return s.git.Resolve(ctx, g)
 }
 
+// configs has what is remembered of files read in while a manifest is: whoever loads one asks for its modules next.
+type configs struct {
+	*configrepo.Configs
+	index *statindex.Index
+}
+
+func (c configs) Load(ctx context.Context, repo string) (deployport.Config, error) {
+	go c.index.Load()
+	return c.Configs.Load(ctx, repo)
+}
+
 // deployments is the toolsets about deployments, over files and git of this machine. It opens nothing.
 func (l *Local) deployments(core app.Core) []tool.Capability {
 	c, env := l.config.Deployments, l.config.Env
@@ -63,7 +75,7 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 		scopes[name] = target.Scopes(name)
 	}
 	compile := compiler.Compiler{
-		Places: place.New(env, c.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{files, git}, Overlays: configrepo.NewOverlays(files),
+		Places: place.New(env, c.Dir), Configs: configs{configrepo.NewConfigs(scopes), index}, Sources: sources{files, git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
 	plan := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}

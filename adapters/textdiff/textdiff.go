@@ -5,6 +5,7 @@ package textdiff
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -22,7 +23,22 @@ func (Differ) Unified(oldName, newName string, old, new []byte) string {
 	if len(text) < own {
 		return ""
 	}
-	return string(text[own:])
+	return short(string(text[own:]))
+}
+
+// short writes hunks' ranges as git does: of one line without its number of lines. Nothing but a hunk's head begins with two at signs.
+func short(text string) string {
+	if !strings.Contains(text, ",1 ") {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "@@ ") {
+			line = strings.ReplaceAll(line, ",1 ", " ")
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // Text reports whether b can be shown and compared by lines: valid UTF-8 without a NUL (agentpack contract, appendix D).

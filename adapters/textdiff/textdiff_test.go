@@ -28,12 +28,12 @@ func TestUnified(t *testing.T) {
 		"nothing":           {"", "", ""},
 		"three lines":       {ten, strings.Replace(ten, "5", "five", 1), head + "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"},
 		"from nothing":      {"", "a\nb\n", head + "@@ -0,0 +1,2 @@\n+a\n+b\n"},
-		"to nothing":        {"a\n", "", head + "@@ -1,1 +0,0 @@\n-a\n"},
-		"newline lost":      {"a\n", "a", head + "@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n"},
-		"newline won":       {"a", "a\n", head + "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"},
+		"to nothing":        {"a\n", "", head + "@@ -1 +0,0 @@\n-a\n"},
+		"newline lost":      {"a\n", "a", head + "@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"},
+		"newline won":       {"a", "a\n", head + "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"},
 		"never a newline":   {"a\nb", "x\nb", head + "@@ -1,2 +1,2 @@\n-a\n+x\n b\n\\ No newline at end of file\n"},
-		"other ends":        {"a\r\n", "a\n", head + "@@ -1,1 +1,1 @@\n-a\r\n+a\n"},
-		"looks like header": {"-- a/x\n", "++ b/x\n", head + "@@ -1,1 +1,1 @@\n--- a/x\n+++ b/x\n"},
+		"other ends":        {"a\r\n", "a\n", head + "@@ -1 +1 @@\n-a\r\n+a\n"},
+		"looks like header": {"-- a/x\n", "++ b/x\n", head + "@@ -1 +1 @@\n--- a/x\n+++ b/x\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, unified(c.old, c.new))
@@ -43,7 +43,7 @@ func TestUnified(t *testing.T) {
 
 func TestNamesAreExact(t *testing.T) {
 	got := textdiff.Differ{}.Unified("AGENTS.md (now)", "", nil, []byte("x\n"))
-	assert.Equal(t, "--- AGENTS.md (now)\n+++ \n@@ -0,0 +1,1 @@\n+x\n", got)
+	assert.Equal(t, "--- AGENTS.md (now)\n+++ \n@@ -0,0 +1 @@\n+x\n", got)
 }
 
 func TestText(t *testing.T) {

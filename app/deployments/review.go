@@ -31,18 +31,48 @@ type changesData struct {
 	Targets    []string      `json:"targets"`
 }
 
-// dataOf shows a plan within limit bytes. Its summary always counts everything.
+// dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
+// listed before anything else, because a confirmation covers it.
 func dataOf(p plan.Plan, limit int) (changesData, []string) {
 	d := changesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
 	size := outputSlack
-	for i, c := range p.Changes {
-		if size += len(c.Path)*2 + 420; limit > 0 && size > limit {
-			d.Changes, d.Omitted = p.Changes[:i], len(p.Changes)-i
-			return d, []string{fmt.Sprintf("%d of %d changes are not listed here; countersign agents plan --json lists all of them", d.Omitted, len(p.Changes))}
+	for _, c := range p.Changes {
+		size += weight(c)
+	}
+	if limit <= 0 || size <= limit {
+		return d, nil
+	}
+	listed := make([]bool, len(p.Changes))
+	left, adoptions := limit-outputSlack, 0
+	for _, adopting := range []bool{true, false} {
+		for i, c := range p.Changes {
+			if c.Gate.Adopts() != adopting {
+				continue
+			}
+			if left -= weight(c); left < 0 {
+				break
+			}
+			listed[i] = true
 		}
 	}
-	return d, nil
+	d.Changes = []plan.Change{}
+	for i, c := range p.Changes {
+		if listed[i] {
+			d.Changes = append(d.Changes, c)
+		} else if c.Gate.Adopts() {
+			adoptions++
+		}
+	}
+	d.Omitted = len(p.Changes) - len(d.Changes)
+	warnings := []string{fmt.Sprintf("%d of %d changes are not listed here; countersign agents plan --json lists all of them", d.Omitted, len(p.Changes))}
+	if adoptions > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of those not listed would overwrite or delete work that no deployment wrote", adoptions))
+	}
+	return d, warnings
 }
+
+// weight is at most how many bytes a change takes as JSON.
+func weight(c plan.Change) int { return len(c.Path)*2 + 420 }
 
 // plan is the tools plan and diff.
 func (s *service) plan(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {

@@ -252,6 +252,7 @@ func TestGitSourcesAreLocked(t *testing.T) {
 	s.agent().refuses("E_OFFLINE", "plan", nil)
 	assert.NoDirExists(t, filepath.Join(s.state, "cache/git"))
 	delete(s.env, "AGENTPACK_OFFLINE")
+	s.typed("agents", "plan", "--offline").refusal(t, "E_OFFLINE")
 
 	write(t, filepath.Join(upstream, "rules/AGENTS.md"), "# Moved on\n")
 	s.git(upstream, "commit", "-q", "-a", "-m", "moved on")

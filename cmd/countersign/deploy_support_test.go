@@ -212,8 +212,14 @@ func (s *site) tool(name string, a args) envelope {
 	s.t.Helper()
 	text, err := json.Marshal(a)
 	require.NoError(s.t, err)
+	return s.typed("tools", "call", name, "--args", string(text), "--yes")
+}
+
+// typed is the envelope of a command that a person types.
+func (s *site) typed(arguments ...string) envelope {
+	s.t.Helper()
 	var out, problems bytes.Buffer
-	cmd := s.commandIn(s.project, "tools", "call", name, "--args", string(text), "--json", "--yes")
+	cmd := s.commandIn(s.project, append(arguments, "--json")...)
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	_ = cmd.Run()
 	var e envelope

@@ -138,6 +138,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"plan x", "too many arguments: x"},
 		{"rollback", "a snapshot's id, or initial"},
 		{"rollback a --to b", "two snapshots"},
+		{"rollback initial --target codex", "takes no --target"},
 		{"update --lock --no-lock", "contradicts"},
 		{"update --fetch --no-fetch", "contradicts"},
 		{"overlay edit x --sparse --materialize", "contradicts"},

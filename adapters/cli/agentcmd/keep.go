@@ -27,6 +27,9 @@ func (g group) rollback() *cobra.Command {
 		if to == "" {
 			return g.Misused(cmd, "where to is missing: a snapshot's id, or initial")
 		}
+		if chosen := cmd.Flag("target").Value.String(); chosen != "" && chosen != "all" {
+			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
+		}
 		_, err := g.Alter(cmd, desk.Change{Tool: "rollback", Args: desk.Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
 			p, err := show.Read[show.Plan](data)
 			return err == nil && p.Summary.Empty()

@@ -82,6 +82,11 @@ func within(root, full string) (resolved string, info fs.FileInfo, err error) {
 	if err != nil {
 		return "", nil, located(full, err)
 	}
+	if rel, ok := strings.CutPrefix(full, root+string(filepath.Separator)); ok {
+		if resolved, info, err = straight(base, rel); err != nil || info != nil {
+			return resolved, info, located(full, err)
+		}
+	}
 	if resolved, err = filepath.EvalSymlinks(full); err != nil {
 		return "", nil, located(full, err)
 	}
@@ -95,9 +100,25 @@ func within(root, full string) (resolved string, info fs.FileInfo, err error) {
 	return resolved, info, nil
 }
 
+// straight is what stands at rel, a clean path, below base, which is resolved; nil when a link is on the way. Most have none, and every
+// module is asked for.
+func straight(base, rel string) (full string, info fs.FileInfo, err error) {
+	full = base
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		full += string(filepath.Separator) + part
+		if info, err = os.Lstat(full); err != nil {
+			return "", nil, err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return "", nil, nil
+		}
+	}
+	return full, info, nil
+}
+
 // located keeps fs.ErrNotExist for the caller to speak of.
 func located(full string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return unreadable(full, err)

@@ -30,11 +30,18 @@ func NewOverlays(files *Files) *Overlays { return &Overlays{files} }
 
 // Candidates implements deployport.Overlays.
 func (o *Overlays) Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error) {
+	return candidates(ctx, dirs(at, id, scope))
+}
+
+// candidates are those of the directories, which have one parent, at which something stands.
+func candidates(ctx context.Context, dirs []string) (found []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var found []string
-	for _, dir := range dirs(at, id, scope) {
+	if _, err := os.Lstat(filepath.Dir(dirs[0])); absent(err) {
+		return nil, nil // most scopes have no overlays at all
+	}
+	for _, dir := range dirs {
 		switch _, err := os.Lstat(dir); {
 		case err == nil:
 			found = append(found, dir)
@@ -67,8 +74,9 @@ func dirs(at deployment.Place, id string, scope deployment.OverlayScope) []strin
 // Layer implements deployport.Overlays. Besides errors of the file system it fails with ErrPath for an overlay that leads out of the
 // repository or holds what no module may hold, and with ErrConfig for metadata that cannot be read.
 func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) (overlay.Layer, error) {
-	l := overlay.Layer{Scope: scope, Dir: dirs(at, id, scope)[0], Kind: overlay.Dir}
-	there, err := o.Candidates(ctx, at, id, scope)
+	all := dirs(at, id, scope)
+	l := overlay.Layer{Scope: scope, Dir: all[0], Kind: overlay.Dir}
+	there, err := candidates(ctx, all)
 	if err != nil || len(there) == 0 {
 		return l, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +21,15 @@ import (
 // ErrUnusable for what is no JSON, of another version or another target's; entries that cannot be used are left out with a warning
 // each.
 func Decode(data []byte, root plan.Root) (Manifest, []string, error) {
-	doc, plain := scan(data)
+	c := newCollector(root, len(data))
+	doc, plain := scan(data, c.add)
 	if !plain {
-		doc = document{}
+		c, doc = newCollector(root, len(data)), document{}
 		if err := json.Unmarshal(data, &doc); err != nil {
 			return Manifest{}, nil, ErrUnusable.Sayf("it is no valid manifest: %v", err)
+		}
+		for i := range doc.Files {
+			c.add(&doc.Files[i])
 		}
 	}
 	switch {
@@ -33,36 +38,60 @@ func Decode(data []byte, root plan.Root) (Manifest, []string, error) {
 	case doc.Tool != root.Target:
 		return Manifest{}, nil, ErrUnusable.Sayf("its tool is %q, not %q", doc.Tool, root.Target).Because(errOther)
 	}
-	m := Manifest{Target: doc.Tool, Root: root.Path, SnapshotID: doc.SnapshotID}
+	m := Manifest{Target: doc.Tool, Root: root.Path, SnapshotID: doc.SnapshotID, Files: c.files}
 	if at, err := time.Parse(time.RFC3339Nano, doc.GeneratedAt); err == nil {
 		m.GeneratedAt = at.UTC()
 	}
-	var skipped complaints
-	base := filepath.Clean(root.Path)
-	m.Files = make([]plan.Owned, 0, len(doc.Files))
-	var known map[claim]bool // only once they come out of order: sorted ones cannot come twice
-	for i := range doc.Files {
-		f, problem := doc.Files[i].owned(base)
-		if problem == "" && known == nil && !follows(m.Files, f) {
-			known = make(map[claim]bool, len(doc.Files))
-			for _, earlier := range m.Files {
-				known[claim{earlier.Path, earlier.Owner}] = true
-			}
+	return m, c.skipped.all(), nil
+}
+
+// collector makes what is owned out of entries.
+type collector struct {
+	root    plan.Root
+	base    string // its path, clean
+	files   []plan.Owned
+	known   map[claim]bool // only once they come out of order: sorted ones cannot come twice
+	modules []string       // of the last entry: they mostly repeat
+	skipped complaints
+}
+
+// newCollector has room for about as many entries as fit in a file of size bytes.
+func newCollector(root plan.Root, size int) *collector {
+	const each, most = 200, 1 << 15 // more is only made for what are entries
+	return &collector{root: root, base: filepath.Clean(root.Path), files: make([]plan.Owned, 0, min(size/each+1, most))}
+}
+
+func (c *collector) add(e *entry) {
+	f, problem := e.owned(c.base)
+	if problem == "" && c.known == nil && !follows(c.files, f) {
+		c.known = make(map[claim]bool, cap(c.files))
+		for i := range c.files {
+			c.known[claim{c.files[i].Path, c.files[i].Owner}] = true
 		}
-		if problem == "" && known[claim{f.Path, f.Owner}] {
-			problem = "it is listed twice"
-		}
-		if problem != "" {
-			skipped.add(doc.Files[i].Path, problem)
-			continue
-		}
-		if known != nil {
-			known[claim{f.Path, f.Owner}] = true
-		}
-		f.Target, f.Root = root.Target, root.Path
-		m.Files = append(m.Files, f)
 	}
-	return m, skipped.all(), nil
+	if problem == "" && c.known[claim{f.Path, f.Owner}] {
+		problem = "it is listed twice"
+	}
+	if problem != "" {
+		c.skipped.add(e.Path, problem)
+		return
+	}
+	if c.known != nil {
+		c.known[claim{f.Path, f.Owner}] = true
+	}
+	f.Target, f.Root, f.Modules = c.root.Target, c.root.Path, c.shared(e.Modules)
+	c.files = append(c.files, f)
+}
+
+// shared is a list that is not the entry's: the last one again, if it says the same.
+func (c *collector) shared(modules []string) []string {
+	if modules == nil || c.modules == nil || !slices.Equal(modules, c.modules) {
+		c.modules = slices.Clone(modules)
+		for i, m := range c.modules {
+			c.modules[i] = strings.Clone(m) // it is a piece of the whole text
+		}
+	}
+	return c.modules
 }
 
 // complaints are the entries that were skipped. The first few are named; a manifest that is nonsense must not drown everything else.
@@ -134,7 +163,7 @@ func (e *entry) owned(base string) (plan.Owned, string) {
 	if problem != "" {
 		return plan.Owned{}, problem
 	}
-	f := plan.Owned{Path: below(base, rel), Mode: deployment.Plain, Modules: e.Modules, Owner: e.Owner, Part: e.Part, Made: e.Made, Created: e.Created}
+	f := plan.Owned{Path: below(base, rel), Mode: deployment.Plain, Owner: e.Owner, Part: e.Part, Made: e.Made, Created: e.Created}
 	if !parse(&f.Sum, e.Sum) || !parse(&f.PartSum, e.PartSum) {
 		return plan.Owned{}, "a sum of it is not 64 hex digits"
 	}

@@ -117,6 +117,9 @@ func cause(err error) string {
 
 // inside is the shortest form of a manifest's path, or why it names no file below its root. Such a path is never touched.
 func inside(rel string) (clean, problem string) {
+	if filepath.Separator == '/' && fs.ValidPath(rel) && rel != "." && strings.IndexByte(rel, 0) < 0 && !IsName(rel) && !climbs(rel) {
+		return rel, "" // what almost all are
+	}
 	clean = path.Clean(rel)
 	switch {
 	case strings.IndexByte(rel, 0) >= 0:

@@ -16,11 +16,12 @@ import (
 type scanner struct {
 	text string
 	at   int
-	list []string // what strings are appended to, a piece for each list
+	list []string // of the entry at hand
 }
 
-// scan is the document in data; false when it is not written plainly.
-func scan(data []byte) (document, bool) {
+// scan is the document in data without its entries, which go to each, one by one: an entry is each's until the next. It is false when the
+// document is not written plainly; each has been called for a part of it then.
+func scan(data []byte, each func(e *entry)) (document, bool) {
 	if !utf8.Valid(data) {
 		return document{}, false
 	}
@@ -37,20 +38,25 @@ func scan(data []byte) (document, bool) {
 		case "snapshot_id":
 			doc.SnapshotID, ok = s.word()
 		case "managed_files":
-			doc.Files, ok = s.entries()
+			ok = s.entries(each)
 		}
 		return ok
 	}, "schema_version", "generated_at", "tool", "snapshot_id", "managed_files")
+	doc.GeneratedAt, doc.Tool, doc.SnapshotID = strings.Clone(doc.GeneratedAt), strings.Clone(doc.Tool), strings.Clone(doc.SnapshotID)
 	return doc, ok && s.next() == 0 && s.at == len(s.text)
 }
 
-func (s *scanner) entries() (entries, bool) {
-	files := make(entries, 0, min(strings.Count(s.text[s.at:], `"path"`), 1<<14))
-	ok := s.inside('[', ']', func() bool {
-		files = append(files, entry{})
-		return len(files) <= maxFiles && s.entry(&files[len(files)-1])
+func (s *scanner) entries(each func(e *entry)) bool {
+	n := 0
+	var e entry
+	return s.inside('[', ']', func() bool {
+		e, s.list = entry{}, s.list[:0]
+		if n++; n > maxFiles || !s.entry(&e) {
+			return false
+		}
+		each(&e)
+		return true
 	})
-	return files, ok
 }
 
 func (s *scanner) entry(e *entry) bool {
@@ -139,29 +145,27 @@ func (s *scanner) word() (string, bool) {
 	if !s.take('"') {
 		return "", false
 	}
-	end := strings.IndexByte(s.text[s.at:], '"')
-	if end < 0 {
-		return "", false
-	}
-	word := s.text[s.at : s.at+end]
-	for i := range len(word) {
-		if word[i] < ' ' || word[i] == '\\' {
+	rest := s.text[s.at:]
+	for i := range len(rest) {
+		switch c := rest[i]; {
+		case c == '"':
+			s.at += i + 1
+			return rest[:i], true
+		case c < ' ' || c == '\\':
 			return "", false
 		}
 	}
-	s.at += end + 1
-	return word, true
+	return "", false
 }
 
-// words is a list of strings without escapes.
+// words is a list of strings without escapes, which an entry has one of.
 func (s *scanner) words() ([]string, bool) {
-	start := len(s.list)
 	ok := s.inside('[', ']', func() bool {
 		word, ok := s.word()
 		s.list = append(s.list, word)
 		return ok
 	})
-	return s.list[start:len(s.list):len(s.list)], ok
+	return s.list, ok
 }
 
 // number is a small whole number.

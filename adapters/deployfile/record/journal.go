@@ -143,20 +143,21 @@ type original struct {
 	Mode     *octal         `json:"mode,omitempty"`
 	Link     string         `json:"link,omitempty"`
 	Snapshot string         `json:"snapshot_id"`
+	Settled  string         `json:"settled_by,omitempty"`
 }
 
-// EncodeOriginals writes the registry of originals down, sorted by path.
+// EncodeOriginals writes the registry of originals down, sorted by path; those of one path stay in their order.
 func EncodeOriginals(all []plan.Original) []byte {
 	out := make([]original, 0, len(all))
 	for _, o := range all {
-		entry := original{Path: o.Path, Sum: o.Sum, Size: o.Size, Link: o.Link, Snapshot: o.Snapshot}
+		entry := original{Path: o.Path, Sum: o.Sum, Size: o.Size, Link: o.Link, Snapshot: o.Snapshot, Settled: o.Settled}
 		if o.Kind == plan.Regular {
 			mode := octal(o.Mode)
 			entry.Mode = &mode
 		}
 		out = append(out, entry)
 	}
-	slices.SortFunc(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
 	return lines(out)
 }
 
@@ -168,7 +169,7 @@ func DecodeOriginals(data []byte) ([]plan.Original, error) {
 	}
 	var out []plan.Original
 	for _, o := range all {
-		out = append(out, plan.Original{Path: o.Path, Seen: seen(o.Sum, o.Size, o.Mode, o.Link), Snapshot: o.Snapshot})
+		out = append(out, plan.Original{Path: o.Path, Seen: seen(o.Sum, o.Size, o.Mode, o.Link), Snapshot: o.Snapshot, Settled: o.Settled})
 	}
 	return out, nil
 }

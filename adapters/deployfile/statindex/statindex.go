@@ -72,6 +72,9 @@ func Open(file string) *Index { return OpenAt(file, time.Now) }
 // OpenAt is Open with a clock of the caller's.
 func OpenAt(file string, now func() time.Time) *Index { return &Index{file: file, now: now} }
 
+// Load reads the index's file, which the first use does otherwise.
+func (x *Index) Load() { x.load.Do(x.read) }
+
 // Stat is what the file system says of one path.
 type Stat struct {
 	Mode  fs.FileMode
@@ -109,7 +112,7 @@ func (x *Index) known(path string, st Stat, guess int) (sum deployment.Sum, next
 	if st.stamp == (stamp{}) {
 		return deployment.Sum{}, guess, false
 	}
-	x.load.Do(x.read)
+	x.Load()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	i, ok := x.find(path, guess)
@@ -147,7 +150,7 @@ func (x *Index) keep(path string, st Stat, sum deployment.Sum, now time.Time) {
 	if st.stamp.racy(now) || path == "" || len(path) > maxPath {
 		return
 	}
-	x.load.Do(x.read)
+	x.Load()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i, ok := x.find(path, len(x.entries))

@@ -62,7 +62,12 @@ func (p Patch) String() string {
 }
 
 func (h Hunk) header() string {
-	span := func(start, lines int) string { return strconv.Itoa(start) + "," + strconv.Itoa(lines) }
+	span := func(start, lines int) string {
+		if lines == 1 {
+			return strconv.Itoa(start)
+		}
+		return strconv.Itoa(start) + "," + strconv.Itoa(lines)
+	}
 	return "@@ -" + span(h.OldStart, h.OldLines) + " +" + span(h.NewStart, h.NewLines) + " @@"
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestParseReadsEveryPart(t *testing.T) {
-	p, err := patch.Parse([]byte("prose\n--- a/my file.md\t\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1 @@ heading\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9,1 @@\n+three\n"))
+	p, err := patch.Parse([]byte("prose\n--- a/my file.md\t\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1 @@ heading\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9 @@\n+three\n"))
 	require.NoError(t, err)
 	assert.Equal(t, patch.Patch{
 		Old: "a/my file.md",
@@ -26,7 +26,7 @@ func TestParseReadsEveryPart(t *testing.T) {
 			{OldStart: 9, OldLines: 0, NewStart: 9, NewLines: 1, Lines: []patch.Line{{Op: '+', Text: "three"}}},
 		},
 	}, p)
-	assert.Equal(t, "--- a/my file.md\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1,1 @@\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9,1 @@\n+three\n", p.String())
+	assert.Equal(t, "--- a/my file.md\n+++ \"b/\\303\\244 \\\"x\\\"\\t.md\"\n@@ -1,2 +1 @@\n one\r\n-two\n\\ No newline at end of file\n@@ -9,0 +9 @@\n+three\n", p.String())
 }
 
 func TestParseSaysWhatIsWrongWhere(t *testing.T) {
@@ -55,8 +55,8 @@ func TestParseSaysWhatIsWrongWhere(t *testing.T) {
 		"hunk header, number":   {head + "@@ -1,12345678901 +1,2 @@\n", "line 3 of the patch: this is no hunk header"},
 		"too few lines":         {head + "@@ -1,3 +1,3 @@\n-a\n+b\n c\n", "ends at line 6: the hunk @@ -1,3 +1,3 @@ lacks lines (1 old, 1 new)"},
 		"too few, then another": {head + "@@ -1,3 +1,3 @@\n-a\n+b\n c\n@@ -9 +9 @@\n-x\n+y\n", "line 7 of the patch: a line of a hunk begins with"},
-		"too many old":          {head + "@@ -1,1 +1,2 @@\n-a\n-b\n+b\n", "line 5 of the patch: the hunk @@ -1,1 +1,2 @@ has more lines"},
-		"too many new":          {head + "@@ -1,2 +1,1 @@\n-a\n+b\n+c\n", "line 6 of the patch: the hunk @@ -1,2 +1,1 @@ has more lines"},
+		"too many old":          {head + "@@ -1,1 +1,2 @@\n-a\n-b\n+b\n", "line 5 of the patch: the hunk @@ -1 +1,2 @@ has more lines"},
+		"too many new":          {head + "@@ -1,2 +1 @@\n-a\n+b\n+c\n", "line 6 of the patch: the hunk @@ -1,2 +1 @@ has more lines"},
 		"lines behind":          {head + hunk + " d\n", "line 7 of the patch: there is text behind the last hunk"},
 		"removed behind":        {head + hunk + "-d\n", "line 7 of the patch: there is text behind the last hunk"},
 		"text behind signature": {head + hunk + "-- \n2.39\nmore\n", "line 9 of the patch: there is text behind the last hunk"},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ func Make(w Wanted, o Observed) (Plan, error) {
 	for i := range w.Files {
 		d := &w.Files[i]
 		have, now := mine.take(place{d.Target, d.Path}), o.Files[d.Path]
+		if now.Kind == Directory && d.Part == nil && mine.below(d.Path) {
+			now = Seen{} // what is owned in it goes, and the directory with it; whoever writes checks that nothing else is there
+		}
 		c, differs, err := d.compare(have, now)
 		if err != nil {
 			return Plan{}, err
@@ -124,6 +128,9 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	return c, true, nil
 }
 
+// linkMode is the mode of a file that takes the place of a symbolic link to a user's document.
+const linkMode fs.FileMode = 0o600
+
 // compareParts is compare for a file that only a part of is ours.
 func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	if !d.Merge.Remove && c.Before.Sum == d.Content.Sum {
@@ -135,6 +142,11 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	}
 	clean := have != nil && d.Merge.Now == have.PartSum
 	switch {
+	case c.Before.Kind == Link: // a file takes its place, private because what it leads to may be
+		c.Mode, c.Gate, c.Reason, clean = linkMode, AdoptUpdate, reasonLink, false
+		if have != nil {
+			c.Gate = DriftedUpdate
+		}
 	case d.Merge.Now.IsZero():
 		c.Gate, c.Reason = MergeUpdate, reasonPart
 	case have == nil:

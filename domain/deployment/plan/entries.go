@@ -100,3 +100,10 @@ func (e *entries) left() (out []*Owned) {
 	}
 	return out
 }
+
+// below reports an entry somewhere below a directory.
+func (e *entries) below(dir string) bool {
+	return slices.ContainsFunc(e.all, func(f *Owned) bool {
+		return f.Path != dir && (Below(dir, f.Path, '/') || Below(dir, f.Path, '\\'))
+	})
+}

@@ -32,15 +32,22 @@ func WantedOf(s Snapshot) Wanted {
 func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	first := map[string]Original{}
 	for _, original := range originals {
-		if since == Initial || Later(original.Snapshot, since) {
+		if original.Settled == "" && (since == Initial || Later(original.Snapshot, since)) {
 			first[original.Path] = original
 		}
+	}
+	owned := make(map[string]bool, len(p.Owned))
+	for i := range p.Owned {
+		owned[p.Owned[i].Path] = true
 	}
 	changed := map[string]bool{}
 	for i, c := range p.Changes {
 		changed[c.Path] = true
 		original, known := first[c.Path]
 		switch {
+		case known && c.Op == Update && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:
+			p.Changes[i] = original.change(c.Target, Update, c.Before) // a part goes, and what is left is what the link leads to
+			p.Changes[i].Gate = c.Gate
 		case c.Op != Delete:
 			p.Changes[i].Reason = reasonSnapshot
 		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode):
@@ -49,10 +56,6 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 			p.Changes[i] = original.change(c.Target, Update, c.Before)
 			p.Changes[i].Gate = cmp.Or(c.Gate, ManagedUpdate)
 		}
-	}
-	owned := make(map[string]bool, len(p.Owned))
-	for i := range p.Owned {
-		owned[p.Owned[i].Path] = true
 	}
 	for _, path := range sortedPaths(first) {
 		root, within := anyRoot(p.Roots, path)

@@ -115,6 +115,7 @@ type Original struct {
 	Path string
 	Seen
 	Snapshot string // the first snapshot that wrote there
+	Settled  string // the rollback that gave the path back; then it is kept, and counts no more
 }
 
 // Ledger is what a root's manifest says.
