@@ -92,6 +92,9 @@ func (op *operation) lay(writes []plan.Write) error {
 	if err := op.place(func(j *carry.Job) bool { return j.After.Kind != plan.Absent }); err != nil {
 		return err
 	}
+	if err := op.inProject(); err != nil {
+		return err
+	}
 	op.journal.Made = slices.Clone(op.ground.Made)
 	if err := op.place(func(j *carry.Job) bool { return j.After.Kind == plan.Absent }); err != nil {
 		return err
@@ -111,6 +114,26 @@ func (op *operation) lay(writes []plan.Write) error {
 	}
 	op.journal.Pruned, err = op.prunable()
 	return err
+}
+
+// inProject refuses to write for the project through a link that leads out of it, also where a root is behind that link: a repository that
+// somebody cloned may hold any link. Below the home directory people link as they like.
+func (op *operation) inProject() error {
+	project := filepath.Clean(op.t.Place.ProjectRoot)
+	if op.t.Place.ProjectRoot == "" || plan.Below(project, op.t.Place.UserHome, filepath.Separator) {
+		return nil
+	}
+	inside := ground.NewMap(nil)
+	for i := range op.jobs {
+		j := &op.jobs[i]
+		if j.After.Kind == plan.Absent || !plan.Below(project, j.Path, filepath.Separator) || j.Path == project {
+			continue
+		}
+		if _, err := inside.Parent(project, j.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (op *operation) place(which func(*carry.Job) bool) error {

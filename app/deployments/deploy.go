@@ -70,6 +70,9 @@ func (s *service) deploy(ctx context.Context, sc tool.Scope, c inputs.Call) (any
 	if err != nil {
 		return nil, err
 	}
+	if err := s.settled(ctx, p.state.Place.Home); err != nil { // a token would be good for nothing
+		return nil, action.Warned(err, p.warnings)
+	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
 	data.Applied = new(bool)
 	args, err := tool.Encode(Arguments{Repo: p.state.Place.Repo, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine, Yes: true})

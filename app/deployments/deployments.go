@@ -146,9 +146,18 @@ func (s *service) look(ctx context.Context, c inputs.Call) (compiler.State, plan
 		return state, planner.Result{}, action.Warned(err, state.Warnings)
 	}
 	result, err := s.Planner.Deploy(ctx, state)
-	result.Warnings = action.Unique(state.Warnings, result.Warnings)
+	result.Warnings = action.Unique(state.Warnings, result.Warnings, s.interrupted(ctx, state))
 	if err != nil {
 		return state, result, action.Warned(err, result.Warnings)
 	}
 	return state, result, nil
+}
+
+// interrupted warns of an operation that was begun and never finished.
+func (s *service) interrupted(ctx context.Context, state compiler.State) []string {
+	pending, err := s.Recovery.Pending(ctx, state.Place.Home)
+	if err != nil || pending == nil { // what cannot be read is said by whoever has to write
+		return nil
+	}
+	return []string{"an earlier " + string(pending.Kind) + " was interrupted: countersign agents recover --resume finishes it, --undo takes it back; nothing can be applied before"}
 }

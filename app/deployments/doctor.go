@@ -81,11 +81,7 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c inputs.Call) (any,
 	if err != nil {
 		return nil, action.Warned(err, warnings)
 	}
-	pending, err := s.Recovery.Pending(ctx, state.Place.Home)
-	if err == nil && pending != nil {
-		warnings = append(warnings, "an earlier "+string(pending.Kind)+" was interrupted: countersign agents recover --resume finishes it, --undo takes it back")
-	}
-	return action.Report{Data: data, Warnings: action.Unique(warnings, more)}, err
+	return action.Report{Data: data, Warnings: action.Unique(warnings, more, s.interrupted(ctx, state))}, nil
 }
 
 // problem is a fault as a warning that names its reason.

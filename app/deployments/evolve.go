@@ -15,7 +15,7 @@ func (s *service) evolver() evolving.Evolver {
 		Deps: evolving.Deps{Differ: s.Differ, History: s.History, Remote: s.Remote, Clock: s.Clock}}
 }
 
-func (s *service) preparePropose(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) preparePropose(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -24,6 +24,7 @@ func (s *service) preparePropose(ctx context.Context, _ tool.Scope, c inputs.Cal
 	if err != nil {
 		return nil, action.Warned(err, result.Warnings)
 	}
+	p.Bound(sc.MaxOutput)
 	return p, nil
 }
 
@@ -31,7 +32,7 @@ func (s *service) propose(ctx context.Context, _ tool.Scope, _ inputs.Call, p to
 	return s.evolver().Commit(ctx, p.(*evolving.Proposal))
 }
 
-func (s *service) prepareRestore(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -40,6 +41,7 @@ func (s *service) prepareRestore(ctx context.Context, _ tool.Scope, c inputs.Cal
 	if err != nil {
 		return nil, action.Warned(err, result.Warnings)
 	}
+	r.Bound(sc.MaxOutput)
 	return r, nil
 }
 

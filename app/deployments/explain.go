@@ -17,6 +17,7 @@ import (
 // explainData is the data of explain plan and explain diff (agentpack contract §5.9).
 type explainData struct {
 	Changes []explainedChange `json:"changes"`
+	Omitted int               `json:"changes_omitted,omitempty"`
 	Profile string            `json:"profile"`
 	Targets []string          `json:"targets"`
 }
@@ -50,17 +51,18 @@ type explainedDrift struct {
 // explainStatusData is the data of explain status.
 type explainStatusData struct {
 	Drift   []explainedDrift `json:"drift"`
+	Omitted int              `json:"drift_omitted,omitempty"`
 	Profile string           `json:"profile"`
 	Targets []string         `json:"targets"`
 }
 
-func (s *service) explain(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
+func (s *service) explain(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if c.Kind == "status" {
-		return s.explainStatus(ctx, state, result)
+		return s.explainStatus(ctx, sc, state, result)
 	}
 	data := explainData{Changes: []explainedChange{}, Profile: c.Profile, Targets: state.Targets}
 	for _, change := range result.Plan.Changes {
@@ -70,6 +72,7 @@ func (s *service) explain(ctx context.Context, _ tool.Scope, c inputs.Call) (any
 		}
 		data.Changes = append(data.Changes, out)
 	}
+	data.Changes, data.Omitted = action.Fit(data.Changes, sc.MaxOutput-action.Slack)
 	return action.Report{Data: data, Warnings: result.Warnings}, nil
 }
 
@@ -109,7 +112,7 @@ func typeName(t deployment.ModuleType) string {
 	return "Settings"
 }
 
-func (s *service) explainStatus(ctx context.Context, state compiler.State, r planner.Result) (any, error) {
+func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state compiler.State, r planner.Result) (any, error) {
 	d, err := drift.Find(ctx, s.Planner.Machine, r, false)
 	if err != nil {
 		return nil, action.Warned(err, r.Warnings)
@@ -122,5 +125,6 @@ func (s *service) explainStatus(ctx context.Context, state compiler.State, r pla
 		}
 		data.Drift = append(data.Drift, explainedDrift{i.Actual, i.Expected, i.Kind, modules, i.Path, i.PathPosix, i.Target})
 	}
+	data.Drift, data.Omitted = action.Fit(data.Drift, sc.MaxOutput-action.Slack)
 	return action.Report{Data: data, Warnings: action.Unique(r.Warnings, d.Warnings)}, nil
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// outputSlack is what an answer needs besides its lists, in bytes.
-const outputSlack = 16 << 10
-
 // changesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
 type changesData struct {
 	Applied    *bool         `json:"applied,omitempty"`
@@ -35,7 +32,7 @@ type changesData struct {
 // listed before anything else, because a confirmation covers it.
 func dataOf(p plan.Plan, limit int) (changesData, []string) {
 	d := changesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
-	size := outputSlack
+	size := action.Slack
 	for _, c := range p.Changes {
 		size += weight(c)
 	}
@@ -43,7 +40,7 @@ func dataOf(p plan.Plan, limit int) (changesData, []string) {
 		return d, nil
 	}
 	listed := make([]bool, len(p.Changes))
-	left, adoptions := limit-outputSlack, 0
+	left, adoptions := limit-action.Slack, 0
 	for _, adopting := range []bool{true, false} {
 		for i, c := range p.Changes {
 			if c.Gate.Adopts() != adopting {
@@ -174,6 +171,9 @@ func (s *service) diffs(ctx context.Context, r planner.Result, changes []plan.Ch
 
 // unified is the diff of one change, or why there is none.
 func (s *service) unified(ctx context.Context, c plan.Change, name string) (text, problem string, err error) {
+	if c.Before.Kind == plan.Link { // what it leads to may be anybody's, and is not shown
+		return "", "a symbolic link to " + c.Before.Link + " stands there", nil
+	}
 	before, _, err := s.Planner.Machine.Read(ctx, c.Path)
 	if err != nil {
 		return "", "", err

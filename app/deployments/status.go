@@ -49,19 +49,8 @@ func (s *service) status(ctx context.Context, sc tool.Scope, c inputs.Call) (any
 	}
 	data.Summary, data.ByRoot = drift.Summarise(data.Drift), drift.ByRoot(data.Drift)
 	data.NextActions, data.NextDetailed = drift.Ordered(append(next, assetActions...))
-	data.fit(sc.MaxOutput)
+	data.Drift, data.Omitted = action.Fit(data.Drift, sc.MaxOutput-action.Slack)
 	return action.Report{Data: data, Warnings: action.Unique(result.Warnings, d.Warnings, assetWarnings)}, nil
-}
-
-// fit shortens the list to limit bytes.
-func (d *statusData) fit(limit int) {
-	size := outputSlack
-	for i, item := range d.Drift {
-		if size += 2*(len(item.Path)+len(item.Root)) + 320; limit > 0 && size > limit {
-			d.Drift, d.Omitted = d.Drift[:i], len(d.Drift)-i
-			return
-		}
-	}
 }
 
 // operatorAssets says which of our own operator files are missing or of another version.

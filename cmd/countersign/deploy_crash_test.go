@@ -135,12 +135,14 @@ func (b *book) strike(edition int, rollback bool, page int) bool {
 func (b *book) recovers(edition int, undo, closely bool) int {
 	t, a := b.t, b.agent
 	t.Helper()
-	p := a.refuses("E_APPLY_INTERRUPTED", "deploy_apply", args{"yes": true, "adopt": true, "confirm_token": a.does("deploy", nil).Token})
+	p := a.refuses("E_APPLY_INTERRUPTED", "deploy", nil)
 	assert.Equal(t, []any{"run_recover_resume", "run_recover_undo"}, p.Details["next_actions"])
 	if closely {
 		struck := b.deployed()
 		a.refuses("E_APPLY_INTERRUPTED", "rollback", args{"to": "initial", "yes": true})
-		assert.Contains(t, fmt.Sprint(a.ask("doctor", nil).Warnings), "was interrupted")
+		for _, look := range []string{"doctor", "plan", "status", "preview"} {
+			assert.Contains(t, fmt.Sprint(a.ask(look, nil).Warnings), "was interrupted", look)
+		}
 		assert.Equal(t, struck, b.deployed(), "refusing and looking change nothing")
 	}
 	kind := "resume"
@@ -175,7 +177,7 @@ func TestKilledAfterTheLastWrite(t *testing.T) {
 		}
 		write(t, filepath.Join(b.state, "state/journal.json"), journal)
 		b.agent = b.site.agent()
-		p := b.agent.refuses("E_APPLY_INTERRUPTED", "deploy_apply", args{"yes": true, "confirm_token": b.agent.does("deploy", nil).Token})
+		p := b.agent.refuses("E_APPLY_INTERRUPTED", "deploy", nil)
 		assert.Equal(t, []any{"run_recover_resume", "run_recover_undo"}, p.Details["next_actions"])
 		assert.Empty(t, b.tool("agents_recover", args{"kind": kind, "yes": true}).answer(t).Left)
 		if kind == "undo" {

@@ -127,6 +127,29 @@ func TestLinksBelowARootAreNotFollowed(t *testing.T) {
 
 // TestLookingWritesNothing: the tools that look leave no trace below the home, the capability's own directory and the project, whatever
 // state those are in.
+// TestNothingLeavesTheProjectByALink: a repository that was cloned may hold links; neither is anything written through one out of the
+// project, nor is what one leads to shown or proposed.
+func TestNothingLeavesTheProjectByALink(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	outside := t.TempDir()
+	require.NoError(t, os.Symlink(outside, s.inProject(".cursor")))
+	a := s.agent()
+	token := a.does("deploy", nil).Token
+	p := a.refuses("E_IO_INVALID_PATH", "deploy_apply", args{"yes": true, "adopt": true, "confirm_token": token})
+	assert.Contains(t, p.Message, "leads out")
+	assert.Empty(t, names(t, outside))
+
+	require.NoError(t, os.Remove(s.inProject(".cursor")))
+	write(t, filepath.Join(outside, "key"), "a private key\n")
+	_ = os.Remove(s.inProject("AGENTS.md"))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "key"), s.inProject("AGENTS.md")))
+	shown := a.ask("preview", args{"diff": true})
+	assert.NotContains(t, fmt.Sprint(string(shown.Data)), "a private key")
+	assert.Contains(t, fmt.Sprint(shown.Warnings), "a symbolic link to")
+	assert.NotContains(t, string(a.ask("evolve_propose", args{"dry_run": true}).Data), `"target":"codex","path":"`+s.inProject("AGENTS.md"))
+}
+
 func TestLookingWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

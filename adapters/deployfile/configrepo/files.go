@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -70,7 +71,7 @@ func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (
 // that is not text, and a tree of more than MaxFiles files. Contents have an Origin and no Data.
 func (f *Files) Tree(ctx context.Context, dir string) (deployment.Tree, error) {
 	w := walk{files: f, root: dir}
-	if err := w.list(ctx, dir, ""); err != nil {
+	if err := w.list(ctx, dir, len(dir)+1); err != nil {
 		return nil, err
 	}
 	return w.tree(ctx)
@@ -139,28 +140,33 @@ type walk struct {
 	named []deployment.File
 }
 
-// list collects the names below a directory.
-func (w *walk) list(ctx context.Context, dir, rel string) error {
+// child is what stands in a directory.
+type child struct {
+	path string // absolute
+	kind fs.FileMode
+}
+
+// list collects the names below a directory. sub is how many bytes of a path are before the one within the tree.
+func (w *walk) list(ctx context.Context, dir string, sub int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := readDir(dir)
+	children, err := readDir(dir)
 	if err != nil {
 		return unreadable(dir, err)
 	}
-	for _, e := range entries {
-		name := e.Name()
+	slices.SortFunc(children, func(a, b child) int { return strings.Compare(a.path, b.path) }) // little is left to sort of the tree then
+	w.named = slices.Grow(w.named, min(len(children), w.files.limit))
+	for _, c := range children {
+		name := c.path[len(dir)+1:]
 		if reserved(name) {
 			continue
 		}
-		full, sub := dir+string(filepath.Separator)+name, name
-		if rel != "" {
-			sub = rel + "/" + name
-		}
+		full := c.path
 		if !utf8.ValidString(name) || strings.ContainsFunc(name, oddRune) {
-			return deployment.ErrPath.Sayf("the name %q cannot be used on every system; rename it", sub).With(deployment.Details{}.AddPath("path", full))
+			return deployment.ErrPath.Sayf("the name %q cannot be used on every system; rename it", full[sub:]).With(deployment.Details{}.AddPath("path", full))
 		}
-		switch e.Type() {
+		switch c.kind {
 		case fs.ModeDir:
 			if err := w.list(ctx, full, sub); err != nil {
 				return err
@@ -172,27 +178,18 @@ func (w *walk) list(ctx context.Context, dir, rel string) error {
 				return err
 			}
 		default:
-			return notAFile(full, e.Type())
+			return notAFile(full, c.kind)
 		}
 		if len(w.named) >= w.files.limit {
 			return deployment.ErrPath.Sayf("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
 				With(deployment.Fields("max_files", w.files.limit).AddPath("path", w.root))
 		}
-		w.named = append(w.named, deployment.File{Path: sub, Content: deployment.Content{Origin: full}})
+		w.named = append(w.named, deployment.File{Path: filepath.ToSlash(c.path[sub:]), Content: deployment.Content{Origin: full}})
 	}
 	return nil
 }
 
 func oddRune(r rune) bool { return r == '\\' || unicode.IsControl(r) }
-
-func readDir(dir string) ([]fs.DirEntry, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.ReadDir(-1) // the tree is sorted at the end
-}
 
 func notAFile(full string, mode fs.FileMode) error {
 	return deployment.ErrPath.Sayf("%s is neither a file nor a directory (%s); take it out of the module", full, mode.Type()).

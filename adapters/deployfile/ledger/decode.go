@@ -57,7 +57,7 @@ type collector struct {
 
 // newCollector has room for about as many entries as fit in a file of size bytes.
 func newCollector(root plan.Root, size int) *collector {
-	const each, most = 200, 1 << 15 // more is only made for what are entries
+	const each, most = 150, 1 << 15 // more is only made for what are entries
 	return &collector{root: root, base: filepath.Clean(root.Path), files: make([]plan.Owned, 0, min(size/each+1, most))}
 }
 

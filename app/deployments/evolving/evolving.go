@@ -96,6 +96,8 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 		case same && now.Kind != plan.Absent:
 		case now.Kind == plan.Absent:
 			f.skip(d, in, "missing", "it is not there, so there is nothing to propose")
+		case now.Kind == plan.Link:
+			f.skip(d, in, "symbolic_link", "a symbolic link stands there; what it leads to is not proposed")
 		default:
 			if err := e.invert(ctx, &f, target.Drifted{Input: input, File: d}, in); err != nil {
 				return f, err

@@ -38,6 +38,7 @@ const commitMessage = "chore(evolve): propose overlay updates"
 type proposeData struct {
 	Branch     string      `json:"branch,omitempty"`
 	Candidates []Candidate `json:"candidates,omitempty"`
+	Omitted    int         `json:"candidates_omitted,omitempty"`
 	Commit     string      `json:"commit,omitempty"`
 	Committed  *bool       `json:"committed,omitempty"`
 	Created    bool        `json:"created"`
@@ -45,7 +46,8 @@ type proposeData struct {
 	FilesPosix []string    `json:"files_posix,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
 	Scope      string      `json:"scope,omitempty"`
-	Skipped    []Skipped   `json:"skipped,omitempty"`
+	Skipped    *[]Skipped  `json:"skipped,omitempty"` // there whenever nothing was created
+	Left       int         `json:"skipped_omitted,omitempty"`
 	Summary    *Summary    `json:"summary,omitempty"`
 }
 
@@ -57,7 +59,11 @@ type Proposal struct {
 	scope    string
 	files    deployment.Tree // by slash path below the repository
 	warnings []string
+	limit    int // bytes of an answer
 }
+
+// Bound says how many bytes of an answer the caller takes; 0 is any number.
+func (p *Proposal) Bound(limit int) { p.limit = limit }
 
 // Hash names the proposal: the repository, the scope and every file that says something. The branch's name and new baselines hold the time,
 // and are not part of it.
@@ -82,15 +88,18 @@ func (p *Proposal) Prompt() string {
 
 // MarshalJSON is the report that a dry run gives.
 func (p *Proposal) MarshalJSON() ([]byte, error) {
-	d := proposeData{Reason: "dry_run", Candidates: p.found.candidates, Skipped: p.found.skipped, Summary: &p.found.summary}
-	if len(p.found.candidates) == 0 {
-		d = p.nothing()
+	d := p.nothing()
+	if len(p.found.candidates) > 0 {
+		d.Reason = "dry_run"
+		d.Candidates, d.Omitted = action.Fit(p.found.candidates, (p.limit-action.Slack)/2)
 	}
 	return json.Marshal(action.Report{Data: d, Warnings: p.warnings})
 }
 
 func (p *Proposal) nothing() proposeData {
-	d := proposeData{Reason: "no_drift", Skipped: p.found.skipped, Summary: &p.found.summary}
+	d := proposeData{Reason: "no_drift", Summary: &p.found.summary}
+	shown, left := action.Fit(p.found.skipped, (p.limit-action.Slack)/2)
+	d.Skipped, d.Left = &shown, left
 	if len(p.found.skipped) > 0 || p.found.summary.ReadError > 0 {
 		d.Reason = "no_proposeable_drift"
 	}

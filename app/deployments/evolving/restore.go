@@ -35,6 +35,7 @@ type restoreSummary struct {
 type restoreData struct {
 	Reason   string         `json:"reason"`
 	Restored []restored     `json:"restored"`
+	Omitted  int            `json:"restored_omitted,omitempty"`
 	Summary  restoreSummary `json:"summary"`
 }
 
@@ -44,6 +45,16 @@ type Restoration struct {
 	place    deployment.Place
 	writes   []plan.Write
 	warnings []string
+	limit    int // bytes of an answer
+}
+
+// Bound says how many bytes of an answer the caller takes; 0 is any number.
+func (r *Restoration) Bound(limit int) { r.limit = limit }
+
+func (r *Restoration) report() action.Report {
+	data := r.data
+	data.Restored, data.Omitted = action.Fit(data.Restored, r.limit-action.Slack)
+	return action.Report{Data: data, Warnings: r.warnings}
 }
 
 // Hash names the restoration.
@@ -60,7 +71,7 @@ func (r *Restoration) Prompt() string { return fmt.Sprintf("recreate %d missing 
 
 // MarshalJSON is the report that a dry run gives.
 func (r *Restoration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(action.Report{Data: r.data, Warnings: r.warnings})
+	return json.Marshal(r.report())
 }
 
 // Restore finds deployed files that are missing. Where there are some and the call is no dry run, it needs yes.
@@ -103,5 +114,5 @@ func (e Evolver) Recreate(ctx context.Context, r *Restoration, done func(done, t
 		r.data.Reason = "restored"
 		r.data.Summary.Restored = len(r.data.Restored)
 	}
-	return action.Report{Data: r.data, Warnings: r.warnings}, nil
+	return r.report(), nil
 }
