@@ -123,7 +123,7 @@ func (op *operation) inProject() error {
 	if op.t.Place.ProjectRoot == "" || plan.Below(project, op.t.Place.UserHome, filepath.Separator) {
 		return nil
 	}
-	inside := ground.NewMap(nil)
+	inside := ground.NewMap(op.ground.Gone)
 	for i := range op.jobs {
 		j := &op.jobs[i]
 		if j.After.Kind == plan.Absent || !plan.Below(project, j.Path, filepath.Separator) || j.Path == project {
