@@ -231,14 +231,16 @@ func (op *operation) firsts(known []plan.Original) ([]plan.Original, error) {
 		add(j.Path, j.Before)
 	}
 	for _, f := range op.t.Owned {
-		if f.Part != nil || skip[f.Path] {
+		if skip[f.Path] {
 			continue
 		}
 		now, err := ground.See(f.Path)
 		if err != nil {
 			return nil, ground.Fault(err, f.Path)
 		}
-		now.Seen.Sum = f.Sum // of a link, too, it is what was found to be as it should be
+		if f.Part == nil {
+			now.Seen.Sum = f.Sum // of a link, too, it is what was found to be as it should be
+		}
 		add(f.Path, now.Seen)
 	}
 	return out, nil

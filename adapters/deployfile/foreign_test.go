@@ -41,7 +41,7 @@ func TestReadsSnapshotsOfTheOriginalTool(t *testing.T) {
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
 	assert.Equal(t, plan.Applied, s.Status)
-	assert.Equal(t, []plan.Owned{{Target: "codex", Path: path, Sum: deployment.SumOf([]byte("after")), Mode: deployment.Plain}}, s.Managed)
+	assert.Equal(t, []plan.Owned{{Target: "codex", Root: h.Path("root"), Path: path, Sum: deployment.SumOf([]byte("after")), Mode: deployment.Plain}}, s.Managed)
 	assert.Equal(t, plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("before")), Mode: deployment.Plain}, s.Changes[0].Before)
 	for _, text := range []string{"before", "after"} {
 		data, err := h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte(text)))

@@ -294,7 +294,7 @@ func (op *operation) source(j *carry.Job) (fine bool, err error) {
 // keep makes sure that the content of a file that is owned, and not written now, can be had again.
 func (op *operation) keep(f plan.Owned) (fine bool, err error) {
 	if f.Part != nil {
-		return true, nil
+		return true, op.keepWhole(f.Path)
 	}
 	kept, err := op.archive.Has(f.Sum)
 	if kept || err != nil {
@@ -308,6 +308,20 @@ func (op *operation) keep(f plan.Owned) (fine bool, err error) {
 		return false, nil
 	}
 	return true, ground.Fault(op.archive.Put(f.Sum, data), op.h.Vault.Dir())
+}
+
+// keepWhole keeps a document that only a part of is ours, as it is: it may be what its user had.
+func (op *operation) keepWhole(path string) error {
+	data, found, err := ground.Read(path)
+	if err != nil || !found {
+		return ground.Fault(err, path)
+	}
+	sum := deployment.SumOf(data)
+	kept, err := op.archive.Has(sum)
+	if err == nil && !kept {
+		err = op.archive.Put(sum, data)
+	}
+	return ground.Fault(err, op.h.Vault.Dir())
 }
 
 // snapshot is the record of the operation.

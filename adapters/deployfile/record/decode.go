@@ -3,6 +3,8 @@ package record
 import (
 	"cmp"
 	"encoding/json"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -69,7 +71,30 @@ func Decode(data []byte) (Decoded, error) {
 	if !ValidID(f.ID) {
 		return Decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record's id %q is none", f.ID)
 	}
-	return Decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}, nil
+	d := Decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}
+	if d.Foreign {
+		d.findRoots()
+	}
+	return d, nil
+}
+
+// findRoots works out which roots a record of the original tool was about, which did not say: those whose manifests are among its changes
+// (agentpack contract §4.6). A file that is below none of them counts as alone in its directory.
+func (d *Decoded) findRoots() {
+	for _, c := range d.Changes {
+		if dir, name := filepath.Split(c.Path); strings.HasPrefix(name, ".agentpack.manifest.") && strings.HasSuffix(name, ".json") {
+			d.Roots = append(d.Roots, plan.Root{Target: c.Target, Path: filepath.Clean(dir)})
+		}
+	}
+	for i := range d.Managed {
+		f := &d.Managed[i]
+		root, found := plan.BestRoot(d.Roots, f.Target, f.Path, filepath.Separator)
+		if !found {
+			root = plan.Root{Target: f.Target, Path: filepath.Dir(f.Path)}
+			d.Roots = append(d.Roots, root)
+		}
+		f.Root = root.Path
+	}
 }
 
 func (f file) snapshot() plan.Snapshot {

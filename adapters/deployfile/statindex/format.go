@@ -8,46 +8,59 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// An index file is a header and its entries, sorted by path. Numbers are little-endian.
+// An index file is a header and its folders, sorted by path, each with its entries, sorted by name. Numbers are little-endian.
 //
-//	header  magic and version (8), CRC-32C of all that follows (4), entries (4), bytes of all paths together (4)
-//	entry   bytes shared with the path before (uvarint), bytes that differ (uvarint), those bytes,
-//	        sum (32), size, mtime, ctime, inode, device (8 each), idle (1)
+//	header  magic and version (8), CRC-32C of all that follows (4), folders (4), entries (4), bytes of all paths and names together (4)
+//	folder  bytes of its path shared with the folder before (uvarint), bytes that differ (uvarint), those bytes, entries (uvarint)
+//	entry   bytes of its name (uvarint), those bytes, sum (32), size, mtime, ctime, inode, device (8 each), idle (1)
 const (
-	magic      = "csgnsix\x01" // the last byte is the version
-	headerSize = len(magic) + 12
+	magic      = "csgnsix\x02" // the last byte is the version
+	headerSize = len(magic) + 16
 	fixedSize  = len(deployment.Sum{}) + 5*8 + 1
 	maxPath    = 4096 // PATH_MAX of Linux; longer ones cannot be opened
 )
 
 func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
-// encode is the file of entries, which are sorted by path and do not repeat.
-func encode(entries []entry) []byte {
-	total := 0
-	for i := range entries {
-		total += len(entries[i].path)
-	}
-	data := make([]byte, headerSize, headerSize+total+len(entries)*(fixedSize+4))
-	previous := ""
-	for i := range entries {
-		e := &entries[i]
-		shared := sharedPrefix(previous, e.path)
-		data = binary.AppendUvarint(data, uint64(shared))
-		data = binary.AppendUvarint(data, uint64(len(e.path)-shared))
-		data = append(data, e.path[shared:]...)
-		data = append(data, e.sum[:]...)
-		for _, n := range [...]uint64{uint64(e.stamp.size), uint64(e.stamp.mtime), uint64(e.stamp.ctime), e.stamp.inode, e.stamp.device} {
-			data = binary.LittleEndian.AppendUint64(data, n)
+// encode is the file of folders, which are sorted, do not repeat and have entries of which the same is true.
+func encode(folders []folder) []byte {
+	count, texts := 0, 0
+	for i := range folders {
+		count, texts = count+len(folders[i].entries), texts+len(folders[i].path)
+		for j := range folders[i].entries {
+			texts += len(folders[i].entries[j].name)
 		}
-		data = append(data, e.idle)
-		previous = e.path
+	}
+	data := make([]byte, headerSize, headerSize+texts+len(folders)*8+count*(fixedSize+2))
+	previous := ""
+	for i := range folders {
+		f := &folders[i]
+		shared := sharedPrefix(previous, f.path)
+		data = binary.AppendUvarint(data, uint64(shared))
+		data = binary.AppendUvarint(data, uint64(len(f.path)-shared))
+		data = append(data, f.path[shared:]...)
+		data = binary.AppendUvarint(data, uint64(len(f.entries)))
+		for j := range f.entries {
+			data = f.entries[j].append(data)
+		}
+		previous = f.path
 	}
 	copy(data, magic)
-	binary.LittleEndian.PutUint32(data[len(magic)+4:], uint32(len(entries)))
-	binary.LittleEndian.PutUint32(data[len(magic)+8:], uint32(total))
+	for i, n := range [...]int{len(folders), count, texts} {
+		binary.LittleEndian.PutUint32(data[len(magic)+4+4*i:], uint32(n))
+	}
 	binary.LittleEndian.PutUint32(data[len(magic):], checksum(data[len(magic)+4:]))
 	return data
+}
+
+func (e *entry) append(data []byte) []byte {
+	data = binary.AppendUvarint(data, uint64(len(e.name)))
+	data = append(data, e.name...)
+	data = append(data, e.sum[:]...)
+	for _, n := range [...]uint64{uint64(e.stamp.size), uint64(e.stamp.mtime), uint64(e.stamp.ctime), e.stamp.inode, e.stamp.device} {
+		data = binary.LittleEndian.AppendUint64(data, n)
+	}
+	return append(data, e.idle)
 }
 
 func sharedPrefix(a, b string) int {
@@ -60,50 +73,87 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// decode is the entries of a file; false when it is damaged, foreign or of another version. All paths share one allocation.
-func decode(data []byte) ([]entry, bool) {
+// decode is the folders of a file; false when it is damaged, foreign or of another version. All texts share one allocation, and so do all
+// entries.
+func decode(data []byte) ([]folder, bool) {
 	if len(data) < headerSize || string(data[:len(magic)]) != magic ||
 		binary.LittleEndian.Uint32(data[len(magic):]) != checksum(data[len(magic)+4:]) {
 		return nil, false
 	}
-	claimed := uint64(binary.LittleEndian.Uint32(data[len(magic)+4:]))
-	bytes := uint64(binary.LittleEndian.Uint32(data[len(magic)+8:]))
-	rest := data[headerSize:]
-	if claimed > uint64(len(rest)/fixedSize) || bytes > claimed*maxPath { // before any memory is set aside for them
+	claimed := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(data[len(magic)+4+4*i:])) }
+	count, entries, texts := claimed(0), claimed(1), claimed(2)
+	r := reader{rest: data[headerSize:]}
+	if entries > uint64(len(r.rest)/fixedSize) || count > entries || texts > uint64(len(r.rest))+count*maxPath { // before any memory is set aside for them
 		return nil, false
 	}
-	count, total := int(claimed), int(bytes)
-	var paths strings.Builder
-	paths.Grow(total)
-	entries := make([]entry, count)
+	r.texts.Grow(int(texts))
+	r.entries = make([]entry, 0, int(entries))
+	out := make([]folder, 0, int(count))
 	previous := ""
-	for i := range entries {
-		path, after, ok := nextPath(&paths, previous, rest)
-		if !ok || len(after) < fixedSize || path <= previous || paths.Len() > total {
+	for range int(count) {
+		f, ok := r.folder(previous)
+		if !ok || len(out) > 0 && f.path <= previous || r.texts.Len() > int(texts) {
 			return nil, false
 		}
-		entries[i].path = path
-		entries[i].fill(after[:fixedSize])
-		previous, rest = path, after[fixedSize:]
+		out, previous = append(out, f), f.path
 	}
-	return entries, len(rest) == 0 && paths.Len() == total
+	return out, len(r.rest) == 0 && r.texts.Len() == int(texts) && len(r.entries) == int(entries)
 }
 
-// nextPath appends the path that rest begins with to paths and gives it, and what follows it.
-func nextPath(paths *strings.Builder, previous string, rest []byte) (path string, after []byte, ok bool) {
-	shared, n := binary.Uvarint(rest)
-	if n <= 0 || shared > uint64(len(previous)) {
-		return "", nil, false
+// reader reads a file piece by piece.
+type reader struct {
+	rest    []byte
+	texts   strings.Builder
+	entries []entry
+}
+
+// number is the next uvarint, at most most.
+func (r *reader) number(most int) (int, bool) {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 || n > uint64(most) {
+		return 0, false
 	}
-	rest = rest[n:]
-	differ, n := binary.Uvarint(rest)
-	if n <= 0 || differ > uint64(len(rest)-n) {
-		return "", nil, false
+	r.rest = r.rest[size:]
+	return int(n), true
+}
+
+// text is shared and the next bytes, as many as the next uvarint says.
+func (r *reader) text(shared string) (string, bool) {
+	n, ok := r.number(len(r.rest))
+	if !ok || n > len(r.rest) || len(shared)+n > r.texts.Cap()-r.texts.Len() {
+		return "", false
 	}
-	start := paths.Len()
-	paths.WriteString(previous[:shared])
-	paths.Write(rest[n : n+int(differ)])
-	return paths.String()[start:], rest[n+int(differ):], true
+	start := r.texts.Len()
+	r.texts.WriteString(shared)
+	r.texts.Write(r.rest[:n])
+	r.rest = r.rest[n:]
+	return r.texts.String()[start:], true
+}
+
+func (r *reader) folder(previous string) (f folder, ok bool) {
+	shared, ok := r.number(len(previous))
+	if !ok {
+		return f, false
+	}
+	if f.path, ok = r.text(previous[:shared]); !ok {
+		return f, false
+	}
+	n, ok := r.number(cap(r.entries) - len(r.entries))
+	if !ok || n == 0 {
+		return f, false
+	}
+	start := len(r.entries)
+	for range n {
+		name, ok := r.text("")
+		if !ok || len(r.rest) < fixedSize || name == "" || len(r.entries) > start && name <= r.entries[len(r.entries)-1].name {
+			return f, false
+		}
+		r.entries = append(r.entries, entry{name: name})
+		r.entries[len(r.entries)-1].fill(r.rest[:fixedSize])
+		r.rest = r.rest[fixedSize:]
+	}
+	f.entries = r.entries[start:len(r.entries):len(r.entries)] // one that is added later makes a copy
+	return f, true
 }
 
 func (e *entry) fill(data []byte) {

@@ -10,12 +10,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-func sample() []entry {
-	return []entry{
-		{path: "/", sum: deployment.SumOf(nil), stamp: stamp{1, -2, 3, 4, 5}},
-		{path: "/home/user/a", sum: deployment.SumOf([]byte("a")), stamp: stamp{1 << 40, 1772359200500000000, 3, 1 << 63, 5}, idle: 4},
-		{path: "/home/user/a-b/\xff", sum: deployment.SumOf([]byte("b"))},
-		{path: "/home/user/a/b", sum: deployment.SumOf([]byte("c")), stamp: stamp{inode: 1}},
+func sample() []folder {
+	return []folder{
+		{"/", []entry{{name: "a", sum: deployment.SumOf(nil), stamp: stamp{1, -2, 3, 4, 5}}}},
+		{"/home/user/", []entry{
+			{name: "a", sum: deployment.SumOf([]byte("a")), stamp: stamp{1 << 40, 1772359200500000000, 3, 1 << 63, 5}, idle: 4},
+			{name: "a-b\xff", sum: deployment.SumOf([]byte("b"))},
+		}},
+		{"/home/user/a/", []entry{{name: "b", sum: deployment.SumOf([]byte("c")), stamp: stamp{inode: 1}}}},
 	}
 }
 
@@ -44,18 +46,33 @@ func TestDecodeRefusesWhatDoesNotAddUp(t *testing.T) {
 		bad[at] = to
 		return bad
 	}
+	names := func(names ...string) folder {
+		f := folder{path: "d/"}
+		for _, name := range names {
+			f.entries = append(f.entries, entry{name: name})
+		}
+		return f
+	}
+	written := func(folders ...folder) []byte { return encode(folders)[len(magic)+4:] }
 	for name, data := range map[string][]byte{
-		"more entries than fit":   change(0, 200),
-		"fewer entries":           change(0, 3),
-		"entries beyond counting": change(3, 255),
-		"more bytes of paths":     change(4, 255),
-		"paths beyond memory":     change(7, 255),
-		"shares what is not":      change(8, 1),
-		"longer than the file":    change(9, 127),
-		"paths out of order":      encode([]entry{{path: "b"}, {path: "a"}})[len(magic)+4:],
-		"a path twice":            encode([]entry{{path: "b"}, {path: "b"}})[len(magic)+4:],
-		"no path":                 encode([]entry{{path: ""}})[len(magic)+4:],
-		"something left over":     append(append([]byte{}, good...), 0),
+		"more folders than fit":    change(0, 200),
+		"fewer folders":            change(0, 2),
+		"folders beyond counting":  change(3, 255),
+		"more entries":             change(4, 5),
+		"fewer entries":            change(4, 3),
+		"entries beyond counting":  change(7, 255),
+		"more bytes of texts":      change(8, 255),
+		"fewer bytes of texts":     change(8, 1),
+		"texts beyond memory":      change(11, 255),
+		"shares what is not":       change(12, 1),
+		"longer than the file":     change(13, 127),
+		"folders out of order":     written(folder{"b/", names("x").entries}, folder{"a/", names("x").entries}),
+		"a folder twice":           written(names("x"), names("y")),
+		"a folder without entries": written(names()),
+		"names out of order":       written(names("b", "a")),
+		"a name twice":             written(names("b", "b")),
+		"no name":                  written(names("")),
+		"something left over":      append(append([]byte{}, good...), 0),
 	} {
 		_, ok := decode(sealed(data))
 		assert.False(t, ok, name)
@@ -71,12 +88,12 @@ func FuzzLoad(f *testing.F) {
 		if seal {
 			data = sealed(data)
 		}
-		entries, ok := decode(data)
+		folders, ok := decode(data)
 		if !ok {
 			return
 		}
-		again, ok := decode(encode(entries))
+		again, ok := decode(encode(folders))
 		require.True(t, ok)
-		require.Equal(t, entries, again)
+		require.Equal(t, folders, again)
 	})
 }

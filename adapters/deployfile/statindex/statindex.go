@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
@@ -39,20 +38,38 @@ type Index struct {
 	spare  sync.Pool  // of *hasher
 
 	mu      sync.RWMutex
-	entries []entry
-	sorted  int               // so many of them, from the first, were loaded and are sorted by path
-	at      map[string]uint32 // of the others: path to its place in entries
-	changed bool              // since the last save
+	folders map[string]*folder // by path
+	changed bool               // since the last save
+}
+
+// folder is the remembered files of one directory: most files have many beside them, and are asked for together.
+type folder struct {
+	path    string  // up to the names, with the last separator
+	entries []entry // sorted by name
 }
 
 // entry is one remembered file.
 type entry struct {
-	path  string
+	name  string
 	stamp stamp
 	sum   deployment.Sum
 	used  uint32 // atomic: 1 once it was asked for
 	idle  uint8  // indexes that saved since it was last asked for, this one not counted
 }
+
+// find is the place of a name's entry, or where it would be. guess is tried first.
+func (f *folder) find(name string, guess int) (int, bool) {
+	if guess < len(f.entries) && f.entries[guess].name == name {
+		return guess, true
+	}
+	if n := len(f.entries); n == 0 || f.entries[n-1].name < name {
+		return n, false
+	}
+	return slices.BinarySearchFunc(f.entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+}
+
+// split is where a path's folder ends and its name begins.
+func split(path string) int { return strings.LastIndexByte(path, filepath.Separator) + 1 }
 
 // stamp is what has to agree for a file to be the one that was hashed. The zero stamp agrees with nothing.
 type stamp struct {
@@ -103,39 +120,8 @@ func (x *Index) SumOf(path string, st Stat) (deployment.Sum, error) {
 
 // Known is the remembered sum of the file at path, if st is what it was when it was hashed.
 func (x *Index) Known(path string, st Stat) (deployment.Sum, bool) {
-	sum, _, ok := x.known(path, st, 0)
-	return sum, ok
-}
-
-// known is Known with a guess where the entry stands, and the next guess: paths are mostly asked for in the order of the entries.
-func (x *Index) known(path string, st Stat, guess int) (sum deployment.Sum, next int, ok bool) {
-	if st.stamp == (stamp{}) {
-		return deployment.Sum{}, guess, false
-	}
-	x.Load()
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i, ok := x.find(path, guess)
-	if !ok || x.entries[i].stamp != st.stamp {
-		return deployment.Sum{}, i, false
-	}
-	e := &x.entries[i]
-	if atomic.LoadUint32(&e.used) == 0 {
-		atomic.StoreUint32(&e.used, 1)
-	}
-	return e.sum, i + 1, true
-}
-
-// find is the place of a path's entry.
-func (x *Index) find(path string, guess int) (int, bool) {
-	loaded := x.entries[:x.sorted]
-	if guess < len(loaded) && loaded[guess].path == path {
-		return guess, true
-	}
-	if i, ok := x.at[path]; ok {
-		return int(i), true
-	}
-	return slices.BinarySearchFunc(loaded, path, func(e entry, path string) int { return strings.Compare(e.path, path) })
+	e := Eye{index: x}
+	return e.known(path, st)
 }
 
 // Put remembers a sum that the caller knows, having read or written the very file that info describes. It is quietly not remembered
@@ -153,14 +139,17 @@ func (x *Index) keep(path string, st Stat, sum deployment.Sum, now time.Time) {
 	x.Load()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i, ok := x.find(path, len(x.entries))
-	if !ok {
-		i = len(x.entries)
-		path = strings.Clone(path) // the caller's may be a piece of something large
-		x.entries = append(x.entries, entry{path: path})
-		x.at[path] = uint32(i)
+	n := split(path)
+	f := x.folders[path[:n]]
+	if f == nil {
+		f = &folder{path: strings.Clone(path[:n])} // the caller's path may be a piece of something large
+		x.folders[f.path] = f
 	}
-	e := &x.entries[i]
+	i, ok := f.find(path[n:], len(f.entries))
+	if !ok {
+		f.entries = slices.Insert(f.entries, i, entry{name: strings.Clone(path[n:])})
+	}
+	e := &f.entries[i]
 	if e.stamp != st.stamp || e.sum != sum {
 		e.stamp, e.sum, x.changed = st.stamp, sum, true
 	}
@@ -168,7 +157,7 @@ func (x *Index) keep(path string, st Stat, sum deployment.Sum, now time.Time) {
 }
 
 func (x *Index) read() {
-	x.at = map[string]uint32{}
+	x.folders = map[string]*folder{}
 	if x.file == "" {
 		return
 	}
@@ -176,8 +165,13 @@ func (x *Index) read() {
 	if err != nil {
 		return
 	}
-	if entries, ok := decode(data); ok {
-		x.entries, x.sorted = entries, len(entries)
+	folders, ok := decode(data)
+	if !ok {
+		return
+	}
+	x.folders = make(map[string]*folder, len(folders))
+	for i := range folders {
+		x.folders[folders[i].path] = &folders[i]
 	}
 }
 
@@ -187,12 +181,11 @@ func (x *Index) read() {
 func (x *Index) Save() error {
 	x.saving.Lock()
 	defer x.saving.Unlock()
-	entries := x.news()
-	if len(entries) == 0 {
+	folders := x.news()
+	if len(folders) == 0 {
 		return nil
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
-	err := write(x.file, encode(entries))
+	err := write(x.file, encode(folders))
 	if err != nil {
 		x.mu.Lock()
 		x.changed = true
@@ -204,24 +197,31 @@ func (x *Index) Save() error {
 // Close saves. The index may be used again.
 func (x *Index) Close() error { return x.Save() }
 
-// news is what to write; nothing when it is written already.
-func (x *Index) news() []entry {
+// news is what to write, sorted; nothing when it is written already.
+func (x *Index) news() []folder {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.changed || x.file == "" {
 		return nil
 	}
 	x.changed = false
-	kept := make([]entry, 0, len(x.entries))
-	for _, e := range x.entries {
-		if e.idle++; e.used != 0 {
-			e.idle = 0
+	out := make([]folder, 0, len(x.folders))
+	for _, f := range x.folders {
+		kept := make([]entry, 0, len(f.entries))
+		for _, e := range f.entries {
+			if e.idle++; e.used != 0 {
+				e.idle = 0
+			}
+			if e.idle < maxIdle {
+				kept = append(kept, e)
+			}
 		}
-		if e.idle < maxIdle {
-			kept = append(kept, e)
+		if len(kept) > 0 {
+			out = append(out, folder{f.path, kept})
 		}
 	}
-	return kept
+	slices.SortFunc(out, func(a, b folder) int { return strings.Compare(a.path, b.path) })
+	return out
 }
 
 // write replaces the file in one step.

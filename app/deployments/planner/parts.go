@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -32,13 +33,13 @@ func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed)
 		if files[i].Part == nil {
 			continue
 		}
-		if err := p.merge(ctx, &files[i], have, managed); err != nil {
+		if err := p.merge(ctx, w.Binding.Home, &files[i], have, managed); err != nil {
 			return nil, err
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
 		d := plan.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &plan.Part{Format: have.Part.Format}}
-		if err := p.merge(ctx, &d, have, true); err != nil {
+		if err := p.merge(ctx, w.Binding.Home, &d, have, true); err != nil {
 			return nil, err
 		}
 		files = append(files, d)
@@ -76,7 +77,7 @@ func leaving(owned map[[2]string]plan.Owned, w plan.Wanted, o plan.Observed) []p
 }
 
 // merge works out what a file holds with d's part in it instead of the owned one.
-func (p Planner) merge(ctx context.Context, d *plan.Desired, have plan.Owned, managed bool) error {
+func (p Planner) merge(ctx context.Context, home string, d *plan.Desired, have plan.Owned, managed bool) error {
 	doc, found, err := p.Machine.Read(ctx, d.Path)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (p Planner) merge(ctx context.Context, d *plan.Desired, have plan.Owned, ma
 	if d.Part.Format == plan.Markdown {
 		merged, err = mergeBlock(d, doc)
 	} else {
-		merged, err = p.mergeKeys(d, doc, have, managed)
+		merged, err = p.mergeKeys(ctx, d, doc, ownedPart{have, managed, home})
 	}
 	if err != nil {
 		return about(err, d.Path)
@@ -134,8 +135,16 @@ func mergeBlock(d *plan.Desired, doc []byte) ([]byte, error) {
 	return []byte(text), err
 }
 
-func (p Planner) mergeKeys(d *plan.Desired, doc []byte, have plan.Owned, managed bool) ([]byte, error) {
+// ownedPart is what a manifest says of a document that only a part of is ours.
+type ownedPart struct {
+	plan.Owned
+	managed bool
+	home    string
+}
+
+func (p Planner) mergeKeys(ctx context.Context, d *plan.Desired, doc []byte, have ownedPart) ([]byte, error) {
 	format, looked := d.Part.Format, d.Part.Keys
+	managed := have.managed
 	if managed {
 		looked = have.Part.Keys
 	}
@@ -149,7 +158,7 @@ func (p Planner) mergeKeys(d *plan.Desired, doc []byte, have plan.Owned, managed
 			return slices.ContainsFunc(d.Part.Keys, func(w plan.Key) bool { return slices.Equal(k.Path, w.Path) })
 		})
 		if len(dropped) > 0 {
-			if merged, err = p.Documents.Remove(format, merged, dropped, have.Made); err != nil {
+			if merged, err = p.takeOut(ctx, d, merged, dropped, have); err != nil {
 				return nil, err
 			}
 		}
@@ -165,6 +174,54 @@ func (p Planner) mergeKeys(d *plan.Desired, doc []byte, have plan.Owned, managed
 	}
 	d.Merge.Ours, err = p.valuesSum(format, merged, d.Part.Keys)
 	return merged, err
+}
+
+// takeOut takes keys out of a document. One that the user had a value for before a deployment first wrote there gets that value back; and
+// where nothing but our keys ever changed, the document gets its original bytes.
+func (p Planner) takeOut(ctx context.Context, d *plan.Desired, doc []byte, dropped []plan.Key, have ownedPart) ([]byte, error) {
+	format := d.Part.Format
+	original, err := p.original(ctx, have.home, have.Path)
+	if err != nil {
+		return nil, err
+	}
+	if again, err := p.Documents.Set(format, original, have.Part.Keys); err == nil && len(original) > 0 && len(d.Part.Keys) == 0 && bytes.Equal(again, doc) {
+		return original, nil
+	}
+	had, err := p.Documents.Values(format, original, dropped)
+	if err != nil {
+		had = nil // what the document was is no document: then nothing of it can be put back by keys
+	}
+	var back, gone []plan.Key
+	for i, k := range dropped {
+		if value, ok := had[i]; ok {
+			back = append(back, plan.Key{Path: k.Path, Value: value})
+		} else {
+			gone = append(gone, k)
+		}
+	}
+	if len(gone) > 0 {
+		if doc, err = p.Documents.Remove(format, doc, gone, have.Made); err != nil {
+			return nil, err
+		}
+	}
+	if len(back) == 0 {
+		return doc, nil
+	}
+	return p.Documents.Set(format, doc, back)
+}
+
+// original is what a document was before a deployment first wrote there; nothing where there was none.
+func (p Planner) original(ctx context.Context, home, path string) ([]byte, error) {
+	all, err := p.Snapshots.Originals(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all {
+		if o.Path == path && o.Settled == "" && o.Kind == plan.Regular {
+			return p.Snapshots.Blob(ctx, home, o.Sum)
+		}
+	}
+	return nil, nil
 }
 
 // valuesSum is the sum over the keys that are there, with their values; zero when none is.

@@ -50,7 +50,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 			p.Changes[i].Gate = c.Gate
 		case c.Op != Delete:
 			p.Changes[i].Reason = reasonSnapshot
-		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode):
+		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode) && c.Before.Mode.Perm() == original.Mode.Perm():
 			p.Changes[i].Op = "" // it is there already; only who owns it changes
 		case known:
 			p.Changes[i] = original.change(c.Target, Update, c.Before)
