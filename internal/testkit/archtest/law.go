@@ -28,7 +28,7 @@ type Stem struct {
 func Stems() []Stem {
 	return []Stem{
 		{Name: "pack", Port: "packport", Slice: "packs", Store: "packfile", Kit: "packtest", Adapts: []string{frontmatter}},
-		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Kit: "deploytest"},
+		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Kit: "deploytest", Adapts: []string{xSys}},
 		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Kit: "projecttest"},
 		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Kit: "sandboxtest"},
 		{Name: "ecosystem", Port: "ecosystemport", Slice: "ecosystems", Store: "ecosystemfile", Kit: "ecosystemtest"},
@@ -48,6 +48,7 @@ const (
 	prettyTables = "github.com/jedib0t/go-pretty/v6"
 	xTerm        = "golang.org/x/term"
 	xTime        = "golang.org/x/time"
+	xSys         = "golang.org/x/sys"
 	xSync        = "golang.org/x/sync"
 	sqlite       = "modernc.org/sqlite"
 	flock        = "github.com/gofrs/flock"
