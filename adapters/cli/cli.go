@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -33,12 +34,19 @@ type Program struct {
 // Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for.
 type Serve func(ctx context.Context, d shell.Door, streams *terminal.Terminal, env func(string) string) error
 
+// garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
+// kilobytes each.
+const garbage = 400
+
 // Main runs the command line on the process's own streams and returns the exit code. SIGINT and SIGTERM cancel what runs; a second
 // one ends the process at once.
 func Main(p Program, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	return Run(ctx, p, terminal.OS(), args)
 }
 

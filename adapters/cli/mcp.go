@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -11,9 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 )
-
-// serverGC trades idle memory for time: the protocol library leaves tens of kilobytes of garbage a call.
-const serverGC = 400
 
 // option is a flag that stands for an environment variable.
 type option struct {
@@ -66,9 +62,6 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 			s.Set("COUNTERSIGN_LOG", "info")
 		}
 		signal.Ignore(syscall.SIGPIPE) // a host that died must not take calls in flight along; writing fails instead
-		if s.Lookup("GOGC") == "" {
-			debug.SetGCPercent(serverGC)
-		}
 		signal.Ignore(syscall.SIGPIPE) // a client that is gone must not end the process between intent and outcome
 		door, err := s.Opened()
 		if err != nil {

@@ -155,10 +155,11 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 	if err != nil {
 		return unreadable(dir, err)
 	}
-	slices.SortFunc(children, func(a, b child) int { return strings.Compare(a.path, b.path) }) // little is left to sort of the tree then
+	skip := len(dir) + 1
+	slices.SortFunc(children, func(a, b child) int { return strings.Compare(a.path[skip:], b.path[skip:]) }) // little is left to sort of the tree then
 	w.named = slices.Grow(w.named, min(len(children), w.files.limit))
 	for _, c := range children {
-		name := c.path[len(dir)+1:]
+		name := c.path[skip:]
 		if reserved(name) {
 			continue
 		}

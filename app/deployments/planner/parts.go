@@ -65,10 +65,13 @@ func leaving(owned map[[2]string]plan.Owned, w plan.Wanted, o plan.Observed) []p
 	for have := range o.Entries() {
 		held[have.Path]++
 	}
+	for _, have := range owned {
+		held[have.Path]-- // who lets go of it in this very plan does not hold it
+	}
 	gone := make([]plan.Owned, 0, len(owned))
 	for _, have := range owned {
 		wanted := slices.ContainsFunc(w.Files, func(d plan.Desired) bool { return d.Path == have.Path })
-		if !wanted && held[have.Path] == 1 {
+		if !wanted && held[have.Path] == 0 {
 			gone = append(gone, have)
 		}
 	}

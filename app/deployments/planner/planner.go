@@ -6,6 +6,7 @@ package planner
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -108,7 +109,7 @@ func neighbours(roots []plan.Root, known []deployport.KnownRoot) []plan.Root {
 // Back is the plan that goes back to a snapshot, or to the state before the first deployment of this place when to is plan.Initial. It is
 // scoped to the roots of that snapshot (for the initial state: the place's own and those without a project).
 func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Result, error) {
-	wanted, err := p.before(ctx, at, to)
+	wanted, warnings, err := p.before(ctx, at, to)
 	if err != nil {
 		return Result{}, err
 	}
@@ -118,6 +119,7 @@ func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Resu
 		return Result{}, err
 	}
 	r, err := p.make(ctx, at, wanted)
+	r.Warnings = append(warnings, r.Warnings...)
 	if err != nil {
 		return r, err
 	}
@@ -134,29 +136,73 @@ func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Resu
 }
 
 // before is what was owned at that snapshot.
-func (p Planner) before(ctx context.Context, at deployment.Place, to string) (plan.Wanted, error) {
+func (p Planner) before(ctx context.Context, at deployment.Place, to string) (plan.Wanted, []string, error) {
 	if to != plan.Initial {
 		s, err := p.Snapshots.Load(ctx, at.Home, to)
 		switch {
 		case err != nil:
-			return plan.Wanted{}, err
+			return plan.Wanted{}, nil, err
 		case s.Kind == plan.KindRollback:
-			return plan.Wanted{}, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
+			return plan.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
 				With(deployment.Reason("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
 		case s.Status == plan.Undone || s.Status == plan.Applying:
-			return plan.Wanted{}, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
+			return plan.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
 		}
-		return plan.WantedOf(s), nil
+		return plan.WantedOf(s), nil, nil
 	}
 	known, err := p.Registry.Roots(ctx, at.Home)
+	if err != nil {
+		return plan.Wanted{}, nil, err
+	}
+	others, warnings, err := p.others(ctx, at)
+	if err != nil {
+		return plan.Wanted{}, nil, err
+	}
 	w := plan.Wanted{}
 	for _, k := range known {
-		if k.Project == "" || k.Project == at.ProjectRoot {
+		shared := k.Project == "" && others[plan.Root{Target: k.Target, Path: k.Path}]
+		if (k.Project == "" || k.Project == at.ProjectRoot) && !shared {
 			w.Roots = append(w.Roots, plan.Root{Target: k.Target, Path: k.Path})
 			w.Targets = append(w.Targets, k.Target)
+		}
+		if shared {
+			warnings = append(warnings, k.Path+" stays as it is: another project deploys there too; it goes when the last of them goes back to the beginning")
 		}
 	}
 	slices.Sort(w.Targets)
 	w.Targets = slices.Compact(w.Targets)
-	return w, err
+	return w, warnings, nil
+}
+
+// others are the roots that deployments from other projects looked at, and that these projects have not gone back from.
+func (p Planner) others(ctx context.Context, at deployment.Place) (map[plan.Root]bool, []string, error) {
+	all, warnings, err := p.Snapshots.List(ctx, at.Home)
+	if err != nil {
+		return nil, nil, err
+	}
+	byProject := map[string]map[plan.Root]bool{}
+	for _, s := range all { // oldest first
+		switch {
+		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != plan.Applied:
+		case s.Kind == plan.KindRollback && s.RolledBackTo == plan.Initial:
+			delete(byProject, s.ProjectRoot)
+		case s.Kind == plan.KindDeploy:
+			roots := map[plan.Root]bool{}
+			for i := range s.Managed {
+				roots[plan.Root{Target: s.Managed[i].Target, Path: s.Managed[i].Root}] = true
+			}
+			byProject[s.ProjectRoot] = roots
+		}
+	}
+	out := map[plan.Root]bool{}
+	for project, roots := range byProject {
+		health, err := p.Machine.Check(ctx, plan.Root{Path: project})
+		if err != nil {
+			return nil, nil, err
+		}
+		if health.Exists { // one that was deleted needs nothing any more
+			maps.Copy(out, roots)
+		}
+	}
+	return out, warnings, nil
 }

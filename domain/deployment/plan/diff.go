@@ -48,8 +48,18 @@ func Make(w Wanted, o Observed) (Plan, error) {
 	p.leave(mine.left(), w, o)
 	p.Stale = p.Stale || p.lacksManifest(o)
 	slices.SortFunc(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
-	slices.SortFunc(p.Owned, func(a, b Owned) int { return a.place().compare(b.place()) })
+	p.sortOwned()
 	return p, nil
+}
+
+// sortOwned sorts what mostly is sorted: wanted files are, and entries are too large to be passed around for nothing.
+func (p *Plan) sortOwned() {
+	for i := 1; i < len(p.Owned); i++ {
+		if p.Owned[i-1].place().compare(p.Owned[i].place()) > 0 {
+			slices.SortFunc(p.Owned, func(a, b Owned) int { return a.place().compare(b.place()) })
+			return
+		}
+	}
 }
 
 // leave deletes what is owned and wanted no longer, unless another target wants it or another manifest lists it.
@@ -66,7 +76,10 @@ func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 		held[have.Path]++
 	}
 	for _, have := range left {
-		if c, ok := have.goodbye(o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 1 {
+		held[have.Path]-- // who lets go of it in this very plan does not hold it
+	}
+	for _, have := range left {
+		if c, ok := have.goodbye(o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 0 {
 			p.Changes = append(p.Changes, c)
 		}
 	}

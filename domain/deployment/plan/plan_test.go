@@ -114,14 +114,12 @@ func TestOnlyOwnEntriesAreDeleted(t *testing.T) {
 	r, other := plan.Root{Target: "codex", Path: root}, plan.Root{Target: "opencode", Path: root}
 	operator := owned("operator", "o")
 	operator.Owner = plan.Bootstrap
-	shared, theirs := owned("shared", "s"), owned("shared", "s")
-	theirs.Target = "opencode"
 	kept := owned("kept", "k")
 	wantedByOther := desired("kept", "k")
 	wantedByOther.Target = "opencode"
 	p, err := plan.Make(plan.Wanted{Roots: []plan.Root{r, other}, Files: []plan.Desired{wantedByOther}}, plan.Observed{
-		Ledgers: []plan.Ledger{{Root: r, Present: true, Owned: []plan.Owned{operator, shared, kept}}, {Root: other, Present: true, Owned: []plan.Owned{theirs}}},
-		Files:   map[string]plan.Seen{root + "/operator": file("o"), root + "/shared": file("s"), root + "/kept": file("k")},
+		Ledgers: []plan.Ledger{{Root: r, Present: true, Owned: []plan.Owned{operator, kept}}, {Root: other, Present: true}},
+		Files:   map[string]plan.Seen{root + "/operator": file("o"), root + "/kept": file("k")},
 	})
 	require.NoError(t, err)
 	assert.Empty(t, p.Changes)
@@ -143,6 +141,26 @@ func TestATargetThatIsNotAskedForKeepsItsFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, p.Changes)
 	assert.Empty(t, p.Owned, "codex lets go of it, and says nothing of opencode")
+}
+
+// TestWhatAllLetGoOfGoes: a file of two targets goes when both of them leave it in one plan, and its original comes back.
+func TestWhatAllLetGoOfGoes(t *testing.T) {
+	r, other := plan.Root{Target: "codex", Path: root}, plan.Root{Target: "opencode", Path: root}
+	theirs := owned("shared", "s")
+	theirs.Target = "opencode"
+	o := plan.Observed{
+		Ledgers: []plan.Ledger{{Root: r, Present: true, Owned: []plan.Owned{owned("shared", "s")}}, {Root: other, Present: true, Owned: []plan.Owned{theirs}}},
+		Files:   map[string]plan.Seen{root + "/shared": file("s")},
+	}
+	p, err := plan.Make(plan.Wanted{Roots: []plan.Root{r, other}}, o)
+	require.NoError(t, err)
+	require.Len(t, p.Changes, 2)
+	assert.Equal(t, plan.Delete, p.Changes[0].Op)
+	assert.Len(t, p.Transaction(deployment.Place{}, plan.KindDeploy, deployment.Sum{}).Writes, 1, "one file is written once")
+	back := p.Restore([]plan.Original{{Path: root + "/shared", Seen: file("mine"), Snapshot: "1"}}, plan.Initial, o)
+	for _, c := range back.Changes {
+		assert.Equal(t, sum("mine"), c.After.Sum)
+	}
 }
 
 func TestPartsOfFiles(t *testing.T) {

@@ -54,7 +54,10 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 			p.Changes[i].Op = "" // it is there already; only who owns it changes
 		case known:
 			p.Changes[i] = original.change(c.Target, Update, c.Before)
-			p.Changes[i].Gate = cmp.Or(c.Gate, ManagedUpdate)
+			p.Changes[i].Gate = ManagedUpdate
+			if c.Gate.Adopts() {
+				p.Changes[i].Gate = DriftedUpdate
+			}
 		}
 	}
 	for _, path := range sortedPaths(first) {

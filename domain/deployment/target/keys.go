@@ -103,23 +103,29 @@ func (r *renderer) put(l *line, rel string, d plan.Desired) error {
 	if err := r.Confined(rel); err != nil {
 		return err
 	}
-	d.Target, d.Path = l.Agent, r.Join(l.Dir, rel)
+	d.Path = r.Join(l.Dir, rel)
+	return r.add(l, &d)
+}
+
+// add is put for a file whose path is known to stay below the line's directory.
+func (r *renderer) add(l *line, d *plan.Desired) error {
+	d.Target = l.Agent
 	i, taken := r.at[d.Path]
 	if !taken || r.out.Files[i].Target != d.Target {
 		if taken {
 			r.shared = append(r.shared, [2]int{i, len(r.out.Files)})
 		}
 		r.at[d.Path] = len(r.out.Files)
-		r.out.Files = append(r.out.Files, d)
+		r.out.Files = append(r.out.Files, *d)
 		return nil
 	}
 	have := &r.out.Files[i]
 	if have.Part != nil && d.Part != nil && have.Part.Format == d.Part.Format && d.Part.Format != plan.Markdown {
-		if err := merge(have, d); err != nil {
+		if err := merge(have, *d); err != nil {
 			return err
 		}
-	} else if !sameContent(*have, d) {
-		return conflict(*have, d)
+	} else if !sameContent(*have, *d) {
+		return conflict(*have, *d)
 	}
 	have.Mode, have.Modules = max(have.Mode, d.Mode), union(have.Modules, d.Modules)
 	return nil

@@ -139,12 +139,20 @@ func (r *renderer) module(l *line, m Module) error {
 		return r.put(l, s.rel, plan.Desired{Mode: mode, Content: content, Modules: ids})
 	}
 	base, err := l.directory(m, r.Paths)
+	if err == nil {
+		err = r.Confined(base)
+	}
 	if err != nil {
 		return err
 	}
+	before := r.Join(l.Dir, base+"/")
 	for i := range m.Tree {
 		f := &m.Tree[i]
-		if err := r.put(l, base+"/"+f.Path, plan.Desired{Mode: deployment.ModeOf(f.Mode), Content: f.Content, Modules: ids}); err != nil {
+		if err := r.Confined(f.Path); err != nil {
+			return err
+		}
+		d := plan.Desired{Path: before + r.Slashes(f.Path), Mode: deployment.ModeOf(f.Mode), Content: f.Content, Modules: ids}
+		if err := r.add(l, &d); err != nil {
 			return err
 		}
 	}

@@ -19,10 +19,11 @@ func (n Paths) Join(dir, below string) string {
 	if below == "" || below == "." {
 		return dir
 	}
-	return strings.TrimSuffix(dir, string(n.Sep)) + string(n.Sep) + n.slashes(below)
+	return strings.TrimSuffix(dir, string(n.Sep)) + string(n.Sep) + n.Slashes(below)
 }
 
-func (n Paths) slashes(p string) string {
+// Slashes is a slash path with the system's separators.
+func (n Paths) Slashes(p string) string {
 	if n.Sep == '/' {
 		return p
 	}
@@ -50,7 +51,7 @@ func (n Paths) Clean(p string) string {
 	case len(p) > 2 && p[1] == ':':
 		p = p[:2] + path.Clean("/"+p[2:]) // the drive apart: nothing leads above it
 	}
-	return n.slashes(p)
+	return n.Slashes(p)
 }
 
 // Expand puts the home directory in place of a leading ~.
