@@ -75,6 +75,10 @@ func (s *service) deploy(ctx context.Context, sc tool.Scope, c inputs.Call) (any
 	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
 	data.Applied = new(bool)
+	if listed := (plan.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
+		// A token would cover overwriting what nobody was shown.
+		return nil, action.Warned(action.AdoptRefusal(p.result.Plan.Adoptions()), append(p.warnings, cut...))
+	}
 	args, err := tool.Encode(Arguments{Repo: p.state.Place.Repo, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine, Yes: true})
 	return offer{action.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
 }

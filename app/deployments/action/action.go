@@ -7,6 +7,7 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -144,13 +145,20 @@ func Warned(err error, warnings []string) error {
 	return f.With(details)
 }
 
-// Unique is every warning once, in the order of their first appearance; never nil.
+// maxWarnings is how many warnings an answer carries.
+const maxWarnings = 100
+
+// Unique is every warning once, in the order of their first appearance, and of very many the first and how many more there are; never nil.
 func Unique(lists ...[]string) []string {
-	out := []string{}
+	out, seen := []string{}, map[string]bool{}
 	for _, w := range slices.Concat(lists...) {
-		if !slices.Contains(out, w) {
+		if !seen[w] {
+			seen[w] = true
 			out = append(out, w)
 		}
+	}
+	if more := len(out) - maxWarnings; more > 0 {
+		out = append(out[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more warnings", more))
 	}
 	return out
 }

@@ -44,6 +44,7 @@ type proposeData struct {
 	Created    bool        `json:"created"`
 	Files      []string    `json:"files,omitempty"`
 	FilesPosix []string    `json:"files_posix,omitempty"`
+	FilesLeft  int         `json:"files_omitted,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
 	Scope      string      `json:"scope,omitempty"`
 	Skipped    *[]Skipped  `json:"skipped,omitempty"` // there whenever nothing was created
@@ -282,5 +283,7 @@ func (e Evolver) Commit(ctx context.Context, p *Proposal) (action.Report, error)
 		d.FilesPosix = append(d.FilesPosix, f.Path)
 		d.Files = append(d.Files, strings.ReplaceAll(f.Path, "/", string(e.Compiler.Sep)))
 	}
+	d.FilesPosix, d.FilesLeft = action.Fit(d.FilesPosix, (p.limit-action.Slack)/2)
+	d.Files = d.Files[:len(d.FilesPosix)]
 	return action.Report{Data: d, Warnings: p.warnings}, nil
 }

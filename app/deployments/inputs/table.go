@@ -2,6 +2,8 @@ package inputs
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -153,33 +155,62 @@ func operating(of tool.Name, edit []argument) []argument {
 	return edit // init, lock, fetch, policy lock
 }
 
-// Schema is the published schema of a tool that seed 000 gives none for, made from the table.
+// Schema is the published schema of a tool that seed 000 gives none for, made from the table: the properties sorted by name. It is written
+// out by hand, because every start of the process makes all of them.
 func Schema(of tool.Name) string {
-	type property struct {
-		Type        string            `json:"type"`
-		Items       map[string]string `json:"items,omitempty"`
-		Enum        []string          `json:"enum,omitempty"`
-		Description string            `json:"description,omitempty"`
-	}
-	doc := struct {
-		Type       string              `json:"type"`
-		Additional bool                `json:"additionalProperties"`
-		Required   []string            `json:"required,omitempty"`
-		Properties map[string]property `json:"properties"`
-	}{Type: "object", Properties: map[string]property{}}
-	for _, a := range argumentsOf(of) {
-		p := property{Type: [...]string{"string", "boolean", "integer", "array", "object"}[a.kind], Enum: a.enum, Description: a.description}
-		if a.kind == texts {
-			p.Items, p.Enum = map[string]string{"type": "string"}, nil
-		}
-		doc.Properties[a.name] = p
+	takes := argumentsOf(of)
+	var required []string
+	for _, a := range takes {
 		if a.required {
-			doc.Required = append(doc.Required, a.name)
+			required = append(required, a.name)
 		}
 	}
-	out, err := json.Marshal(doc)
-	if err != nil {
-		return `{"type":"object"}` // a table of texts always has a JSON form
+	out := append(make([]byte, 0, 1<<10), `{"type":"object","additionalProperties":false`...)
+	if len(required) > 0 {
+		out = appendList(append(out, `,"required":`...), required)
 	}
-	return string(out)
+	out = append(out, `,"properties":{`...)
+	slices.SortFunc(takes, func(a, b argument) int { return strings.Compare(a.name, b.name) })
+	for i, a := range takes {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = a.appendProperty(out)
+	}
+	return string(append(out, '}', '}'))
+}
+
+// appendProperty appends the argument's name and schema.
+func (a argument) appendProperty(out []byte) []byte {
+	out = append(appendText(out, a.name), `:{"type":`...)
+	out = appendText(out, [...]string{"string", "boolean", "integer", "array", "object"}[a.kind])
+	switch {
+	case a.kind == texts:
+		out = append(out, `,"items":{"type":"string"}`...)
+	case len(a.enum) > 0:
+		out = appendList(append(out, `,"enum":`...), a.enum)
+	}
+	if a.description != "" {
+		out = appendText(append(out, `,"description":`...), a.description)
+	}
+	return append(out, '}')
+}
+
+func appendList(out []byte, texts []string) []byte {
+	for i, text := range texts {
+		out = appendText(append(out, ",["[max(0, 1-i)]), text)
+	}
+	return append(out, ']')
+}
+
+// appendText appends text as JSON. Most has nothing in it that JSON writes differently.
+func appendText(out []byte, text string) []byte {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) {
+		return append(append(append(out, '"'), text...), '"')
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return append(out, `""`...) // text always has a JSON form
+	}
+	return append(out, quoted...)
 }

@@ -14,13 +14,7 @@ import (
 const All = "all"
 
 // Names is every target there is, in compiled order: the order of listings (agentpack contract §2.7).
-func Names() []string {
-	var names []string
-	for _, a := range agent.All() {
-		names = append(names, a.Name)
-	}
-	return names
-}
+func Names() []string { return agent.Names() }
 
 // Scopes are the scopes a target can be configured with, or nil when there is no such target.
 func Scopes(name string) []deployment.Scope {

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"slices"
-
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
@@ -14,16 +12,44 @@ const (
 	settingsOption = "write_settings"
 )
 
-// All are the tables in compiled order (agentpack contract §2.7, then what came since).
+// tables are how to make each table, in compiled order (agentpack contract §2.7, then what came since). Most callers want one of them.
+func tables() []struct {
+	name string
+	make func() Agent
+} {
+	return []struct {
+		name string
+		make func() Agent
+	}{
+		{"codex", codex}, {"claude_code", claudeCode}, {"cursor", cursor}, {"vscode", vscode}, {"jetbrains", jetbrains}, {"zed", zed},
+		{"opencode", openCode}, {"gemini_cli", geminiCLI}, {"export_dir", exportDir},
+	}
+}
+
+// All are the tables in compiled order.
 func All() []Agent {
-	return []Agent{codex(), claudeCode(), cursor(), vscode(), jetbrains(), zed(), openCode(), geminiCLI(), exportDir()}
+	var all []Agent
+	for _, t := range tables() {
+		all = append(all, t.make())
+	}
+	return all
+}
+
+// Names are the agents' names in compiled order.
+func Names() []string {
+	var names []string
+	for _, t := range tables() {
+		names = append(names, t.name)
+	}
+	return names
 }
 
 // Find is the table of that name.
 func Find(name string) (Agent, bool) {
-	all := All()
-	if i := slices.IndexFunc(all, func(a Agent) bool { return a.Name == name }); i >= 0 {
-		return all[i], true
+	for _, t := range tables() {
+		if t.name == name {
+			return t.make(), true
+		}
 	}
 	return Agent{}, false
 }
