@@ -2,7 +2,6 @@ package tool
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -76,9 +75,6 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 
 func check(e Entry) string {
 	s := e.Spec
-	var root struct {
-		Type string `json:"type"`
-	}
 	switch {
 	case !named(s.Name):
 		return "a name is [a-z][a-z0-9_]*, at most 40 characters"
@@ -92,9 +88,9 @@ func check(e Entry) string {
 		return "the strength or the toolset's mode does not exist"
 	case e.Handler == nil:
 		return "no handler"
-	case json.Unmarshal(s.Input, &root) != nil || root.Type != "object":
+	case !objectSchema(s.Input):
 		return "the input schema is no object schema"
-	case s.Output != nil && !json.Valid(s.Output):
+	case s.Output != nil && !valid(s.Output):
 		return "the output schema is no JSON"
 	}
 	return ""

@@ -197,8 +197,12 @@ func (a argument) appendProperty(out []byte) []byte {
 }
 
 func appendList(out []byte, texts []string) []byte {
+	out = append(out, '[')
 	for i, text := range texts {
-		out = appendText(append(out, ",["[max(0, 1-i)]), text)
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendText(out, text)
 	}
 	return append(out, ']')
 }

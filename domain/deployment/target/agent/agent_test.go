@@ -12,6 +12,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 )
 
+func TestEveryTableIsFoundByItsName(t *testing.T) {
+	require.Len(t, agent.Names(), len(agent.All()))
+	for i, a := range agent.All() {
+		assert.Equal(t, a.Name, agent.Names()[i])
+		found, ok := agent.Find(a.Name)
+		assert.True(t, ok, a.Name)
+		assert.Equal(t, a, found)
+	}
+	_, ok := agent.Find("nobody")
+	assert.False(t, ok)
+}
+
 // TestTables holds every line of every table to what the rest relies on, for each scope and on both kinds of systems.
 func TestTables(t *testing.T) {
 	places := map[byte]deployment.Place{'/': {UserHome: "/h", ProjectRoot: "/w/app"}, '\\': {UserHome: `C:\Users\u`, ProjectRoot: `D:\w\app`}}
