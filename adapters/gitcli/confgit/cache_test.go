@@ -136,11 +136,11 @@ func TestOlderLayoutsAreMovedOrUsedWhereTheyAre(t *testing.T) {
 	})
 	t.Run("the new layout wins", func(t *testing.T) {
 		at := place(t)
-		dir := old(at, "skill_a")
+		old(at, "skill_a")
 		_, err := client().Git(t.Context(), at, source, true)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(canonical(at, source), "mine"), nil, 0o600))
-		dir = old(at, "skill_a")
+		dir := old(at, "skill_a")
 		got, err := client().Git(t.Context(), at, source, true)
 		require.NoError(t, err)
 		assert.Len(t, got, 4)
