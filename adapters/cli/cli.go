@@ -128,6 +128,10 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	if len(s.Argv) > 0 && s.Argv[0] == mcpName {
+		add("start", mcpCommand(p, s)) // hosts wait for it: it does not pay for a hundred commands that it is not
+		return root
+	}
 	add("start", tour.Command(s), mcpCommand(p, s))
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Audit(s))

@@ -11,6 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 )
 
+// mcpName is the command that hosts start.
+const mcpName = "mcp"
+
 // option is a flag that stands for an environment variable.
 type option struct {
 	flag, variable, usage string
@@ -32,7 +35,7 @@ var serverOptions = []option{
 // mcpCommand is the command mcp.
 func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 	var list bool
-	c := &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout, for an agent host to start", Args: shell.Args(0, 0), Version: p.Version,
+	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, for an agent host to start", Args: shell.Args(0, 0), Version: p.Version,
 		Long: "Serve MCP on stdin and stdout, for an agent host to start. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE);\n" +
 			"an unknown toolset, tool or mode stops the start.",
 		Example: `  claude mcp add countersign -- countersign mcp

@@ -209,7 +209,14 @@ func appendList(out []byte, texts []string) []byte {
 
 // appendText appends text as JSON. Most has nothing in it that JSON writes differently.
 func appendText(out []byte, text string) []byte {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) {
+	plain := true
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			plain = false
+		}
+	}
+	if plain {
 		return append(append(append(out, '"'), text...), '"')
 	}
 	quoted, err := json.Marshal(text)

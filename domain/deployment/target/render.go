@@ -2,7 +2,9 @@ package target
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
 	"github.com/countersign-dev/countersign/domain/deployment/target/form"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // renderer makes the output of one call. What it reads or makes of a module it keeps, because targets want the same things.
@@ -56,6 +59,7 @@ func (r *renderer) render(name string) error {
 	if err != nil {
 		return err
 	}
+	r.strangers(a)
 	mine := r.mine(a)
 	for i := range lines {
 		l := &lines[i]
@@ -74,6 +78,21 @@ func (r *renderer) render(name string) error {
 	}
 	r.leftOut(a, mine)
 	return nil
+}
+
+// strangers warns of options that the agent does not have: a name that was mistyped would change nothing, and say nothing.
+func (r *renderer) strangers(a agent.Agent) {
+	known := a.Knows()
+	for _, name := range slices.Sorted(maps.Keys(r.in.Targets[a.Name].Options)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		hint := "it has: " + strings.Join(known, ", ")
+		if near := fault.Nearest(name, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		r.warn(fmt.Sprintf("target %s has no option %s, which is ignored; %s", a.Name, name, hint))
+	}
 }
 
 // mine are the modules that an agent gets, by type.

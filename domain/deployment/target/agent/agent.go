@@ -6,6 +6,7 @@ package agent
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -127,6 +128,25 @@ func (a Agent) Lines(in Setting) ([]Line, error) {
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// Knows are the names of the options that the agent has, sorted. Those of a rule's header (globs and the like) are for agents that have one.
+func (a Agent) Knows() []string {
+	names := map[string]bool{modeOption: true, "modules": true, a.scan: true}
+	for _, r := range a.Rules {
+		names[r.option] = true
+		if r.Shape == CursorMDC || r.Shape == CopilotMD {
+			names["globs"], names["description"], names["always_apply"] = true, true, true
+		}
+	}
+	for _, d := range a.dirs {
+		names[d.option] = true
+	}
+	for _, c := range a.choices {
+		names[c.option] = true
+	}
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
 }
 
 // chosen reports whether the options choose what a rule is for.
