@@ -39,7 +39,7 @@ func idProblem(m deployment.Module) string {
 // LocalPath is a path below a repository in its shortest form, or what is wrong with it: absolute paths, ".." and .git are refused
 // (agentpack contract §10.2).
 func LocalPath(text string) (clean, problem string) {
-	if regexp.MustCompile(`^[A-Za-z]:[/\\]`).MatchString(strings.TrimSpace(text)) {
+	if onDrive(strings.TrimSpace(text)) {
 		return "", fmt.Sprintf("the path %q is absolute; give one relative to its root", text)
 	}
 	p, err := relpath.Parse(text)
@@ -52,6 +52,11 @@ func LocalPath(text string) (clean, problem string) {
 		}
 	}
 	return p.Clean().String(), ""
+}
+
+// onDrive reports an absolute path of Windows. (It is asked for every module, which is no place to compile an expression.)
+func onDrive(path string) bool {
+	return len(path) > 2 && path[1] == ':' && (path[2] == '/' || path[2] == '\\') && (path[0]|0x20 >= 'a' && path[0]|0x20 <= 'z')
 }
 
 // URLProblem is what is wrong with the URL of a git source: only transports that fetch and do nothing else are let through, and nothing
@@ -77,7 +82,7 @@ func URLProblem(url string) string {
 			return ""
 		}
 		return fmt.Sprintf("the url %q has a transport that is not allowed; %s", url, allowed)
-	case strings.HasPrefix(url, "/"), regexp.MustCompile(`^[A-Za-z]:[/\\]`).MatchString(url):
+	case strings.HasPrefix(url, "/"), onDrive(url):
 		return ""
 	case regexp.MustCompile(`^([A-Za-z0-9_.][^/:@\s]*@)?[A-Za-z0-9_.][^/:@\s]*:[^:].*$`).MatchString(url):
 		return ""

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,13 +15,17 @@ import (
 )
 
 // helperForm is git's syntax for a program that speaks for a remote: ext::sh -c … and its like.
-var helperForm = regexp.MustCompile(`^[A-Za-z0-9.+-]*::`)
+var helperForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.+-]*::`) })
 
 // authorityForm is a user with or without password, a host that is no option, and a numeric port.
-var authorityForm = regexp.MustCompile(`^([^@/]*@)*(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*)(:[0-9]*)?$`)
+var authorityForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^@/]*@)*(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*)(:[0-9]*)?$`)
+})
 
 // scpForm is user@host:path, where neither host nor path is an option.
-var scpForm = regexp.MustCompile(`^([^@/:]+@)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):[^-]`)
+var scpForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^@/:]+@)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):[^-]`)
+})
 
 // checkURL refuses what git would take for an option, a program or a path that depends on where it runs, before git sees it
 // (agentpack contract §10.2). Its message repeats the URL only where it is known to hold no secret.
@@ -36,12 +41,12 @@ func checkURL(url string, relative bool) error {
 		problem = "has control characters, outer blanks, or is not UTF-8"
 	case url[0] == '-':
 		problem = "begins with a dash"
-	case helperForm.MatchString(url):
+	case helperForm().MatchString(url):
 		problem = "names a program to run"
 	case schemed && !strings.ContainsAny(scheme, "/:@"):
 		problem = schemeProblem(scheme, rest)
 	case filepath.IsAbs(url), relative && (strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")):
-	case scpForm.MatchString(url):
+	case scpForm().MatchString(url):
 	default:
 		problem = "is a relative path, or has no host that can be read"
 	}
@@ -59,7 +64,7 @@ func schemeProblem(scheme, rest string) string {
 		return "names nothing"
 	case !slices.Contains(append(strings.Split(run.Network, ":"), "git+ssh", "ssh+git"), scheme):
 		return "has a scheme that is not one of https, http, ssh, git and file"
-	case scheme != "file" && (rest[0] == '-' || !authorityForm.MatchString(authority)):
+	case scheme != "file" && (rest[0] == '-' || !authorityForm().MatchString(authority)):
 		return "has no host, or a user, host or port that cannot be read"
 	}
 	return ""

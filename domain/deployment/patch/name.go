@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// stamp is the time that diff tools write behind a path, where a tab was lost on the way.
-var stamp = regexp.MustCompile(` +[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?( [+-][0-9]{2}:?[0-9]{2})?$`)
+// stamp is the time that diff tools write behind a path, where a tab was lost on the way. It is rare enough to be compiled when it is needed.
+const stamp = ` +[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?( [+-][0-9]{2}:?[0-9]{2})?$`
 
 // blanks end a path that is not quoted. A plain blank does not: git writes paths that have one as they are.
 const blanks = "\t\r\n\v\f"
@@ -25,7 +25,9 @@ func pathIn(rest string) (path, problem string) {
 		if i := strings.IndexAny(rest, blanks); i >= 0 {
 			rest = rest[:i]
 		}
-		rest = stamp.ReplaceAllString(rest, "")
+		if strings.Contains(rest, ":") {
+			rest = regexp.MustCompile(stamp).ReplaceAllString(rest, "")
+		}
 	}
 	if rest == "" {
 		return "", "the header line has no path"
