@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
@@ -24,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/layering"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -49,15 +51,36 @@ func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, e
 	return s.git.Resolve(ctx, g)
 }
 
-// configs has what is remembered of files read in while a manifest is: whoever loads one asks for its modules next.
+// configs makes the tables of targets when the first manifest is read, and has what is remembered of files read in meanwhile: whoever
+// loads a manifest asks for its modules next.
 type configs struct {
-	*configrepo.Configs
+	made  func() *configrepo.Configs
 	index *statindex.Index
+}
+
+func newConfigs(index *statindex.Index) configs {
+	return configs{index: index, made: sync.OnceValue(func() *configrepo.Configs {
+		scopes := map[string][]deployment.Scope{}
+		for _, name := range target.Names() {
+			scopes[name] = target.Scopes(name)
+		}
+		return configrepo.NewConfigs(scopes)
+	})}
 }
 
 func (c configs) Load(ctx context.Context, repo string) (deployport.Config, error) {
 	go c.index.Load()
-	return c.Configs.Load(ctx, repo)
+	return c.made().Load(ctx, repo)
+}
+
+func (c configs) Edit(ctx context.Context, repo string, edits ...deployport.ManifestEdit) (plan.Write, error) {
+	return c.made().Edit(ctx, repo, edits...)
+}
+
+func (c configs) EncodeLock(l deployment.Lock) ([]byte, error) { return c.made().EncodeLock(l) }
+
+func (c configs) Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
+	return c.made().Frontmatter(doc)
 }
 
 // deployments is the toolsets about deployments, over files and git of this machine. It opens nothing.
@@ -70,16 +93,12 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 		return files.Local(ctx, deployment.Place{Repo: root}, first(sub, "."))
 	}})
 	machine := deployfile.New(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
-	scopes := map[string][]deployment.Scope{}
-	for _, name := range target.Names() {
-		scopes[name] = target.Scopes(name)
-	}
 	compile := compiler.Compiler{
-		Places: place.New(env, c.Dir), Configs: configs{configrepo.NewConfigs(scopes), index}, Sources: sources{files, git}, Overlays: configrepo.NewOverlays(files),
+		Places: place.New(env, c.Dir), Configs: newConfigs(index), Sources: sources{files, git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
-	plan := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
-	deps := deployments.Deps{Compiler: compile, Planner: plan, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
+	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
+	deps := deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
 		Clock: core.Clock, Version: l.config.Options.Version}
 	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Version: l.config.Options.Version}
 	rules := org.New()

@@ -53,7 +53,11 @@ func named(n Name) bool {
 // an input schema that is no object schema, an output schema that is no JSON, effects the class does not permit, or a strength or mode
 // that does not exist.
 func NewRegistry(caps ...Capability) (*Registry, error) {
-	r := &Registry{index: map[Name]int{}}
+	n := 0
+	for _, c := range caps {
+		n += len(c.Entries)
+	}
+	r := &Registry{entries: make([]Entry, 0, n), index: make(map[Name]int, n)}
 	for _, c := range caps {
 		for _, e := range c.Entries {
 			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode = c.Name, c.Contract, c.Mode

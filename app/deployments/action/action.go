@@ -71,10 +71,11 @@ func Change(a About, c Command) tool.Entry {
 func changes() policy.Effects { return policy.Read | policy.Write | policy.Delete | policy.Network }
 
 func (a About) spec(class policy.Class, effects policy.Effects, timeout time.Duration) tool.Spec {
-	if a.Input == "" {
-		a.Input = inputs.Schema(a.Name)
+	input := json.RawMessage(a.Input)
+	if len(input) == 0 {
+		input = inputs.Schema(a.Name)
 	}
-	return tool.Spec{Name: a.Name, Title: a.Title, Description: a.Description, Class: class, Effects: effects, Timeout: timeout, Input: json.RawMessage(a.Input)}
+	return tool.Spec{Name: a.Name, Title: a.Title, Description: a.Description, Class: class, Effects: effects, Timeout: timeout, Input: input}
 }
 
 // handler reads a tool's arguments and runs it.

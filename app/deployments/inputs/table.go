@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func operating(of tool.Name, edit []argument) []argument {
 
 // Schema is the published schema of a tool that seed 000 gives none for, made from the table: the properties sorted by name. It is written
 // out by hand, because every start of the process makes all of them.
-func Schema(of tool.Name) string {
+func Schema(of tool.Name) json.RawMessage {
 	takes := argumentsOf(of)
 	var required []string
 	for _, a := range takes {
@@ -165,7 +166,8 @@ func Schema(of tool.Name) string {
 			required = append(required, a.name)
 		}
 	}
-	out := append(make([]byte, 0, 1<<10), `{"type":"object","additionalProperties":false`...)
+	var room [2 << 10]byte // so that what is kept is as long as it has to be
+	out := append(room[:0], `{"type":"object","additionalProperties":false`...)
 	if len(required) > 0 {
 		out = appendList(append(out, `,"required":`...), required)
 	}
@@ -177,7 +179,7 @@ func Schema(of tool.Name) string {
 		}
 		out = a.appendProperty(out)
 	}
-	return string(append(out, '}', '}'))
+	return bytes.Clone(append(out, '}', '}'))
 }
 
 // appendProperty appends the argument's name and schema.
@@ -207,21 +209,26 @@ func appendList(out []byte, texts []string) []byte {
 	return append(out, ']')
 }
 
-// appendText appends text as JSON. Most has nothing in it that JSON writes differently.
+// appendText appends text as encoding/json writes it, which itself is left to what is no plain ASCII: warming it up takes longer than all
+// schemas together.
 func appendText(out []byte, text string) []byte {
-	plain := true
+	out = append(out, '"')
+	start := len(out)
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			plain = false
+		case c < ' ' || c > '~':
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				return append(out[:start], '"') // text always has a JSON form
+			}
+			return append(out[:start-1], quoted...)
+		case c == '"' || c == '\\':
+			out = append(out, '\\', c)
+		case c == '<' || c == '>' || c == '&':
+			out = append(out, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		default:
+			out = append(out, c)
 		}
 	}
-	if plain {
-		return append(append(append(out, '"'), text...), '"')
-	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		return append(out, `""`...) // text always has a JSON form
-	}
-	return append(out, quoted...)
+	return append(out, '"')
 }

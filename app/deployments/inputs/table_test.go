@@ -32,12 +32,12 @@ func TestSchemaIsWhatTheEncoderWrites(t *testing.T) {
 			Properties map[string]property `json:"properties"`
 		}
 		text := inputs.Schema(name)
-		decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
 		require.NoError(t, decoder.Decode(&doc), "%s: %s", name, text)
 		want, err := json.Marshal(doc)
 		require.NoError(t, err)
-		assert.Equal(t, string(want), text, name)
+		assert.Equal(t, string(want), string(text), name)
 		assert.Contains(t, doc.Properties, "repo", name)
 	}
 }

@@ -7,8 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// stamp is the time that diff tools write behind a path, where a tab was lost on the way. It is rare enough to be compiled when it is needed.
-const stamp = ` +[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?( [+-][0-9]{2}:?[0-9]{2})?$`
+// stampForm is the time that diff tools write behind a path, where a tab was lost on the way.
+const stampForm = ` +[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?( [+-][0-9]{2}:?[0-9]{2})?$`
+
+// stamp is where that time stands, nil when there is none. Few paths have a colon, so the expression is compiled when it is needed.
+func stamp(path string) []int {
+	if !strings.Contains(path, ":") {
+		return nil
+	}
+	return regexp.MustCompile(stampForm).FindStringIndex(path)
+}
 
 // blanks end a path that is not quoted. A plain blank does not: git writes paths that have one as they are.
 const blanks = "\t\r\n\v\f"
@@ -25,8 +33,8 @@ func pathIn(rest string) (path, problem string) {
 		if i := strings.IndexAny(rest, blanks); i >= 0 {
 			rest = rest[:i]
 		}
-		if strings.Contains(rest, ":") {
-			rest = regexp.MustCompile(stamp).ReplaceAllString(rest, "")
+		if at := stamp(rest); at != nil {
+			rest = rest[:at[0]]
 		}
 	}
 	if rest == "" {
@@ -84,7 +92,7 @@ func octal(s string) (code byte, ok bool) {
 // quote is path as pathIn reads it back: as it is where that is possible, else in git's C style.
 func quote(path string) string {
 	plain := utf8.ValidString(path) && path != "" && !strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' })
-	if plain && !stamp.MatchString(path) {
+	if plain && stamp(path) == nil {
 		return path
 	}
 	var b strings.Builder
