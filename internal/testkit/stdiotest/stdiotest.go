@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -248,6 +249,19 @@ func (c *Client) Wait() int {
 	case <-time.After(Patience):
 		c.t.Fatalf("the process does not end%s", c.complaint())
 		return -1
+	}
+}
+
+// Kill ends the process at once and waits until it is gone. What it was saying is dropped: it may have been in the middle of a line.
+func (c *Client) Kill() {
+	c.t.Helper()
+	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		c.t.Fatalf("killing the process: %v", err)
+	}
+	select {
+	case <-c.exited:
+	case <-time.After(Patience):
+		c.t.Fatalf("the process does not end although it was killed%s", c.complaint())
 	}
 }
 
