@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/journal"
+	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -37,6 +39,8 @@ type Core struct {
 	Settings ports.SettingsStore
 	Sessions ports.Sessions
 	Limiter  ports.Limiter
+	Runs     ports.Runs
+	Owner    ports.Owner
 	Redact   func() *redact.Redactor // built on first need
 	Log      *slog.Logger
 }
@@ -58,7 +62,8 @@ type App struct {
 	opts     Options
 	registry *tool.Registry
 	served   map[tool.Name]bool
-	journal  *journal
+	journal  *journal.Journal
+	runs     *runlog.Keeper
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
@@ -67,7 +72,7 @@ var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cann
 // New assembles the door from its parts and the capabilities' tools. It opens nothing and starts nothing.
 func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if core.Clock == nil || core.IDs == nil || core.Tokens == nil || core.Ledger == nil || core.Audit == nil || core.Settings == nil ||
-		core.Sessions == nil || core.Limiter == nil || core.Redact == nil || core.Log == nil {
+		core.Sessions == nil || core.Limiter == nil || core.Runs == nil || core.Owner == nil || core.Redact == nil || core.Log == nil {
 		return nil, ErrWiring.Sayf("every part of app.Core is required")
 	}
 	registry, err := tool.NewRegistry(caps...)
@@ -78,17 +83,18 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{core: core, opts: opts, registry: registry, served: served, journal: newJournal(core.Audit, core.Log)}, nil
+	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log),
+		runs: runlog.New(core.Runs, core.Owner, core.Clock, core.Log)}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.
-func (a *App) Close(ctx context.Context) error { return a.journal.close(ctx) }
+func (a *App) Close(ctx context.Context) error { return a.journal.Close(ctx) }
 
-// Specs yields the tools that are served, sorted by name.
+// Specs yields the tools that are served to whoever calls, sorted by name: not those for people alone.
 func (a *App) Specs() iter.Seq[tool.Spec] {
 	return func(yield func(tool.Spec) bool) {
 		for s := range a.registry.Specs() {
-			if a.served[s.Name] && !yield(a.published(s)) {
+			if a.served[s.Name] && !s.People && !yield(a.published(s)) {
 				return
 			}
 		}
@@ -114,7 +120,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	r := a.begin(c)
 	value, err := r.guarded(ctx)
 	if f, ok := value.(tool.Forward); ok && err == nil {
-		f.Call.RequestID, f.Call.Progress = c.RequestID, c.Progress
+		f.Call.RequestID, f.Call.Progress, f.Call.Person = c.RequestID, c.Progress, c.Person
 		return a.Call(ctx, f.Call)
 	}
 	return r.finish(ctx, value, err)
@@ -124,7 +130,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 func (r *run) guarded(ctx context.Context) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", r.maskText(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", r.mask.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			value, err = nil, fault.ErrInternal.Sayf("the tool %s failed in an unforeseen way; nothing more is known than the log shows", r.call.Tool).
 				Because(fmt.Errorf("panic: %v", p))
 		}
@@ -149,10 +155,10 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.claim(); err != nil {
 		return nil, err
 	}
-	if err := r.admit(ctx); err != nil {
+	if err := r.decide(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.decide(ctx, r.entry.Spec.Confirm); err != nil {
+	if err := r.admit(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.present(ctx); err != nil {
@@ -197,13 +203,15 @@ func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
 	if err != nil {
 		f := fault.From(err)
 		if f.Err != nil && (f.Kind == fault.Internal || f.Kind == fault.Unavailable) {
-			r.app.core.Log.Error("call failed", "tool", r.call.Tool, "call", r.call.ID, "code", f.Code, "cause", r.maskText(f.Err.Error()))
+			r.app.core.Log.Error("call failed", "tool", r.call.Tool, "call", r.call.ID, "code", f.Code, "cause", r.mask.Text(f.Err.Error()))
 		}
-		r.out.Err = r.maskFault(f)
+		r.out.Err = r.mask.Fault(f)
 	}
-	r.out.Decision = r.decision
-	r.out.Elapsed = r.app.core.Clock.Now().Sub(r.started)
-	if auditErr := r.record(context.WithoutCancel(ctx)); auditErr != nil {
+	r.out.Decision, r.out.Redactions = r.decision, r.mask.Hits()
+	r.out.Elapsed = r.app.core.Clock.Now().Sub(r.begun)
+	ctx = context.WithoutCancel(ctx)
+	r.keep(ctx, value)
+	if auditErr := r.record(ctx); auditErr != nil {
 		r.out.Warnings = append(r.out.Warnings, "what this call did could not be recorded in the audit: "+fault.From(auditErr).Message)
 	}
 	return r.out
@@ -221,6 +229,6 @@ func (r *run) record(ctx context.Context) error {
 	if r.intended {
 		return r.app.core.Audit.Append(ctx, e)
 	}
-	r.app.journal.add(e)
+	r.app.journal.Add(e)
 	return nil
 }

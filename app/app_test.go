@@ -138,9 +138,9 @@ func openWith(t *testing.T, more []tool.Capability, change ...func(*app.Options)
 		f(&opts)
 	}
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store,
-		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,
+	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Runs: h.store.Runs(), Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
 	var err error
 	h.App, err = app.New(core, opts, append(more, ctl, h.shelf.capability())...)
@@ -417,7 +417,7 @@ func (deaf) Append(context.Context, ...audit.Event) error {
 func TestNoIntentNoChange(t *testing.T) {
 	h := open(t)
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: deaf{h.store}, Settings: h.store,
-		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
+		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
 	require.NoError(t, err)

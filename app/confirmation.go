@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -41,20 +42,24 @@ func (r *run) confirmed(ctx context.Context) error {
 	ledger, now := r.app.core.Ledger, r.app.core.Clock.Now()
 	if r.call.Answer == nil && !r.call.Token.IsZero() {
 		r.digest, r.answerer = r.call.Token.Digest(), "token"
-		return ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
-			if g.Answerer != "" {
+		err := ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+			if r.grantID = g.ID; g.Answerer != "" {
 				r.answerer = g.Answerer
 			}
 			return r.explain(g, g.Check(r.binding(), r.call.Typed, now))
 		})
+		if errors.Is(err, confirm.ErrBurnt) {
+			r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped)
+		}
+		return err
 	}
 	if a := r.call.Answer; a != nil {
 		g, err := r.app.answer(ctx, *a)
 		if err != nil {
 			return err
 		}
-		r.digest, r.answerer = g.Digest, a.By
-		return g.Check(r.binding(), a.Typed, now)
+		r.digest, r.grantID, r.answerer = g.Digest, g.ID, a.By
+		return r.explain(&g, g.Check(r.binding(), a.Typed, now))
 	}
 	binding := r.binding()
 	pending, err := ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
@@ -63,23 +68,24 @@ func (r *run) confirmed(ctx context.Context) error {
 	}
 	for _, g := range pending {
 		if g.State == confirm.Approved {
-			r.digest, r.answerer = g.Digest, g.Answerer
+			r.digest, r.grantID, r.answerer = g.Digest, g.ID, g.Answerer
 			return nil
 		}
 		if g.HumanOnly && r.app.opts.HumanOnly {
 			return r.asked(g, confirm.Token{})
 		}
 	}
-	return r.ask(ctx, r.call.Tool, r.call.Args, r.plan, r.decision.Strength)
+	return r.ask(ctx)
 }
 
-// Changed is the details of a confirmation that was given for another plan than there is now.
+// Changed is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
 type Changed struct {
-	Current   canon.Hash `json:"current_plan_hash"`
-	Confirmed canon.Hash `json:"confirmed_plan_hash"`
+	Current     canon.Hash           `json:"current_plan_hash"`
+	Confirmed   canon.Hash           `json:"confirmed_plan_hash"`
+	Differences []confirm.Difference `json:"differences,omitempty"`
 }
 
-// explain says, of a confirmation that fits but for its plan, which plan it was for.
+// explain says, of a confirmation that fits but for its plan, which plan it was for, and what has changed since.
 func (r *run) explain(g *confirm.Grant, err error) error {
 	binding := r.binding()
 	if binding.Subject == g.Binding.Subject || !errors.Is(err, confirm.ErrMismatch) {
@@ -88,18 +94,25 @@ func (r *run) explain(g *confirm.Grant, err error) error {
 	if binding.Subject = g.Binding.Subject; binding != g.Binding {
 		return err
 	}
-	return confirm.ErrMismatch.With(Changed{Current: r.planHash, Confirmed: g.Binding.Subject})
+	changed := Changed{Current: r.planHash, Confirmed: g.Binding.Subject}
+	if doc, err := tool.Encode(r.plan); err == nil && r.plan != nil && len(g.Plan) > 0 {
+		changed.Differences = confirm.Differences(g.Plan, r.mask.JSON(doc))
+	}
+	return confirm.ErrMismatch.With(changed)
 }
 
-// ask issues a grant for a plan and answers with it.
-func (r *run) ask(ctx context.Context, name tool.Name, args json.RawMessage, plan tool.Plan, strength policy.Strength) error {
-	g, token, err := r.grant(name, args, plan, strength)
+// ask issues a grant for the plan at hand and answers with it.
+func (r *run) ask(ctx context.Context) error {
+	a := r.assessment
+	a.Strength = r.decision.Strength
+	g, token, err := r.grant(r.call.Tool, r.call.Args, r.plan, a)
 	if err != nil {
 		return err
 	}
 	if err := r.issue(ctx, g); err != nil {
 		return err
 	}
+	r.asks = true
 	return r.asked(g, token)
 }
 
@@ -120,7 +133,7 @@ func (r *run) issue(ctx context.Context, g confirm.Grant) error {
 // asked puts the question into the outcome.
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
-		ID: g.ID, Token: token, Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Prompt: g.Prompt, Target: g.Target,
+		ID: g.ID, Token: token, Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
 		PlanHash: g.Binding.Subject, Plan: g.Plan, ExpiresAt: g.ExpiresAt,
 	}
 	if token.IsZero() {
@@ -130,10 +143,11 @@ func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 }
 
 // grant is a new confirmation for a plan of tool name, bound to this call's session and principal.
-func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, strength policy.Strength) (confirm.Grant, confirm.Token, error) {
+func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Grant, confirm.Token, error) {
 	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
 	g := confirm.Grant{
-		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode, Strength: max(strength, policy.Simple),
+		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
+		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(r.app.confirmTTL(plan)),
 	}
@@ -143,13 +157,13 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, streng
 	if p, ok := plan.(tool.Prompter); ok {
 		g.Prompt = p.Prompt()
 	}
-	g.Prompt = r.maskText(g.Prompt)
+	g.Prompt = r.mask.Text(g.Prompt)
 	if plan != nil {
 		doc, err := tool.Encode(plan)
 		if err != nil {
 			return confirm.Grant{}, confirm.Token{}, err
 		}
-		g.Plan, g.Binding.Subject = r.maskJSON(doc), plan.Hash()
+		g.Plan, g.Binding.Subject = r.mask.JSON(doc), plan.Hash()
 	}
 	if g.HumanOnly {
 		return g, confirm.Token{}, nil
@@ -164,11 +178,7 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	if !ok || plan == nil {
 		return nil
 	}
-	strength := e.Spec.Confirm
-	if s, ok := plan.(tool.Strengthened); ok {
-		strength = max(strength, s.Strength())
-	}
-	g, token, err := r.grant(name, args, plan, strength)
+	g, token, err := r.grant(name, args, plan, r.assess(e.Spec, plan))
 	if err != nil {
 		return err
 	}
@@ -226,19 +236,25 @@ func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant,
 	}
 	event := audit.Event{Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
 		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: answer.By, CallID: answer.ID}
+	switch {
+	case errors.Is(err, confirm.ErrBurnt):
+		a.runs.Deny(ctx, settled.ID, toolrun.Mistyped)
+	case settled.State == confirm.Denied:
+		a.runs.Deny(ctx, settled.ID, toolrun.UserDenied)
+	}
 	if auditErr := a.core.Audit.Append(ctx, event); auditErr != nil && err == nil {
 		return settled, auditErr
 	}
-	if err == nil && answer.Always && settled.Strength < policy.Typed {
-		err = a.remember(ctx, settled.Binding)
+	if err == nil && answer.Always && settled.Lasting() {
+		err = a.remember(ctx, settled.Binding, settled.Scope)
 	}
 	return settled, err
 }
 
-// remember keeps "always allow" for the tool in the session the confirmation came from.
-func (a *App) remember(ctx context.Context, b confirm.Binding) error {
+// remember keeps "always allow" for that scope of the tool in the session the confirmation came from.
+func (a *App) remember(ctx context.Context, b confirm.Binding, scope string) error {
 	return a.core.Sessions.Update(ctx, ports.SessionKey(b.Principal, b.Session), func(s *ports.Session) error {
-		s.Grant(b.Tool)
+		s.Grant(ports.GrantOf(b.Tool, scope))
 		return nil
 	})
 }

@@ -27,6 +27,12 @@ func (c Caller) In(session string) Caller {
 	return c
 }
 
+// ByPerson is the caller on a channel that only a person has: tools for people alone are served to it.
+func (c Caller) ByPerson() Caller {
+	c.call.Person = true
+	return c
+}
+
 // With is the caller holding a confirmation token for its next call, with what was typed where a name had to be.
 func (c Caller) With(t confirm.Token, typed ...string) Caller {
 	c.call.Token = t
@@ -78,4 +84,16 @@ func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In
 		return out, fault.ErrInternal.Sayf("the value of %s does not fit its Go type", ref.Name).Because(err)
 	}
 	return out, nil
+}
+
+// Outlook is what policy says, as things are, to a call that does all its tool may do. A tool that is not served is denied by no rule.
+func (a *App) Outlook(ctx context.Context, c tool.Call) policy.Decision {
+	r := a.begin(c)
+	if r.lookUp() != nil {
+		return policy.Decision{}
+	}
+	r.claims = policy.Claims{Class: r.entry.Spec.Class, Effects: r.entry.Spec.Effects}
+	r.assessment = r.assess(r.entry.Spec, nil)
+	_ = r.decide(ctx) // a refusal is in the decision
+	return r.decision
 }

@@ -2,10 +2,11 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -19,17 +20,22 @@ import (
 type run struct {
 	app        *App
 	call       tool.Call
-	started    time.Time
+	begun      time.Time
 	entry      tool.Entry
 	scope      tool.Scope
 	invocation tool.Invocation
 	claims     policy.Claims
+	assessment policy.Assessment
 	decision   policy.Decision
 	plan       tool.Plan
 	planHash   canon.Hash
 	digest     confirm.Digest // of the grant to spend
+	grantID    string         // of that grant
 	answerer   string
 	intended   bool
+	started    bool // its run is on record as executing
+	asks       bool // it has issued a grant for itself
+	mask       masking.Mask
 	out        tool.Outcome
 }
 
@@ -50,13 +56,13 @@ func (a *App) begin(c tool.Call) *run {
 	if progress == nil {
 		progress = func(tool.Progress) {}
 	}
-	return &run{app: a, call: c, started: a.core.Clock.Now(), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Version: a.opts.Version},
+	return &run{app: a, call: c, begun: a.core.Clock.Now(), mask: masking.New(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Version: a.opts.Version},
 		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress}}
 }
 
 func (r *run) lookUp() error {
 	e, ok := r.app.registry.Lookup(r.call.Tool)
-	if !ok || !r.app.served[r.call.Tool] {
+	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person {
 		return tool.ErrUnknown.Sayf("there is no tool %q here; list the tools to see those there are", r.call.Tool)
 	}
 	r.entry, r.out.Spec = e, e.Spec
@@ -105,19 +111,43 @@ func (r *run) claim() error {
 	if r.claims.Class > s.Class || r.claims.Effects&^s.Effects != 0 {
 		return ErrClaims.Sayf("%s claims %s (%s), more than its %s (%s)", s.Name, r.claims.Class, r.claims.Effects, s.Class, s.Effects)
 	}
+	r.assessment = r.assess(s, nil)
 	return nil
 }
 
-// admit charges the call to the rate of its principal and toolset. A redemption was charged when its confirmation was asked for.
-func (r *run) admit(ctx context.Context) error {
-	if !r.call.Token.IsZero() || r.call.Answer != nil {
-		return nil
+// assess is what policy has to know of a plan for that tool: the tool's own strength and risk, raised by the plan. A scope is stored and
+// shown, so it holds no secret; what was masked in it still tells scopes apart.
+func (r *run) assess(s tool.Spec, plan tool.Plan) (a policy.Assessment) {
+	if p, ok := plan.(tool.Assessed); ok {
+		a = p.Assessment()
 	}
-	return r.app.core.Limiter.Take(ctx, r.entry.Spec.Toolset+"/"+r.claims.Class.String()+"/"+r.call.Principal.ID)
+	if masked := r.mask.Text(a.Scope); masked != a.Scope {
+		a.Scope = masked + " " + canon.Bytes("policy.scope.v1", []byte(a.Scope)).String()
+	}
+	if p, ok := plan.(tool.Strengthened); ok {
+		a.Strength = max(a.Strength, p.Strength())
+	}
+	return a.Raised(policy.Assessment{Strength: s.Confirm, Risk: s.Risk})
 }
 
+// admit charges the call to the rate of its principal, its toolset and its kind: what runs programs or reaches out is "execute", the rest
+// goes by its class. What is refused is not charged, and a redemption was when its confirmation was asked for.
+func (r *run) admit(ctx context.Context) error {
+	if r.decision.Verdict == policy.Confirm && r.redeems() {
+		return nil
+	}
+	kind := r.claims.Class.String()
+	if tool.Permission(r.claims.Class, r.claims.Effects) == tool.PermissionExecute {
+		kind = tool.PermissionExecute
+	}
+	return r.app.core.Limiter.Take(ctx, r.entry.Spec.Toolset+"/"+kind+"/"+r.call.Principal.ID)
+}
+
+// redeems reports a call that brings a confirmation along.
+func (r *run) redeems() bool { return !r.call.Token.IsZero() || r.call.Answer != nil }
+
 // decide asks policy, with the settings and the session as they are now. Unreadable settings let reads through and nothing else.
-func (r *run) decide(ctx context.Context, strength policy.Strength) error {
+func (r *run) decide(ctx context.Context) error {
 	p, session, err := r.app.rules(ctx, r.call.Principal.ID, r.call.Session)
 	if err != nil {
 		if r.claims.Class != policy.ClassRead {
@@ -125,18 +155,22 @@ func (r *run) decide(ctx context.Context, strength policy.Strength) error {
 		}
 		p, session = policy.Policy{}, ports.Session{}
 	}
-	if r.claims.Class == policy.ClassRead {
-		strength = policy.None // a dry run of what would have to be confirmed has nothing to confirm
+	a := r.assessment
+	if r.claims.Class == policy.ClassRead { // a dry run of what would have to be confirmed has nothing to confirm
+		a.Strength, a.Risk = policy.None, policy.RiskNone
+		if a.Action != policy.ActionDeny {
+			a.Action = policy.ActionNone
+		}
 	}
 	r.decision = p.Decide(policy.Request{
-		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: strength, CallMode: r.call.Mode,
-		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, Granted: slices.Contains(session.Granted, string(r.call.Tool)),
+		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: a.Strength, Risk: a.Risk, Action: a.Action, CallMode: r.call.Mode,
+		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, Granted: session.Allows(string(r.call.Tool), a.Scope),
 	})
 	switch {
 	case r.decision.Verdict == policy.Deny:
 		return r.refusal()
 	case r.decision.Verdict == policy.Allow && r.insists():
-		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(strength, policy.Preview)
+		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(a.Strength, policy.Preview)
 	}
 	return nil
 }
@@ -156,6 +190,8 @@ func (r *run) refusal() *fault.Error {
 		return ErrMode.Sayf("%s changes things, and the mode is %s; set_mode plan shows what it would do, set_mode execute lets it run", name, d.Mode)
 	case policy.RuleBlocked:
 		return ErrPolicy.Sayf("%s is blocked in the settings; countersign policy allow %s lifts that", name, name)
+	case policy.RuleAction:
+		return ErrPolicy.Sayf("the rule stored for this action (%s) denies it, whichever tool carries it out; only a person can change that rule", cmp.Or(r.assessment.Scope, string(name)))
 	case policy.RuleGrants:
 		return ErrPolicy.Sayf("%s needs %s, which this caller was not granted (is the server read-only?)", name, d.Missing)
 	case policy.RuleLevel:
@@ -164,7 +200,7 @@ func (r *run) refusal() *fault.Error {
 	return ErrPolicy
 }
 
-// subject fixes what a confirmation would be for, and lets a plan raise its own strength.
+// subject fixes what a confirmation would be for, and has policy decide again where the plan knows more than its tool did.
 func (r *run) subject(ctx context.Context) error {
 	if r.plan == nil {
 		r.planHash = canon.Hash{}
@@ -178,8 +214,9 @@ func (r *run) subject(ctx context.Context) error {
 		return nil
 	}
 	r.planHash = r.plan.Hash()
-	if s, ok := r.plan.(tool.Strengthened); ok && s.Strength() > r.entry.Spec.Confirm {
-		return r.decide(ctx, s.Strength())
+	if a := r.assess(r.entry.Spec, r.plan); a != r.assessment {
+		r.assessment = a
+		return r.decide(ctx)
 	}
 	return nil
 }
@@ -200,23 +237,29 @@ func (r *run) intend(ctx context.Context) error {
 		}
 		r.intended = true
 	}
-	if r.decision.Verdict != policy.Confirm {
-		return nil
+	if r.decision.Verdict == policy.Confirm {
+		now := r.app.core.Clock.Now()
+		err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+			return g.Redeem(r.binding(), r.call.Typed, now)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	now := r.app.core.Clock.Now()
-	err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
-		return g.Redeem(r.binding(), r.call.Typed, now)
-	})
-	if err == nil && r.call.Always && r.decision.Strength < policy.Typed {
-		err = r.app.remember(ctx, r.binding())
+	if err := r.start(ctx); err != nil {
+		return err
 	}
-	return err
+	asked := r.assessment.Raised(policy.Assessment{Strength: r.decision.Strength})
+	if r.decision.Verdict == policy.Confirm && r.call.Always && asked.Lasting() {
+		return r.app.remember(ctx, r.binding(), r.assessment.Scope)
+	}
+	return nil
 }
 
 func (r *run) event(p audit.Phase) audit.Event {
 	return audit.Event{
 		Time: r.app.core.Clock.Now(), Phase: p, CallID: r.call.ID, Session: r.call.Session, Principal: r.call.Principal.ID, Client: r.call.Client,
-		Tool: string(r.call.Tool), Class: r.claims.Class.String(), Args: r.maskArgs(), Plan: r.planHash,
+		Tool: string(r.call.Tool), Class: r.claims.Class.String(), Args: r.mask.Args(r.call.Args), Plan: r.planHash,
 		Verdict: r.decision.Verdict.String(), Rule: r.decision.Rule, ApprovedBy: r.answerer,
 	}
 }

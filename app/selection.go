@@ -58,7 +58,7 @@ func (a *App) Toolsets() []tool.Toolset {
 			t = &tool.Toolset{Name: s.Toolset, Served: []string{}}
 			byName[s.Toolset] = t
 		}
-		if a.served[s.Name] {
+		if a.served[s.Name] && !s.People {
 			t.Served = append(t.Served, string(s.Name))
 		} else {
 			t.Hidden = append(t.Hidden, string(s.Name))

@@ -8,12 +8,14 @@ package ports
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // Clock tells the time. It never goes through time zones: Now is UTC.
@@ -98,15 +100,31 @@ var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the se
 // Session is what is remembered for one client instance. The zero Session is one nobody said anything to.
 type Session struct {
 	Mode    policy.Mode `json:"mode"`
-	Granted []string    `json:"granted"` // tools answered "always allow"
+	Granted []string    `json:"granted"` // what was answered "always allow": tools, and scopes of tools
 }
 
-// Grant remembers "always allow" for a tool.
-func (s *Session) Grant(tool string) {
-	if !slices.Contains(s.Granted, tool) {
-		s.Granted = append(s.Granted, tool)
+// Grant remembers "always allow" for a tool, or for a scope of one (GrantOf).
+func (s *Session) Grant(what string) {
+	if !slices.Contains(s.Granted, what) {
+		s.Granted = append(s.Granted, what)
 	}
 }
+
+// Allows reports whether "always allow" was answered for the tool, or for that scope of it.
+func (s Session) Allows(tool, scope string) bool {
+	return slices.Contains(s.Granted, tool) || scope != "" && slices.Contains(s.Granted, GrantOf(tool, scope))
+}
+
+// GrantOf is what a Session remembers of a tool within a scope; an empty scope is the whole tool.
+func GrantOf(tool, scope string) string {
+	if scope == "" {
+		return tool
+	}
+	return tool + "\x00" + scope
+}
+
+// Granted is what a Session remembers, for people: "tool", or "tool: scope".
+func Granted(what string) string { return strings.Replace(what, "\x00", ": ", 1) }
 
 // SessionKey is the key of a principal's client instance in Sessions.
 func SessionKey(principal, instance string) string { return principal + "\x00" + instance }
@@ -146,4 +164,59 @@ func LoadBoth(ctx context.Context, settings SettingsStore, sessions Sessions, ke
 type Limiter interface {
 	// Take charges one call to key, or fails with a rate_limited fault that says when to try again.
 	Take(ctx context.Context, key string) error
+}
+
+// How many runs a list has when nobody says, and at most.
+const (
+	RunsListed = 50
+	RunsAtMost = 200
+)
+
+// RunFilter chooses runs. Zero fields match everything.
+type RunFilter struct {
+	Status  toolrun.Status
+	Tool    string
+	Session string
+	Before  time.Time // only those asked for earlier than that
+	Limit   int       // 1 to RunsAtMost; less than 1 is RunsListed
+}
+
+// Most is the limit within its bounds.
+func (f RunFilter) Most() int {
+	if f.Limit < 1 {
+		return RunsListed
+	}
+	return min(f.Limit, RunsAtMost)
+}
+
+// Matches reports whether the filter chooses the record, its limit aside.
+func (f RunFilter) Matches(r *toolrun.Record) bool {
+	return (f.Status == toolrun.StatusNone || f.Status == r.Status) && (f.Tool == "" || f.Tool == r.Tool) &&
+		(f.Session == "" || f.Session == r.Session) && (f.Before.IsZero() || r.At.Before(f.Before))
+}
+
+// Runs keeps the records of calls that wanted to change something. A record goes by three ids: of its call, of the call that redeemed
+// its confirmation, and of the confirmation.
+type Runs interface {
+	// Add stores a new record, durably. It fails with toolrun.ErrTaken when there is one of that call, and with toolrun.ErrMove when a
+	// record cannot begin so.
+	Add(ctx context.Context, r toolrun.Record) error
+	// Change runs change on the record that goes by id and stores what it leaves, durably, unless it fails; only one Change of a record
+	// runs at a time, across all processes. It fails with toolrun.ErrUnknown, and as toolrun.Record.Changed does.
+	Change(ctx context.Context, id string, change func(*toolrun.Record) error) error
+	// Load is the record that goes by id, or toolrun.ErrUnknown.
+	Load(ctx context.Context, id string) (toolrun.Record, error)
+	// List is the records that the filter chooses, newest first.
+	List(ctx context.Context, f RunFilter) ([]toolrun.Record, error)
+	// Purge forgets every record that has ended and is not among the newest keep, or was asked for before the given time, and reports
+	// how many.
+	Purge(ctx context.Context, keep int, before time.Time) (int, error)
+}
+
+// Owner tells processes of this machine apart, those that are gone included.
+type Owner interface {
+	// Self names this process. No other process is ever named so, before or after it.
+	Self() string
+	// Alive reports whether the process of that name still runs.
+	Alive(owner string) bool
 }

@@ -27,7 +27,7 @@ func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	return s.changing(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		last, err := head(ctx, tx)
 		if err != nil {
 			return err

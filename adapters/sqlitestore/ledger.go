@@ -18,11 +18,12 @@ import (
 
 const (
 	grantColumns = `digest, id, session, principal, tool, subject, args, mode, strength, target, prompt, plan, human_only, issued_at,
-		expires_at, state, misses, answerer`
-	insertGrant = `INSERT INTO grants (` + grantColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+		expires_at, state, misses, answerer, scope, risk`
+	insertGrant = `INSERT INTO grants (` + grantColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 	selectGrant = `SELECT ` + grantColumns + ` FROM grants WHERE digest = ?`
 	updateGrant = `UPDATE grants SET session = ?, principal = ?, tool = ?, subject = ?, args = ?, mode = ?, strength = ?, target = ?,
-		prompt = ?, plan = ?, human_only = ?, issued_at = ?, expires_at = ?, state = ?, misses = ?, answerer = ? WHERE digest = ?`
+		prompt = ?, plan = ?, human_only = ?, issued_at = ?, expires_at = ?, state = ?, misses = ?, answerer = ?,
+		scope = ?, risk = ? WHERE digest = ?`
 	selectPending = `SELECT ` + grantColumns + ` FROM grants WHERE expires_at > ?1 AND state < ?2 AND (?3 = '' OR id = ?3)
 		AND (?4 = '' OR session = ?4) ORDER BY issued_at, seq`
 	deleteExpired = `DELETE FROM grants WHERE expires_at < ?`
@@ -30,7 +31,7 @@ const (
 
 // Issue stores a new grant. A digest or ID that exists already is an internal error.
 func (s *Store) Issue(ctx context.Context, g confirm.Grant) error {
-	return s.changing(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, insertGrant, slices.Concat([]any{g.Digest[:], g.ID}, mutable(&g))...)
 		if family(err) == sqlite3.SQLITE_CONSTRAINT {
 			return fault.ErrInternal.Sayf("a confirmation %s exists already", g.ID).Because(err)
@@ -111,6 +112,7 @@ func mutable(g *confirm.Grant) []any {
 	return []any{
 		g.Binding.Session, g.Binding.Principal, g.Binding.Tool, g.Binding.Subject[:], []byte(g.Args), int(g.Mode), int(g.Strength), g.Target,
 		g.Prompt, []byte(g.Plan), g.HumanOnly, nanos(g.IssuedAt), nanos(g.ExpiresAt), int(g.State), g.Misses, g.Answerer,
+		g.Scope, int(g.Risk),
 	}
 }
 
@@ -121,7 +123,8 @@ func scanGrant(row interface{ Scan(...any) error }) (confirm.Grant, error) {
 		issued, expires int64
 	)
 	err := row.Scan(&digest, &g.ID, &g.Binding.Session, &g.Binding.Principal, &g.Binding.Tool, &subject, (*[]byte)(&g.Args), &g.Mode, &g.Strength,
-		&g.Target, &g.Prompt, (*[]byte)(&g.Plan), &g.HumanOnly, &issued, &expires, &g.State, &g.Misses, &g.Answerer)
+		&g.Target, &g.Prompt, (*[]byte)(&g.Plan), &g.HumanOnly, &issued, &expires, &g.State, &g.Misses, &g.Answerer,
+		&g.Scope, &g.Risk)
 	if err != nil {
 		return confirm.Grant{}, err
 	}

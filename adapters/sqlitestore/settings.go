@@ -52,7 +52,7 @@ func (s *Store) Save(ctx context.Context, next ports.Settings) (ports.Settings, 
 	if err != nil {
 		return ports.Settings{}, err
 	}
-	err = s.changing(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var now int64
 		if err := tx.QueryRowContext(ctx, selectRevision).Scan(&now); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -85,7 +85,7 @@ func (s *Sessions) Load(ctx context.Context, key string) (ports.Session, error) 
 // Update runs change on the session and stores it unless change fails, or leaves a mode that does not exist (policy.ErrWord).
 func (s *Sessions) Update(ctx context.Context, key string, change func(*ports.Session) error) error {
 	var said error
-	err := s.store.changing(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.store.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var (
 			session ports.Session
 			had     []byte

@@ -69,11 +69,18 @@ func (s *Store) reading(ctx context.Context, f func(*handle) error) error {
 	return s.explain(ctx, f(h))
 }
 
-// changing runs f in one immediate transaction, which is undone when f fails or panics. The database is created when it is missing.
+// Read runs f on connections that only read, or does not run it when there is no database, in which nothing is stored. It and Change are
+// for the packages below this one, each of which keeps tables of its own.
+func (s *Store) Read(ctx context.Context, f func(*sql.DB) error) error {
+	return s.reading(ctx, func(h *handle) error { return f(h.read) })
+}
+
+// Change runs f in one immediate transaction, which is undone when f fails or panics. The database is created when it is missing. Its
+// faults are ErrUnavailable, ErrNewer and whatever f returns.
 //
 // The caller's context is heeded while waiting in line and once more before the commit, and not in between: a transaction is short, it
 // must end one way or the other, and SQLite would have to be watched by a goroutine a statement.
-func (s *Store) changing(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (s *Store) Change(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	h, err := s.begin(ctx, s.forWriting)
 	if err != nil {
 		return err
@@ -108,7 +115,7 @@ func immediate(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	}
 }
 
-// altering is changing for calls that have nothing to do without a database: it reports whether there is one, and creates none.
+// altering is Change for calls that have nothing to do without a database: it reports whether there is one, and creates none.
 func (s *Store) altering(ctx context.Context, f func(context.Context, *sql.Tx) error) (bool, error) {
 	s.mu.Lock()
 	closed := s.closed
@@ -116,7 +123,7 @@ func (s *Store) altering(ctx context.Context, f func(context.Context, *sql.Tx) e
 	if _, err := os.Stat(s.path); missing(err) && !closed {
 		return false, ctx.Err()
 	}
-	return true, s.changing(ctx, f)
+	return true, s.Change(ctx, f)
 }
 
 // begin counts a call in and hands it the database that choose comes up with.

@@ -22,7 +22,7 @@ func (Clock) Now() time.Time { return time.Now().UTC() }
 // alphabet has 32 characters (RFC 4648 base32 in lower case), so five random bits choose one without bias.
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
-// IDs is a ports.IDs over crypto/rand. The zero IDs is ready; all methods may be called from many goroutines.
+// IDs is a ports.IDs and a ports.UUIDs over crypto/rand. The zero IDs is ready; all methods may be called from many goroutines.
 type IDs struct{}
 
 // NewID is prefix followed by n characters of a-z and 2-7, each drawn independently and uniformly; n ≤ 0 gives prefix alone.
@@ -35,10 +35,13 @@ func (IDs) NewID(prefix string, n int) string {
 	return prefix + string(drawn)
 }
 
+// NewUUID is a fresh UUIDv4.
+func (IDs) NewUUID() string { return uuid.Must(uuid.NewRandomFromReader(rand.Reader)).String() }
+
 // Tokens is a ports.Tokens over crypto/rand. The zero Tokens is ready; all methods may be called from many goroutines.
 type Tokens struct{}
 
 // NewToken is a fresh UUIDv4. It reads crypto/rand directly, past the reader and the pool that package uuid lets a program replace.
 func (Tokens) NewToken() confirm.Token {
-	return confirm.NewToken(uuid.Must(uuid.NewRandomFromReader(rand.Reader)).String())
+	return confirm.NewToken(IDs{}.NewUUID())
 }

@@ -2,9 +2,11 @@ package control
 
 import (
 	"context"
+	"errors"
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // ConfirmInput answers a confirmation.
@@ -28,13 +30,18 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 			grant = *g
 			return err
 		}
+		err := g.Check(g.Binding, in.Typed, now)
 		grant = *g
-		return g.Check(g.Binding, in.Typed, now)
+		return err
 	})
 	if err != nil {
+		if errors.Is(err, confirm.ErrBurnt) {
+			s.ended(ctx, grant.ID, toolrun.Mistyped)
+		}
 		return nil, err
 	}
 	if in.Decision == "deny" {
+		s.ended(ctx, grant.ID, toolrun.UserDenied)
 		return grant.View(), nil
 	}
 	return tool.Forward{Call: tool.Call{
@@ -42,4 +49,10 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 		Tool: tool.Name(grant.Binding.Tool), Args: grant.Args, Token: token, Typed: in.Typed,
 		Always: in.Decision == "always",
 	}}, nil
+}
+
+// ended puts on record that nobody will carry out what a confirmation was asked for. The confirmation itself has ended already, so
+// nothing depends on it; a record that stays open expires.
+func (s service) ended(ctx context.Context, confirmation string, reason toolrun.Reason) {
+	_ = s.Runs.Change(ctx, confirmation, toolrun.Denial(reason, s.Clock.Now()))
 }

@@ -28,6 +28,7 @@ const Contract tool.Contract = "countersign.v1"
 type Deps struct {
 	Clock    ports.Clock
 	Ledger   ports.Ledger
+	Runs     ports.Runs
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
 	Settings ports.SettingsStore

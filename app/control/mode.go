@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -87,9 +88,9 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	}
 	p := settings.Over(s.Operator)
 	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: max(p.Ceiling, policy.Ask), Level: p.Level,
-		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: session.Granted, SettingsVersion: settings.Revision}
-	if a.AlwaysAllowed == nil {
-		a.AlwaysAllowed = []string{}
+		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: []string{}, SettingsVersion: settings.Revision}
+	for _, granted := range session.Granted {
+		a.AlwaysAllowed = append(a.AlwaysAllowed, ports.Granted(granted))
 	}
 	if a.Tools == nil {
 		a.Tools = map[string]policy.Setting{}
@@ -145,6 +146,9 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 		answer = CancelAnswer{Canceled: err == nil, View: g.View()}
 		return err
 	})
+	if err == nil {
+		s.ended(ctx, answer.View.ID, toolrun.Cancelled)
+	}
 	return answer, err
 }
 

@@ -53,7 +53,7 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	require.NoError(t, os.WriteFile(filepath.Join(project, place.MarkerFile), nil, 0o644))
 	store := memstore.New()
 	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
-		Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
+		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	index := statindex.Open(filepath.Join(dir, "index"))
 	files, git := configrepo.NewFiles(index), confgit.New(confgit.Options{})
 	machine := deployfile.New(deployfile.Options{Index: index, Clock: c, Env: env})

@@ -123,6 +123,8 @@ type Grant struct {
 	Args      json.RawMessage // the call's arguments without token, so that confirm can repeat it
 	Mode      policy.Mode     // the call's own mode argument
 	Strength  policy.Strength
+	Risk      policy.Risk
+	Scope     string // what "always" covers within the tool; empty is the whole tool
 	Target    string // what Typed must type
 	Prompt    string // one line for the human
 	Plan      json.RawMessage
@@ -139,6 +141,7 @@ type View struct {
 	ID        string          `json:"id"`
 	Tool      string          `json:"tool"`
 	Strength  policy.Strength `json:"strength"`
+	Risk      string          `json:"risk,omitempty"`
 	Prompt    string          `json:"prompt"`
 	Target    string          `json:"target,omitempty"`
 	State     string          `json:"state"`
@@ -148,9 +151,18 @@ type View struct {
 	ExpiresAt time.Time       `json:"expires_at"`
 }
 
+// Lasting reports whether the grant may be answered with "always".
+func (g *Grant) Lasting() bool {
+	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting()
+}
+
 // View is the grant as people see it.
 func (g *Grant) View() View {
-	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
+	risk := ""
+	if g.Risk > policy.RiskNone {
+		risk = g.Risk.String()
+	}
+	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt}
 }
 

@@ -51,11 +51,13 @@ type Request struct {
 	Principal   Principal
 	Tool        string
 	Claims      Claims
-	Strength    Strength // the tool's default, raised by the plan
-	CallMode    Mode     // the call's own mode argument
-	SessionMode Mode     // what set_mode last said for this client instance
-	ToolsetMode Mode     // the toolset's default
-	Granted     bool     // "always allow" was said for this tool in this session
+	Strength    Strength   // the tool's default, raised by the plan
+	Risk        Risk       // likewise
+	Action      ActionRule // what is stored for the action that the plan carries out
+	CallMode    Mode       // the call's own mode argument
+	SessionMode Mode       // what set_mode last said for this client instance
+	ToolsetMode Mode       // the toolset's default
+	Granted     bool       // "always allow" was said in this session, for this tool or for what the plan is about
 }
 
 // Decision says what happens and why. Rule is the stable name of what decided, for audit, settings and messages.
@@ -80,6 +82,7 @@ const (
 	RuleToolAllowed = "tool_allowed"
 	RuleTyped       = "type_to_confirm"
 	RuleSession     = "session_grant"
+	RuleAction      = "action_rule" // what is stored for a single action denies, asks or answers
 	RuleAuto        = "auto_approve"
 	RuleStrength    = "strength"
 	RuleFullAccess  = "full_access"
@@ -99,7 +102,8 @@ func known(m Mode) Mode {
 	return max(m, Ask)
 }
 
-// Decide is pure and total. In order: unknown class, blocked, grants, level, mode, then how much confirmation is left to ask.
+// Decide is pure and total. In order: unknown class, blocked, a denied action, grants, level, mode, then how much confirmation is left
+// to ask.
 func (p Policy) Decide(q Request) Decision {
 	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed)}
 	set := p.Tools[q.Tool]
@@ -108,6 +112,8 @@ func (p Policy) Decide(q Request) Decision {
 		return d.end(Deny, RuleClass)
 	case set == Blocked || set > Allowed:
 		return d.end(Deny, RuleBlocked)
+	case q.Action == ActionDeny || q.Action > ActionAutoApprove:
+		return d.end(Deny, RuleAction)
 	}
 	if d.Missing = q.Claims.needed() &^ q.Principal.Grants; d.Missing != 0 {
 		return d.end(Deny, RuleGrants)
@@ -149,29 +155,50 @@ func (p Policy) levelAllows(c Class, set Setting) bool {
 }
 
 // confirmation decides between Confirm and Allow for a call that may run. A person's answer for the session outranks an explicit
-// confirm, which outranks an explicit allowed, which outranks auto-approve; that answers only what execute_with_confirm asks
-// (packageflow-security contract §3.3). Nothing outranks type-to-confirm.
+// confirm, of the tool or of the action, which outranks an explicit allowed; then comes what answers in advance, and only what
+// execute_with_confirm asks (packageflow-security contract §3.3). Nothing outranks type-to-confirm.
 func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {
-	changes := q.Claims.Class >= ClassWrite
+	asked := set == AlwaysConfirm || q.Action == ActionRequireConfirm
 	switch {
 	case q.Strength >= Typed:
 		return d.end(Confirm, RuleTyped)
-	case q.Granted && (set == AlwaysConfirm || q.Strength >= Simple):
+	case q.Granted && q.Risk < RiskHigh && (asked || q.Strength >= Simple):
 		return d.end(Allow, RuleSession)
-	case set == AlwaysConfirm:
+	case asked:
 		d.Strength = max(q.Strength, Simple)
-		return d.end(Confirm, RuleToolConfirm)
+		if set == AlwaysConfirm {
+			return d.end(Confirm, RuleToolConfirm)
+		}
+		return d.end(Confirm, RuleAction)
 	case set == Allowed:
 		return d.end(Allow, RuleToolAllowed)
-	case q.Strength == None && changes:
-		return d.end(Allow, RuleStrength)
-	case q.Strength == None && q.Claims.Class == ClassScratch:
-		return d.end(Allow, RuleScratch)
 	case q.Strength == None:
-		return d.end(Allow, RuleRead)
+		return d.end(Allow, unasked(q.Claims.Class))
 	case p.Level == FullAccess:
 		return d.end(Allow, RuleFullAccess)
-	case p.Level == ExecuteWithConfirm && p.Auto.Enabled && slices.Contains(p.Auto.Tools, q.Tool):
+	}
+	return p.inAdvance(d, q)
+}
+
+// unasked is why a call that needs no confirmation is allowed.
+func unasked(c Class) string {
+	switch c {
+	case ClassRead:
+		return RuleRead
+	case ClassScratch:
+		return RuleScratch
+	}
+	return RuleStrength
+}
+
+// inAdvance decides whether a confirmation that only the level asks for was given before it was asked. High risk always asks.
+func (p Policy) inAdvance(d Decision, q Request) Decision {
+	switch {
+	case p.Level != ExecuteWithConfirm || q.Risk >= RiskHigh:
+		return d.end(Confirm, RuleStrength)
+	case q.Action == ActionAutoApprove:
+		return d.end(Allow, RuleAction)
+	case p.Auto.Enabled && slices.Contains(p.Auto.Tools, q.Tool):
 		return d.end(Allow, RuleAuto)
 	}
 	return d.end(Confirm, RuleStrength)

@@ -130,7 +130,7 @@ var (
 	settingNames  = []string{"", "blocked", "confirm", "allowed"}
 )
 
-// ErrWord reports a word that names no mode, level, setting, class, strength or verdict.
+// ErrWord reports a word that names no mode, level, setting, class, strength, verdict, risk or rule.
 var ErrWord = fault.New(fault.Invalid, "policy_word_invalid", "unknown policy word")
 
 func (c Class) String() string    { return word(classNames, int(c)) }

@@ -16,6 +16,19 @@ func TestVerdictsAreOrdered(t *testing.T) {
 	assert.IsIncreasing(t, []policy.Strength{policy.None, policy.Simple, policy.Preview, policy.Typed})
 	assert.IsIncreasing(t, []policy.Mode{policy.ModeUnset, policy.Ask, policy.Plan, policy.Execute})
 	assert.IsIncreasing(t, []policy.Level{policy.LevelUnset, policy.ReadOnly, policy.ExecuteWithConfirm, policy.FullAccess})
+	assert.IsIncreasing(t, []policy.Risk{policy.RiskNone, policy.RiskLow, policy.RiskMedium, policy.RiskHigh})
+}
+
+func TestAssessmentsOnlyRaise(t *testing.T) {
+	base := policy.Assessment{Strength: policy.Preview, Risk: policy.RiskMedium, Scope: "ignored", Action: policy.ActionAutoApprove}
+	for _, c := range []struct{ have, want policy.Assessment }{
+		{policy.Assessment{}, policy.Assessment{Strength: policy.Preview, Risk: policy.RiskMedium}},
+		{policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow}, policy.Assessment{Strength: policy.Preview, Risk: policy.RiskMedium}},
+		{policy.Assessment{Strength: policy.Typed, Risk: policy.RiskHigh, Action: policy.ActionDeny, Scope: "s"},
+			policy.Assessment{Strength: policy.Typed, Risk: policy.RiskHigh, Action: policy.ActionDeny, Scope: "s"}},
+	} {
+		assert.Equal(t, c.want, c.have.Raised(base))
+	}
 }
 
 func TestEffects(t *testing.T) {
@@ -82,6 +95,8 @@ func TestWordsRoundTrip(t *testing.T) {
 	roundTrip(t, new(policy.Verdict), policy.Deny, policy.Explain, policy.DryRun, policy.Confirm, policy.Allow)
 	roundTrip(t, new(policy.Level), policy.LevelUnset, policy.ReadOnly, policy.ExecuteWithConfirm, policy.FullAccess)
 	roundTrip(t, new(policy.Setting), policy.SettingNone, policy.Blocked, policy.AlwaysConfirm, policy.Allowed)
+	roundTrip(t, new(policy.Risk), policy.RiskNone, policy.RiskLow, policy.RiskMedium, policy.RiskHigh)
+	roundTrip(t, new(policy.ActionRule), policy.ActionNone, policy.ActionDeny, policy.ActionRequireConfirm, policy.ActionAutoApprove)
 }
 
 func roundTrip[T interface {

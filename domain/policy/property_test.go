@@ -46,7 +46,8 @@ func drawSituation(t *rapid.T, anyByte bool) situation {
 			Tool:      toolName,
 			Claims:    policy.Claims{Class: policy.Class(pick("class", 4)), Effects: policy.Effects(effects.Draw(t, "effects"))},
 			Strength:  policy.Strength(pick("strength", 3)),
-			CallMode:  mode("call"), SessionMode: mode("session"), ToolsetMode: mode("toolset"),
+			Risk:      policy.Risk(pick("risk", 3)), Action: policy.ActionRule(pick("action", 3)),
+			CallMode: mode("call"), SessionMode: mode("session"), ToolsetMode: mode("toolset"),
 			Granted: rapid.Bool().Draw(t, "granted"),
 		},
 	}
@@ -75,6 +76,12 @@ func (s situation) restricted() map[string]situation {
 	}
 	for strength := s.request.Strength + 1; strength <= policy.Typed; strength++ {
 		add(fmt.Sprintf("strength %q", strength), func(c *situation) { c.request.Strength = strength })
+	}
+	for risk := s.request.Risk + 1; risk <= policy.RiskHigh; risk++ {
+		add(fmt.Sprintf("risk %q", risk), func(c *situation) { c.request.Risk = risk })
+	}
+	for _, rule := range stricter[s.request.Action] {
+		add(fmt.Sprintf("action rule %q", rule), func(c *situation) { c.request.Action = rule })
 	}
 	for bit := policy.Read; bit <= policy.Network; bit <<= 1 {
 		add("without the grant "+bit.String(), func(c *situation) { c.request.Principal.Grants &^= bit })
@@ -116,6 +123,13 @@ var tighter = map[policy.Setting][]policy.Setting{
 	policy.SettingNone:   {policy.Blocked},
 	policy.AlwaysConfirm: {policy.Blocked},
 	policy.Allowed:       {policy.Blocked, policy.AlwaysConfirm, policy.SettingNone},
+}
+
+// stricter is which rules of an action allow less than another.
+var stricter = map[policy.ActionRule][]policy.ActionRule{
+	policy.ActionAutoApprove:    {policy.ActionNone, policy.ActionRequireConfirm, policy.ActionDeny},
+	policy.ActionNone:           {policy.ActionRequireConfirm, policy.ActionDeny},
+	policy.ActionRequireConfirm: {policy.ActionDeny},
 }
 
 func TestNothingThatRestrictsEverAllowsMore(t *testing.T) {
@@ -160,7 +174,7 @@ func TestOtherToolsSettingsChangeNothing(t *testing.T) {
 var rules = []string{
 	policy.RuleClass, policy.RuleBlocked, policy.RuleGrants, policy.RuleLevel, policy.RuleMode, policy.RuleRead, policy.RuleScratch,
 	policy.RuleToolConfirm, policy.RuleToolAllowed, policy.RuleTyped, policy.RuleSession, policy.RuleAuto, policy.RuleStrength,
-	policy.RuleFullAccess,
+	policy.RuleFullAccess, policy.RuleAction,
 }
 
 func TestDecideIsTotalAndFailsClosed(t *testing.T) {
@@ -192,6 +206,8 @@ func failsClosed(t require.TestingT, s situation, d policy.Decision) {
 		require.Equal(t, policy.Deny, d.Verdict, "an unknown class is denied")
 	case set == policy.Blocked || set > policy.Allowed:
 		require.Equal(t, policy.Deny, d.Verdict, "blocked, and a setting nobody knows, deny")
+	case q.Action == policy.ActionDeny || q.Action > policy.ActionAutoApprove:
+		require.Equal(t, policy.Deny, d.Verdict, "a denied action, and a rule nobody knows, deny")
 	case q.Claims.Effects&^q.Principal.Grants != 0 || q.Principal.Grants == 0:
 		require.Equal(t, policy.Deny, d.Verdict, "nobody does what they were not granted; zero grants allow nothing")
 	case changes && (s.policy.Level == policy.LevelUnset || s.policy.Level > policy.FullAccess):
@@ -204,6 +220,10 @@ func failsClosed(t require.TestingT, s situation, d policy.Decision) {
 	}
 	if q.Strength >= policy.Typed {
 		require.LessOrEqual(t, d.Verdict, policy.Confirm, "nothing waives type-to-confirm")
+	}
+	if q.Risk >= policy.RiskHigh {
+		inAdvance := d.Rule == policy.RuleSession || d.Rule == policy.RuleAuto || d.Rule == policy.RuleAction && d.Verdict == policy.Allow
+		require.False(t, inAdvance, "nothing that was answered in advance covers high risk")
 	}
 }
 

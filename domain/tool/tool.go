@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // Name is a tool's name on every face: [a-z][a-z0-9_]*, at most 40 characters.
@@ -27,15 +28,18 @@ type Spec struct {
 	Description string // for models; its first sentence is searchable
 	Toolset     string // the capability's flag name ("packs")
 	Contract    Contract
+	Category    string          // how a list for people groups it ("Project Management"); may be empty
 	Class       policy.Class    // the most any call of this tool may claim
 	Effects     policy.Effects  // likewise
 	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
+	Risk        policy.Risk     // how much is at stake in any call of it; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
 	Preview     Name            // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
 	Approved    bool            // its own arguments carry the approval (agentpack's yes); under approval: human a person is asked all the same
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
+	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
 	Output      json.RawMessage // JSON Schema of the value, or nil
 	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
@@ -62,6 +66,28 @@ func (s Spec) ReadOnly() Spec {
 	}
 	return s
 }
+
+// The permissions that lists for people know (packageflow contract §3.1).
+const (
+	PermissionRead    = "read"
+	PermissionExecute = "execute"
+	PermissionWrite   = "write"
+)
+
+// Permission is what a call of that class and with those effects needs: to read, to execute (start a program or reach another machine),
+// or to write.
+func Permission(c policy.Class, e policy.Effects) string {
+	switch {
+	case c == policy.ClassRead:
+		return PermissionRead
+	case c >= policy.ClassWrite && e&(policy.Exec|policy.Network) != 0:
+		return PermissionExecute
+	}
+	return PermissionWrite
+}
+
+// Permission is what the tool needs at most.
+func (s Spec) Permission() string { return Permission(s.Class, s.Effects) }
 
 // TakesToken reports whether the tool's published arguments include confirm_token and typed_value: every tool that is confirmed by
 // default or could be. Any other tool takes them too, unpublished, when a person's settings ask for a confirmation all the same.
@@ -102,6 +128,12 @@ type Strengthened interface {
 	Strength() policy.Strength
 }
 
+// Assessed is a plan that knows more about itself than its tool: policy decides again with it. What it says only raises strength and
+// risk; a rule stored for its action counts as one stored for the tool does.
+type Assessed interface {
+	Assessment() policy.Assessment
+}
+
 // Targeter is a plan that says what type-to-confirm must type.
 type Targeter interface {
 	Target() string
@@ -121,6 +153,12 @@ type Lasting interface {
 // spent, so that a refusal leaves the confirmation good.
 type Gated interface {
 	Gate() error
+}
+
+// Judged is a value that tells of a failure although the call itself went well: a command that ran, and ended badly.
+type Judged interface {
+	// Failure is why (toolrun.NonZeroExit), empty for a success.
+	Failure() toolrun.Reason
 }
 
 // Text is a value that is a document for people rather than JSON.
@@ -164,6 +202,7 @@ type Call struct {
 	Typed     string
 	Always    bool            // a redemption also approves the tool for the rest of the session
 	Answer    *confirm.Answer // what a person said on a channel only a person has; set by transports, never from arguments
+	Person    bool            // it comes from a channel only a person has; set by transports, never from arguments
 	Progress  func(Progress)  // may be nil
 	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
 }
@@ -174,6 +213,7 @@ type Issued struct {
 	Token     confirm.Token
 	Tool      Name
 	Strength  policy.Strength
+	Risk      string // empty when nothing is at stake
 	Prompt    string
 	Target    string // what must be typed, when Strength is Typed
 	PlanHash  canon.Hash

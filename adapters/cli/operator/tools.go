@@ -1,16 +1,14 @@
 // Package operator is the commands of the person who runs Countersign: which tools there are and any of them by hand, confirmations,
-// policy and the audit.
+// policy, runs and the audit.
 //
 // It refuses to know any capability: tools come from the door.
 package operator
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,58 +23,17 @@ import (
 // maxArgs bounds arguments read from a file or stdin, in bytes.
 const maxArgs = 4 << 20
 
-// ToolView is a tool as tools list and tools show print it.
-type ToolView struct {
-	Name        tool.Name       `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Toolset     string          `json:"toolset"`
-	Contract    tool.Contract   `json:"contract"`
-	Class       policy.Class    `json:"class"`
-	Effects     string          `json:"effects"`
-	Confirm     policy.Strength `json:"confirm"`
-	Input       json.RawMessage `json:"input_schema"`
-	Output      json.RawMessage `json:"output_schema,omitempty"`
-}
-
-func viewOf(s tool.Spec) ToolView {
-	return ToolView{Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, Contract: s.Contract, Class: s.Class,
-		Effects: s.Effects.String(), Confirm: s.Confirm, Input: s.Input, Output: s.Output}
-}
-
 // Tools is the command group tools.
 func Tools(s *shell.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: shell.Subcommand, RunE: shell.Help}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Short: "List every tool with its toolset and class", Args: shell.Args(0, 0),
-			RunE: func(*cobra.Command, []string) error { return List(s) }},
+			RunE: func(cmd *cobra.Command, _ []string) error { return List(cmd.Context(), s) }},
 		&cobra.Command{Use: "show NAME", Short: "Show one tool: what it does, its class and its arguments", Args: shell.Args(1, 1),
 			ValidArgsFunction: completeTools(s),
-			RunE:              func(_ *cobra.Command, args []string) error { return showTool(s, args[0]) }},
+			RunE:              func(cmd *cobra.Command, args []string) error { return showTool(cmd.Context(), s, args[0]) }},
 		callCommand(s))
 	return group
-}
-
-// List prints the tools that the door serves.
-func List(s *shell.Shell) error {
-	a, err := s.App()
-	if err != nil {
-		return err
-	}
-	views := []ToolView{}
-	for spec := range a.Specs() {
-		views = append(views, viewOf(spec))
-	}
-	slices.SortStableFunc(views, func(x, y ToolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
-	if s.JSON {
-		return s.PrintJSON(views)
-	}
-	var rows [][]string
-	for _, v := range views {
-		rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.Confirm.String(), summary(v.Description)})
-	}
-	s.Table([]string{"toolset", "tool", "class", "confirm", "what it does"}, rows)
-	return nil
 }
 
 // summary is the first sentence of a description, or its beginning.
@@ -109,19 +66,23 @@ func find(s *shell.Shell, name string) (tool.Spec, error) {
 	return spec, nil
 }
 
-func showTool(s *shell.Shell, name string) error {
+func showTool(ctx context.Context, s *shell.Shell, name string) error {
 	spec, err := find(s, name)
 	if err != nil {
 		return err
 	}
-	v := viewOf(spec)
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	v := viewOf(ctx, s, door, spec)
 	if s.JSON {
 		return s.PrintJSON(v)
 	}
 	s.Line("%s: %s", v.Name, v.Title)
 	s.Line("\n%s\n", v.Description)
-	s.Table([]string{"toolset", "contract", "class", "effects", "confirm"},
-		[][]string{{v.Toolset, string(v.Contract), v.Class.String(), v.Effects, v.Confirm.String()}})
+	s.Table([]string{"toolset", "contract", "class", "effects", "confirm", "permission", "risk", "now"},
+		[][]string{{v.Toolset, string(v.Contract), v.Class.String(), v.Effects, v.Confirm.String(), v.Permission, v.Risk, v.Decision.words()}})
 	s.Line("\narguments (JSON Schema):\n%s", shell.Indent(v.Input))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -35,7 +36,7 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 
 // View is a confirmation asked for, as people see it.
 func View(ask tool.Issued) confirm.View {
-	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Prompt: ask.Prompt, Target: ask.Target,
+	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
 		PlanHash: ask.PlanHash, Plan: ask.Plan, ExpiresAt: ask.ExpiresAt}
 }
 
@@ -43,7 +44,12 @@ func View(ask tool.Issued) confirm.View {
 func (s *Shell) Question(ctx context.Context, v confirm.View) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal}
 	s.Say(terminal.Plain(v.Tool + " wants to: " + v.Prompt))
-	if len(v.Plan) > 0 {
+	if v.Risk != "" {
+		s.Say("risk: " + terminal.Plain(v.Risk))
+	}
+	if laid, ok := planview.Text(v.Plan); ok {
+		s.Say(laid)
+	} else if len(v.Plan) > 0 {
 		s.Say(terminal.Block(Indent(v.Plan)))
 	}
 	if v.Strength < policy.Typed {

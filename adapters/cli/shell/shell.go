@@ -33,6 +33,9 @@ type Door struct {
 	Principal policy.Principal // the person at this machine, with what the environment grants
 	Root      string           // absolute: where the paths of anchors begin
 	Close     func() error
+	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
+	// reported in a line. It may be nil.
+	ServeHooks func(ctx context.Context, addr string, report func(line string)) error
 }
 
 // Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.
@@ -139,17 +142,19 @@ func (s *Shell) Call(ctx context.Context, name tool.Name, args any) (tool.Outcom
 	return s.Run(ctx, tool.Call{Tool: name, Args: raw})
 }
 
-// Run is Call for a call made by hand. Session, Client, Principal and Progress are filled in.
+// Run is Call for a call made by hand. Session, Client and Principal are filled in, and Progress where it is nil: a bar is drawn.
 func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	a, err := s.App()
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	c.Session, c.Client, c.Principal = Session, s.Client, s.door.Principal
+	c.Session, c.Client, c.Principal, c.Person = Session, s.Client, s.door.Principal, true
 	drawn := false
-	c.Progress = func(p tool.Progress) {
-		drawn = true
-		s.Progress(p.Done, p.Total, p.Message)
+	if c.Progress == nil {
+		c.Progress = func(p tool.Progress) {
+			drawn = true
+			s.Progress(p.Done, p.Total, p.Message)
+		}
 	}
 	o := a.Call(ctx, c)
 	for asked := 0; o.Issued != nil && o.Err != nil && asked < maxQuestions; asked++ {

@@ -13,11 +13,12 @@ import (
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
-// Sequence is a ports.IDs and a ports.Tokens that counts. The zero Sequence is ready; all methods may be called from many goroutines.
+// Sequence is a ports.IDs, a ports.UUIDs and a ports.Tokens that counts. The zero Sequence is ready; all methods may be called from many goroutines.
 type Sequence struct {
 	mu     sync.Mutex
 	ids    uint64
 	tokens uint64
+	uuids  uint64
 }
 
 // NewID is prefix and the next number, written in n characters of lower-case base32: pk_aaaaaaab, pk_aaaaaaac, …
@@ -35,6 +36,14 @@ func (s *Sequence) NewToken() confirm.Token {
 	defer s.mu.Unlock()
 	s.tokens++
 	return confirm.NewToken(Token(s.tokens))
+}
+
+// NewUUID is the next UUID: a well-formed UUIDv4 that ends in a count.
+func (s *Sequence) NewUUID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uuids++
+	return fmt.Sprintf("00000000-0000-4000-9000-%012d", s.uuids)
 }
 
 // Token is the secret of the nth token that a Sequence makes, counted from 1.

@@ -39,7 +39,7 @@ func Grant(n int) (confirm.Grant, confirm.Token) {
 		ID: fmt.Sprintf("cf_%08d", n), Digest: token.Digest(),
 		Binding: confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.Bytes("test", fmt.Append(nil, n))},
 		Args:    json.RawMessage(`{"profile": "work",  "n": 1.50, "html": "<&>"}`), Mode: policy.Execute, Strength: policy.Preview,
-		Target: "work", Prompt: "Deploy 3 files — überall?", Plan: json.RawMessage(`{"changes":["a","b"]}`),
+		Risk: policy.RiskMedium, Scope: "p-1/build", Target: "work", Prompt: "Deploy 3 files — überall?", Plan: json.RawMessage(`{"changes":["a","b"]}`),
 		IssuedAt: at, ExpiresAt: at.Add(confirm.DefaultTTL), Misses: 0,
 	}, token
 }

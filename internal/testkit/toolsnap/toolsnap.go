@@ -30,9 +30,12 @@ type shape struct {
 	Description string          `json:"description"`
 	Toolset     string          `json:"toolset"`
 	Contract    tool.Contract   `json:"contract"`
+	Category    string          `json:"category,omitempty"`
 	Class       policy.Class    `json:"class"`
 	Effects     string          `json:"effects"`
 	Confirm     policy.Strength `json:"confirm"`
+	People      bool            `json:"for_people_alone,omitempty"`
+	Risk        policy.Risk     `json:"risk,omitempty"`
 	Mode        policy.Mode     `json:"default_mode,omitempty"`
 	Preview     tool.Name       `json:"preview,omitempty"`
 	Timeout     string          `json:"timeout,omitempty"`
@@ -65,8 +68,8 @@ func Check(t golden.T, dir string, specs iter.Seq[tool.Spec], annotations func(t
 
 func published(s tool.Spec, annotations func(tool.Spec) any) shape {
 	out := shape{
-		Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, Contract: s.Contract, Class: s.Class,
-		Effects: s.Effects.String(), Confirm: s.Confirm, Mode: s.Mode, Preview: s.Preview, MaxOutput: s.MaxOutput,
+		Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, People: s.People, Contract: s.Contract, Category: s.Category, Class: s.Class,
+		Effects: s.Effects.String(), Confirm: s.Confirm, Risk: s.Risk, Mode: s.Mode, Preview: s.Preview, MaxOutput: s.MaxOutput,
 		CarriesOut: s.CarriesOut, Input: s.Input, Output: s.Output,
 	}
 	if s.Timeout > 0 {

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/app/runlog"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// RunFilter chooses runs. Zero fields match everything.
+type RunFilter = ports.RunFilter
+
+// Runs lists the calls that wanted to change something, newest first, as they are now: what nobody answered in time is denied, and what
+// a process that is gone left behind has failed.
+func (a *App) Runs(ctx context.Context, f RunFilter) ([]toolrun.Record, error) {
+	return a.runs.List(ctx, f)
+}
+
+// RunRecord is the record of the call, or of the confirmation, of that id. It fails with toolrun.ErrUnknown.
+func (a *App) RunRecord(ctx context.Context, id string) (toolrun.Record, error) {
+	return a.runs.Load(ctx, id)
+}
+
+// kept reports a call whose run is recorded: one that wants to change something. What cannot be decoded is judged by its tool.
+func (r *run) kept() bool {
+	s := r.entry.Spec
+	if r.invocation == nil {
+		return s.Class >= policy.ClassWrite && !s.Reads(r.call.Args)
+	}
+	return r.claims.Class >= policy.ClassWrite
+}
+
+// runRecord is the run of this call, in the given status.
+func (r *run) runRecord(status toolrun.Status) toolrun.Record {
+	c := r.call
+	rec := toolrun.Record{CallID: c.ID, Tool: string(c.Tool), Status: status, Args: r.mask.Args(r.call.Args), At: r.begun, Risk: r.assessment.Risk,
+		ConfirmationID: r.grantID, Toolset: r.entry.Spec.Toolset, Session: c.Session, Principal: c.Principal.ID, Client: r.mask.Text(c.Client)}
+	if p, ok := r.plan.(tool.Prompter); ok {
+		rec.What = r.mask.Text(p.Prompt())
+	}
+	return rec
+}
+
+// start puts on record that the call is carried out now. Without that nothing is changed.
+func (r *run) start(ctx context.Context) error {
+	if !r.kept() {
+		return nil
+	}
+	rec := r.runRecord(toolrun.Executing)
+	if rec.Decision = r.decision.Rule; r.decision.Verdict == policy.Confirm {
+		rec.Decision = r.answerer
+	}
+	err := r.app.runs.Start(ctx, rec)
+	r.started = err == nil
+	return err
+}
+
+// keep puts on record what came of the call: of one that was carried out its result, else why it was not. A redemption that was refused
+// leaves the record of its confirmation as it is: the confirmation is still good for the plan that was shown.
+func (r *run) keep(ctx context.Context, value any) {
+	if !r.kept() || r.out.Explained || r.out.Err == nil && !r.started {
+		return
+	}
+	result, reason := runlog.Result(r.out, value)
+	if r.started {
+		if err := r.app.runs.Finish(ctx, r.call.ID, result, reason); err != nil {
+			r.out.Warnings = append(r.out.Warnings, "what came of this call could not be put on record: "+fault.From(err).Message)
+		}
+		return
+	}
+	rec := r.runRecord(toolrun.Failed)
+	switch kind := fault.From(r.out.Err).Kind; {
+	case r.asks:
+		rec.Status, rec.ConfirmationID, rec.ExpiresAt, rec.What = toolrun.PendingConfirmation, r.out.Issued.ID, r.out.Issued.ExpiresAt, r.out.Issued.Prompt
+	case r.decision.Verdict == policy.Deny && r.decision.Rule != "":
+		rec.Status, rec.Reason, rec.Decision = toolrun.Denied, toolrun.Policy, r.decision.Rule
+	case r.redeems() || kind == fault.Unconfirmed:
+		return
+	default:
+		if rec.Result, rec.Reason = &result, reason; reason == toolrun.Errored {
+			rec.Reason = toolrun.Rejected
+		}
+	}
+	r.app.runs.Note(ctx, rec)
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"github.com/countersign-dev/countersign/app/masking"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// errRedaction withholds a result the redactor could not read: nothing is ever passed through unread.
+var errRedaction = fault.New(fault.Internal, "redaction_failed", "the result could not be checked for secrets and is withheld")
+
+// render encodes, redacts and bounds a value into the outcome.
+func (r *run) render(value any) {
+	if value == nil {
+		return
+	}
+	if t, ok := value.(tool.Text); ok {
+		r.out.Text = r.bound(r.mask.Text(string(t)))
+		return
+	}
+	doc, err := tool.Encode(value)
+	if err != nil {
+		r.app.core.Log.Error("a tool's value does not encode", "tool", r.call.Tool, "call", r.call.ID, "cause", err.Error())
+		r.out.Err = errRedaction
+		return
+	}
+	doc = r.mask.JSON(doc)
+	if limit := r.maxOutput(); len(doc) > limit {
+		r.out.Truncated = true
+		doc, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(doc), "head": masking.Cut(string(doc), limit/2)})
+	}
+	r.out.Value = doc
+}
+
+func (r *run) maxOutput() int {
+	for _, n := range []int{r.call.MaxOutput, r.entry.Spec.MaxOutput, r.app.opts.MaxOutput} {
+		if n > 0 {
+			return n
+		}
+	}
+	return DefaultMaxOutput
+}
+
+func (r *run) bound(s string) string {
+	limit := r.maxOutput()
+	if len(s) <= limit {
+		return s
+	}
+	r.out.Truncated = true
+	return masking.Cut(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
+}
+
+// ReadOnlyGrants is what a caller of a read-only server may do at most.
+const ReadOnlyGrants = policy.Read | policy.Network

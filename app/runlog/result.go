@@ -1,0 +1,25 @@
+package runlog
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+)
+
+// Result is what came of a call, for its record: the outcome, which is redacted, and the value it was made from, which may know of a
+// failure that is none of the call. What a failed call had to show are the details of its fault.
+func Result(o tool.Outcome, value any) (toolrun.Result, toolrun.Reason) {
+	if o.Err != nil {
+		f := fault.From(o.Err)
+		details, _ := f.Details.(json.RawMessage)
+		return toolrun.Result{Output: toolrun.Cut(string(details)), Error: f.Message, Code: string(f.Code)}, toolrun.Why(f.Kind)
+	}
+	result := toolrun.Result{Success: true, Output: toolrun.Cut(o.Text + string(o.Value))}
+	if judged, ok := value.(tool.Judged); ok && judged.Failure() != "" {
+		result.Success = false
+		return result, judged.Failure()
+	}
+	return result, ""
+}

@@ -1,0 +1,139 @@
+// Package runlog keeps the record of each call that wants to change something while the call flows, and settles the records that only
+// look open when they are read: those nobody answered in time, and those of processes that are gone.
+//
+// It refuses to know how calls flow and what they do, and it never carries anything out again.
+package runlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// tidied is after how many new records old ones are looked for again; the first one of a process does so, too.
+const tidied = 64
+
+// Keeper keeps runs. It is safe for concurrent use; New makes it.
+type Keeper struct {
+	store ports.Runs
+	owner ports.Owner
+	clock ports.Clock
+	log   *slog.Logger
+	added atomic.Int64
+}
+
+// New is a keeper of the runs in that store, which the process that owner names carries out.
+func New(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *Keeper {
+	return &Keeper{store: store, owner: owner, clock: clock, log: log}
+}
+
+// Note stores a record of what does not run, or not yet. Nothing depends on it, so a failure is only logged.
+func (k *Keeper) Note(ctx context.Context, r toolrun.Record) {
+	if r.Status.Final() {
+		r.EndedAt = k.clock.Now()
+	}
+	if err := k.store.Add(ctx, r); err != nil {
+		k.log.Warn("a run could not be recorded", "call", r.CallID, "tool", r.Tool, "status", r.Status.String(), "cause", err.Error())
+		return
+	}
+	k.tidy(ctx)
+}
+
+// Start puts on record that the call is carried out now: in the record that waited for its confirmation, else in a new one. When it
+// fails, nothing may be changed.
+func (k *Keeper) Start(ctx context.Context, r toolrun.Record) error {
+	now := k.clock.Now()
+	if r.ConfirmationID != "" {
+		err := k.store.Change(ctx, r.ConfirmationID, func(waiting *toolrun.Record) error {
+			return waiting.Start(r.CallID, r.Decision, k.owner.Self(), now)
+		})
+		if !errors.Is(err, toolrun.ErrUnknown) {
+			return err
+		}
+	}
+	r.Status, r.Owner, r.StartedAt = toolrun.Executing, k.owner.Self(), now
+	return k.store.Add(ctx, r)
+}
+
+// Finish puts on record what came of a call that was started.
+func (k *Keeper) Finish(ctx context.Context, call string, result toolrun.Result, reason toolrun.Reason) error {
+	now := k.clock.Now()
+	err := k.store.Change(ctx, call, func(r *toolrun.Record) error { return r.Finish(result, reason, now) })
+	if err == nil {
+		k.tidy(ctx)
+	}
+	return err
+}
+
+// Deny ends the record that waits for this confirmation. There need not be one, and nothing depends on it.
+func (k *Keeper) Deny(ctx context.Context, confirmation string, reason toolrun.Reason) {
+	err := k.store.Change(ctx, confirmation, toolrun.Denial(reason, k.clock.Now()))
+	if err != nil && !errors.Is(err, toolrun.ErrUnknown) && !errors.Is(err, toolrun.ErrMove) {
+		k.log.Warn("a denial could not be recorded", "confirmation", confirmation, "cause", err.Error())
+	}
+}
+
+// List is the records that the filter chooses as they are now, newest first.
+func (k *Keeper) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record, error) {
+	k.settle(ctx)
+	found, err := k.store.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	now := k.clock.Now()
+	for i := range found {
+		found[i].Settle(now, k.owner.Alive) // where it could not be stored
+	}
+	return slices.DeleteFunc(found, func(r toolrun.Record) bool { return !f.Matches(&r) }), nil
+}
+
+// Load is the record that goes by that id of a call or a confirmation, as it is now. It fails with toolrun.ErrUnknown.
+func (k *Keeper) Load(ctx context.Context, id string) (toolrun.Record, error) {
+	r, err := k.store.Load(ctx, id)
+	if err == nil {
+		r.Settle(k.clock.Now(), k.owner.Alive)
+	}
+	return r, err
+}
+
+// settle stores the end of the newest records that only look open.
+func (k *Keeper) settle(ctx context.Context) {
+	now := k.clock.Now()
+	for _, status := range []toolrun.Status{toolrun.PendingConfirmation, toolrun.Executing} {
+		open, err := k.store.List(ctx, ports.RunFilter{Status: status, Limit: ports.RunsAtMost})
+		for _, r := range open {
+			if err != nil || !r.Settle(now, k.owner.Alive) {
+				continue
+			}
+			err = k.store.Change(ctx, r.CallID, func(have *toolrun.Record) error {
+				if !have.Settle(now, k.owner.Alive) {
+					return toolrun.ErrMove
+				}
+				return nil
+			})
+			if errors.Is(err, toolrun.ErrMove) || errors.Is(err, toolrun.ErrUnknown) {
+				err = nil // somebody else was faster
+			}
+		}
+		if err != nil {
+			k.log.Warn("open runs could not be settled", "cause", err.Error())
+			return
+		}
+	}
+}
+
+// tidy settles what is open and forgets what is old, now and then.
+func (k *Keeper) tidy(ctx context.Context) {
+	if k.added.Add(1)%tidied != 1 {
+		return
+	}
+	k.settle(ctx)
+	if _, err := k.store.Purge(ctx, toolrun.Kept, k.clock.Now().Add(-toolrun.KeptFor)); err != nil {
+		k.log.Warn("old runs could not be forgotten", "cause", err.Error())
+	}
+}

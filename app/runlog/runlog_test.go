@@ -1,0 +1,190 @@
+package runlog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/app/runlog"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/runtest"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// living is a machine on which the named processes run.
+type living []string
+
+func (l living) Self() string { return l[0] }
+func (l living) Alive(owner string) bool {
+	for _, name := range l {
+		if name == owner {
+			return true
+		}
+	}
+	return false
+}
+
+func open(t *testing.T, owner ports.Owner) (*runlog.Keeper, *memstore.Runs, *clock.Fake, *strings.Builder) {
+	t.Helper()
+	now, store, log := &clock.Fake{}, memstore.New().Runs(), &strings.Builder{}
+	now.Advance(runtest.Run(0).At.Sub(now.Now()))
+	return runlog.New(store, owner, now, slog.New(slog.NewTextHandler(log, nil))), store, now, log
+}
+
+// TestOldRunsAreForgottenNowAndThen: by the first record of a process, and after many more.
+func TestOldRunsAreForgottenNowAndThen(t *testing.T) {
+	k, store, now, _ := open(t, living{"me"})
+	ended := func(n int) toolrun.Record {
+		r := runtest.Run(n)
+		r.Status, r.Reason, r.At = toolrun.Denied, toolrun.Policy, now.Now()
+		return r
+	}
+	require.NoError(t, store.Add(t.Context(), ended(1)))
+	now.Advance(toolrun.KeptFor + time.Second)
+	k.Note(t.Context(), ended(2))
+	found, err := k.List(t.Context(), ports.RunFilter{})
+	require.NoError(t, err)
+	require.Len(t, found, 1, "the month is over")
+	assert.Equal(t, now.Now(), found[0].EndedAt)
+	for n := range toolrun.Kept + 70 {
+		k.Note(t.Context(), ended(10+n))
+	}
+	left, err := store.Purge(t.Context(), 0, now.Now())
+	require.NoError(t, err)
+	assert.LessOrEqual(t, left, toolrun.Kept+64)
+}
+
+func TestARunIsStartedOnce(t *testing.T) {
+	k, store, now, _ := open(t, living{"me"})
+	waiting := runtest.Run(1)
+	require.NoError(t, store.Add(t.Context(), waiting))
+	again := waiting
+	again.CallID = "call_again"
+	require.NoError(t, k.Start(t.Context(), again))
+	require.ErrorIs(t, k.Start(t.Context(), again), toolrun.ErrMove, "its confirmation is spent")
+	fresh := runtest.Run(2)
+	require.NoError(t, k.Start(t.Context(), fresh), "of a confirmation without a record there is a new one")
+	fresh.ConfirmationID = ""
+	require.ErrorIs(t, k.Start(t.Context(), fresh), toolrun.ErrTaken)
+	now.Advance(3 * time.Second)
+	require.NoError(t, k.Finish(t.Context(), "call_again", toolrun.Result{Success: true}, ""))
+	r, err := k.Load(t.Context(), waiting.ConfirmationID)
+	require.NoError(t, err)
+	assert.Equal(t, toolrun.Completed, r.Status)
+	assert.EqualValues(t, 3000, r.Result.DurationMS)
+	require.ErrorIs(t, k.Finish(t.Context(), "call_again", toolrun.Result{}, ""), toolrun.ErrMove)
+}
+
+// TestLookingSettlesWhatOnlyLooksOpen, and leaves alone what another living process carries out.
+func TestLookingSettlesWhatOnlyLooksOpen(t *testing.T) {
+	k, store, now, log := open(t, living{"me", "other"})
+	for n, owner := range []string{"me", "other", "gone"} {
+		r := runtest.Run(n)
+		r.Status, r.Owner = toolrun.Executing, owner
+		require.NoError(t, store.Add(t.Context(), r))
+	}
+	require.NoError(t, store.Add(t.Context(), runtest.Run(3)))
+	now.Advance(5*time.Minute + 3*time.Second)
+	said := func(list func(context.Context, ports.RunFilter) ([]toolrun.Record, error)) string {
+		found, err := list(t.Context(), ports.RunFilter{})
+		require.NoError(t, err)
+		var words []string
+		for _, r := range found {
+			words = append(words, fmt.Sprintf("%s/%s", r.Status, r.Reason))
+		}
+		return strings.Join(words, " ")
+	}
+	const want = "denied/expired failed/interrupted executing/ executing/"
+	assert.Equal(t, want, said(k.List))
+	assert.Equal(t, want, said(store.List), "and it is stored")
+	open, err := k.List(t.Context(), ports.RunFilter{Status: toolrun.PendingConfirmation})
+	require.NoError(t, err)
+	assert.Empty(t, open)
+	assert.Empty(t, log.String())
+}
+
+// sealed are runs that can only be read.
+type sealed struct{ ports.Runs }
+
+var errSealed = fault.New(fault.Unavailable, "test_sealed", "sealed")
+
+func (sealed) Add(context.Context, toolrun.Record) error                         { return errSealed }
+func (sealed) Change(context.Context, string, func(*toolrun.Record) error) error { return errSealed }
+func (sealed) Purge(context.Context, int, time.Time) (int, error)                { return 0, errSealed }
+
+// TestWhatCannotBeStoredIsStillShownAsItIs: on a disk that cannot be written.
+func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
+	_, store, now, log := open(t, living{"me"})
+	k := runlog.New(sealed{store}, living{"me"}, now, slog.New(slog.NewTextHandler(log, nil)))
+	require.NoError(t, store.Add(t.Context(), runtest.Run(0)))
+	now.Advance(time.Hour)
+	for status, want := range map[toolrun.Status]int{toolrun.StatusNone: 1, toolrun.PendingConfirmation: 0} {
+		found, err := k.List(t.Context(), ports.RunFilter{Status: status})
+		require.NoError(t, err)
+		require.Len(t, found, want, "%s", status)
+	}
+	r, err := k.Load(t.Context(), runtest.Run(0).CallID)
+	require.NoError(t, err)
+	assert.Equal(t, toolrun.Expired, r.Reason)
+	assert.Contains(t, log.String(), "open runs could not be settled")
+	k.Note(t.Context(), runtest.Run(1))
+	k.Deny(t.Context(), "cf_00000000", toolrun.UserDenied)
+	assert.Contains(t, log.String(), "a run could not be recorded")
+	assert.Contains(t, log.String(), "a denial could not be recorded")
+	require.ErrorIs(t, k.Start(t.Context(), runtest.Run(1)), errSealed)
+	require.ErrorIs(t, k.Finish(t.Context(), "call_00000000", toolrun.Result{}, ""), errSealed)
+}
+
+func TestADenialNeedsNoRecord(t *testing.T) {
+	k, store, now, log := open(t, living{"me"})
+	k.Deny(t.Context(), "cf_nobody", toolrun.UserDenied)
+	require.NoError(t, store.Add(t.Context(), runtest.Run(1)))
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, toolrun.Cancelled)
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, toolrun.UserDenied)
+	r, err := k.Load(t.Context(), runtest.Run(1).CallID)
+	require.NoError(t, err)
+	assert.Equal(t, toolrun.Cancelled, r.Reason, "the first word counts")
+	assert.Equal(t, now.Now(), r.EndedAt)
+	assert.Empty(t, log.String())
+}
+
+// ended is a value that knows how it ended.
+type ended struct{ why toolrun.Reason }
+
+func (e ended) Failure() toolrun.Reason { return e.why }
+
+func TestResults(t *testing.T) {
+	long := strings.Repeat("é", toolrun.MaxOutput)
+	f := fault.New(fault.State, "test_failed", "it failed").With(json.RawMessage(`{"output":"half"}`))
+	for name, c := range map[string]struct {
+		outcome tool.Outcome
+		value   any
+		result  toolrun.Result
+		reason  toolrun.Reason
+	}{
+		"a value":         {tool.Outcome{Value: json.RawMessage(`{"a":1}`)}, 1, toolrun.Result{Success: true, Output: `{"a":1}`}, ""},
+		"a text":          {tool.Outcome{Text: "done"}, tool.Text("done"), toolrun.Result{Success: true, Output: "done"}, ""},
+		"nothing":         {tool.Outcome{}, nil, toolrun.Result{Success: true}, ""},
+		"a good end":      {tool.Outcome{Text: "x"}, ended{}, toolrun.Result{Success: true, Output: "x"}, ""},
+		"a bad end":       {tool.Outcome{Text: "x"}, ended{toolrun.NonZeroExit}, toolrun.Result{Output: "x"}, toolrun.NonZeroExit},
+		"a fault":         {tool.Outcome{Err: f}, ended{toolrun.NonZeroExit}, toolrun.Result{Output: `{"output":"half"}`, Error: "it failed", Code: "test_failed"}, toolrun.Errored},
+		"any other error": {tool.Outcome{Err: errors.New("x")}, nil, toolrun.Result{Error: fault.ErrInternal.Message, Code: "internal"}, toolrun.Errored},
+		"a long one":      {tool.Outcome{Text: long}, nil, toolrun.Result{Success: true, Output: toolrun.Cut(long)}, ""},
+	} {
+		result, reason := runlog.Result(c.outcome, c.value)
+		assert.Equal(t, c.result, result, name)
+		assert.Equal(t, c.reason, reason, name)
+	}
+}
