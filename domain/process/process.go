@@ -5,6 +5,7 @@
 package process
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -23,21 +24,28 @@ const (
 	MaxEnvBytes  = 32 << 10 // one value
 )
 
-// The ways this package refuses.
+// The ways this package refuses, and those in which whoever starts processes does.
 var (
 	ErrSpec       = fault.New(fault.Invalid, "process_spec_invalid", "the process cannot be started as described")
+	ErrEnv        = fault.New(fault.Denied, "process_env_refused", "the environment has variables that would change what programs are")
 	ErrTransition = fault.New(fault.State, "process_state_invalid", "the process is not in a state that allows this")
+	ErrNotFound   = fault.New(fault.NotFound, "process_not_found", "there is no such process; list_background_processes shows those there are, and ended ones are forgotten after an hour")
+	ErrStart      = fault.New(fault.Unavailable, "process_not_started", "the process could not be started")
+	ErrLimit      = fault.New(fault.Unavailable, "process_limit", "as many processes run as may; wait for one to end, or stop one")
 )
 
 // ID names a process that was started; the pid is the operating system's and comes again.
 type ID string
 
-// Spec is how to start a process.
+// Spec is how to start a process. Env is the whole environment the program sees, but for the mark its starter adds: nothing is
+// inherited behind the caller's back (Environment makes one).
 type Spec struct {
 	Argv    []string          `json:"argv"` // the program and its arguments, passed on as they are; no shell reads them
 	Dir     string            `json:"dir"`  // absolute, or a relpath under the directory the starter was opened for; empty is that directory
 	Env     map[string]string `json:"env,omitempty"`
 	Timeout time.Duration     `json:"timeout_ns,omitempty"` // zero means no limit of its own
+	Labels  map[string]string `json:"labels,omitempty"`     // the capability's own words (script, project, …), copied into the State
+	Secrets []string          `json:"-"`                    // exact values masked in what it prints; stored nowhere
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -61,11 +69,8 @@ func (s Spec) Validate() error {
 		return ErrSpec.Sayf("the timeout %v is negative", s.Timeout)
 	}
 	for name, value := range s.Env {
-		if !envName.MatchString(name) {
-			return ErrSpec.Sayf("%q is no name of an environment variable", name)
-		}
-		if hasNUL(value) || len(value) > MaxEnvBytes { // the message leaves the value out: it may be a secret
-			return ErrSpec.Sayf("the environment variable %s contains NUL or has more than %d bytes", name, MaxEnvBytes)
+		if err := checkVariable(name, value); err != nil {
+			return err
 		}
 	}
 	return checkDir(s.Dir)
@@ -100,7 +105,7 @@ const (
 	Running          // it has a pid
 	Stopping         // it was signalled: somebody asked, or its time was up
 	Completed        // it exited with 0 by itself
-	Failed           // it never started, or ended by itself in any other way
+	Failed           // it never started, ended by itself in any other way, or was lost
 	Stopped          // it ended because somebody asked
 	TimedOut         // it ended because its time was up
 )
@@ -109,7 +114,7 @@ const (
 var transitions = map[Status][]Status{
 	Starting: {Running, Stopping, Failed},
 	Running:  {Stopping, Completed, Failed},
-	Stopping: {Stopped, TimedOut},
+	Stopping: {Stopped, TimedOut, Failed}, // failed: whoever was stopping it is gone
 }
 
 var statusNames = [...]string{"invalid", "starting", "running", "stopping", "completed", "failed", "stopped", "timed_out"}
@@ -143,16 +148,20 @@ func (s Status) May(to Status) bool { return slices.Contains(transitions[s], to)
 
 // State is what is known of a process that was started. Its environment is not part of it, because that may hold secrets.
 type State struct {
-	ID        ID        `json:"id"`
-	Argv      []string  `json:"argv"`
-	Dir       string    `json:"dir"`
-	Status    Status    `json:"status"`
-	PID       int       `json:"pid"` // zero before it runs
-	StartedAt time.Time `json:"started_at"`
-	EndedAt   time.Time `json:"ended_at"`         // zero until the status is final
-	Exit      Exit      `json:"exit"`             // of meaning once the status is final
-	Escalated bool      `json:"escalated"`        // it did not heed the first signal and was killed
-	Reason    string    `json:"reason,omitempty"` // why it never started
+	ID         ID                `json:"id"`
+	Argv       []string          `json:"argv"`
+	Dir        string            `json:"dir"`
+	Labels     map[string]string `json:"labels,omitempty"` // as the Spec had them
+	Background bool              `json:"background"`       // nobody waits for it
+	Status     Status            `json:"status"`
+	PID        int               `json:"pid"`       // of the leader of its process group; zero before it runs
+	Owner      int               `json:"owner_pid"` // the Countersign process that looks after it; zero before one does
+	StartedAt  time.Time         `json:"started_at"`
+	EndedAt    time.Time         `json:"ended_at"`         // zero until the status is final
+	Exit       Exit              `json:"exit"`             // of meaning once the status is final, unless it was lost
+	Escalated  bool              `json:"escalated"`        // it did not heed the first signal and was killed
+	Lost       bool              `json:"lost,omitempty"`   // its owner died before it: how it ended is not known
+	Reason     string            `json:"reason,omitempty"` // why it never started, how it was lost, or what went wrong around it
 }
 
 // Exit is how a process ended: with a code, or by a signal.
@@ -166,7 +175,16 @@ func New(id ID, spec Spec, now time.Time) (State, error) {
 	if err := spec.Validate(); err != nil {
 		return State{}, err
 	}
-	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Status: Starting, StartedAt: now}, nil
+	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Labels: maps.Clone(spec.Labels), Status: Starting, StartedAt: now}, nil
+}
+
+// Lose moves a process whose owner died to Failed, and says so. The time is when it was last known to be looked after.
+func (s *State) Lose(why string, last time.Time) error {
+	if err := s.Move(Failed, last); err != nil {
+		return err
+	}
+	s.Lost, s.Reason = true, "lost: "+why
+	return nil
 }
 
 // Move goes to another status and, when that is final, notes the time. It fails with ErrTransition and changes nothing when the state

@@ -67,7 +67,7 @@ const arrows = `
 invalid   .       .        .       .        .         .      .       .
 starting  .       .        x       x        .         x      .       .
 running   .       .        .       x        x         x      .       .
-stopping  .       .        .       .        .         .      x       x
+stopping  .       .        .       .        .         x      x       x
 completed .       .        .       .        .         .      .       .
 failed    .       .        .       .        .         .      .       .
 stopped   .       .        .       .        .         .      .       .
@@ -126,15 +126,36 @@ func TestStatusWords(t *testing.T) {
 
 func TestNewKeepsSecretsOut(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	spec := process.Spec{Argv: []string{"npm", "run", "dev"}, Dir: "web", Env: map[string]string{"TOKEN": "s3cret"}}
+	spec := process.Spec{
+		Argv: []string{"npm", "run", "dev"}, Dir: "web", Env: map[string]string{"TOKEN": "s3cret"}, Secrets: []string{"s3cret"},
+		Labels: map[string]string{"script": "dev"},
+	}
 	s, err := process.New("bp_1", spec, now)
 	require.NoError(t, err)
-	spec.Argv[0] = "changed"
-	assert.Equal(t, process.State{ID: "bp_1", Argv: []string{"npm", "run", "dev"}, Dir: "web", Status: process.Starting, StartedAt: now}, s)
+	spec.Argv[0], spec.Labels["script"] = "changed", "changed"
+	assert.Equal(t, process.State{
+		ID: "bp_1", Argv: []string{"npm", "run", "dev"}, Dir: "web", Labels: map[string]string{"script": "dev"}, Status: process.Starting, StartedAt: now,
+	}, s)
 	doc, err := json.Marshal(s)
 	require.NoError(t, err)
 	assert.NotContains(t, string(doc), "s3cret")
 	assert.Contains(t, string(doc), `"status":"starting"`)
+}
+
+func TestLose(t *testing.T) {
+	last := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for status := process.Starting; status <= process.TimedOut; status++ {
+		s := process.State{ID: "bp_1", Status: status}
+		before := s
+		err := s.Lose("its owner died", last)
+		if status.Final() {
+			require.ErrorIs(t, err, process.ErrTransition)
+			assert.Equal(t, before, s, "what has ended cannot be lost")
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, process.State{ID: "bp_1", Status: process.Failed, Lost: true, Reason: "lost: its owner died", EndedAt: last}, s)
+	}
 }
 
 func TestCursorResolve(t *testing.T) {

@@ -1,0 +1,271 @@
+package osproc
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/redact"
+)
+
+// What is in the directory: a directory a process, with its state, its mailbox and its output, and the names of those that have not
+// ended in one directory more, so that looking for them does not mean reading all.
+const (
+	stateName  = "state.json"
+	boxName    = "mailbox"
+	lockName   = "lock"
+	activeName = "active"
+)
+
+// maxState bounds a state that is read: arguments may have a megabyte, and JSON makes up to six bytes of one.
+const maxState = 8 << 20
+
+// record is what is kept of a process besides its output.
+type record struct {
+	State  process.State `json:"state"`
+	Owner  kin.Identity  `json:"owner"`  // who looks after it; the only one to write while alive
+	Leader kin.Identity  `json:"leader"` // of its process group; empty before it runs
+}
+
+var idForm = regexp.MustCompile(`^(bp|run)_[0-9a-f]{8}$`)
+
+func (p *Processes) path(id process.ID, name string) string {
+	return filepath.Join(p.o.Dir, string(id), name)
+}
+
+// claim makes the place of a process that is about to be started by this one.
+func (p *Processes) claim(ctx context.Context, s process.Spec, background bool) (record, error) {
+	lock, err := docfile.At(p.o.Dir).Lock(ctx, lockName)
+	if err != nil {
+		return record{}, err
+	}
+	defer lock.Release() //nolint:errcheck // the file stays, the lock goes with the descriptor
+	prefix := "run_"
+	if background {
+		prefix = "bp_"
+		if err := p.room(); err != nil {
+			return record{}, err
+		}
+	}
+	id, err := p.newPlace(prefix)
+	if err != nil {
+		return record{}, err
+	}
+	state, err := process.New(id, s, p.o.Clock.Now())
+	if err != nil {
+		return record{}, err
+	}
+	redactor := p.o.Redact().With(s.Secrets...)
+	for i, arg := range state.Argv {
+		state.Argv[i], _ = redactor.Text(redact.Clean(arg))
+	}
+	state.Background = background
+	rec := record{State: state}.ownedBy(kin.Self())
+	if err := p.save(rec); err != nil {
+		return record{}, errors.Join(err, os.RemoveAll(p.path(id, "")))
+	}
+	return rec, p.setActive(id)
+}
+
+func (r record) ownedBy(owner kin.Identity) record {
+	r.Owner, r.State.Owner = owner, owner.PID()
+	return r
+}
+
+// room fails when no further process may run in the background. The caller holds the lock.
+func (p *Processes) room() error {
+	ids, err := p.active()
+	if err != nil {
+		return err
+	}
+	var titles []string
+	for _, id := range ids {
+		if rec, err := p.load(id); err == nil && rec.State.Background && !rec.State.Status.Final() {
+			titles = append(titles, title(rec.State))
+		}
+	}
+	if len(titles) < p.o.Background {
+		return nil
+	}
+	return process.ErrLimit.Sayf("%d processes run in the background already, as many as may: %s; stop one with stop_background_process",
+		len(titles), strings.Join(titles, ", "))
+}
+
+func (p *Processes) newPlace(prefix string) (process.ID, error) {
+	for {
+		var random [4]byte
+		rand.Read(random[:]) //nolint:errcheck // it never fails: it ends the program instead
+		id := process.ID(prefix + hex.EncodeToString(random[:]))
+		if err := os.Mkdir(p.path(id, ""), 0o700); !errors.Is(err, fs.ErrExist) {
+			return id, err
+		}
+	}
+}
+
+func (p *Processes) setActive(id process.ID) error {
+	dir := filepath.Join(p.o.Dir, activeName)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, string(id)), nil, 0o600)
+}
+
+func (p *Processes) setEnded(id process.ID) {
+	_ = os.Remove(filepath.Join(p.o.Dir, activeName, string(id))) // whoever finds it later sees that the process has ended
+}
+
+// active are the processes that may not have ended.
+func (p *Processes) active() ([]process.ID, error) { return idsIn(filepath.Join(p.o.Dir, activeName)) }
+
+// all are the processes there is a place of.
+func (p *Processes) all() ([]process.ID, error) { return idsIn(p.o.Dir) }
+
+func idsIn(dir string) (ids []process.ID, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if idForm.MatchString(e.Name()) {
+			ids = append(ids, process.ID(e.Name()))
+		}
+	}
+	return ids, err
+}
+
+// save writes a record so that readers see the old one or the new one. It need not survive a crash of the machine: no process does.
+func (p *Processes) save(rec record) error {
+	doc, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	file := p.path(rec.State.ID, stateName)
+	if err = os.WriteFile(file+".new", doc, 0o600); err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.unsaved[rec.State.ID] = rec
+		return err
+	}
+	delete(p.unsaved, rec.State.ID)
+	return nil
+}
+
+// load reads a record, or fails with process.ErrNotFound.
+func (p *Processes) load(id process.ID) (record, error) {
+	if !idForm.MatchString(string(id)) {
+		return record{}, process.ErrNotFound.Sayf("there is no process %.40q", id)
+	}
+	doc, _, err := docfile.At(p.o.Dir).Read(string(id)+"/"+stateName, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return record{}, process.ErrNotFound.Sayf("there is no process %s; list_background_processes shows those there are, and ended ones are forgotten after an hour", id)
+	}
+	var rec record
+	if err == nil {
+		err = json.Unmarshal(doc, &rec)
+	}
+	if err == nil && rec.State.ID != id {
+		err = errors.New("it is of another process")
+	}
+	if err != nil {
+		return record{}, process.ErrNotFound.Sayf("what is kept of process %s in %s cannot be read", id, p.path(id, stateName)).Because(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if newer, ok := p.unsaved[id]; ok {
+		rec = newer
+	}
+	return rec, nil
+}
+
+// saveEnded tries again what could not be written of processes that have ended. While one runs, it is written by whoever is at it.
+func (p *Processes) saveEnded() {
+	p.mu.Lock()
+	unsaved := slices.Collect(maps.Values(p.unsaved))
+	p.mu.Unlock()
+	for _, rec := range unsaved {
+		if rec.State.Status.Final() && p.save(rec) == nil {
+			p.setEnded(rec.State.ID)
+		}
+	}
+}
+
+// settled loads a record and reports whether nobody looks after its process, which has not ended, any more.
+func (p *Processes) settled(id process.ID) (rec record, lost bool, err error) {
+	rec, err = p.load(id)
+	if err != nil || rec.State.Status.Final() || rec.Owner.Alive() {
+		return rec, false, err
+	}
+	rec, err = p.load(id) // what its owner wrote last
+	return rec, err == nil && !rec.State.Status.Final() && !rec.Owner.Alive(), err
+}
+
+// lastSign is when something was last written of a process.
+func (p *Processes) lastSign(id process.ID) time.Time {
+	var last time.Time
+	if info, err := os.Stat(p.path(id, "")); err == nil {
+		last = info.ModTime()
+	}
+	entries, _ := os.ReadDir(p.path(id, ""))
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.Name() != lockName && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last.UTC()
+}
+
+// prune forgets processes that ended long ago, and the oldest of very many, once a minute at most.
+func (p *Processes) prune() {
+	now := p.o.Clock.Now()
+	p.mu.Lock()
+	due := p.pruned.IsZero() || now.Sub(p.pruned) >= time.Minute
+	if due {
+		p.pruned = now
+	}
+	p.mu.Unlock()
+	if !due {
+		return
+	}
+	type old struct {
+		id    process.ID
+		ended time.Time
+	}
+	var olds []old
+	ids, _ := p.all()
+	active, _ := p.active()
+	for _, id := range ids {
+		if slices.Contains(active, id) {
+			continue
+		}
+		rec, lost, err := p.settled(id)
+		ended := rec.State.EndedAt
+		if err != nil || lost { // no more of it than a beginning
+			ended = p.lastSign(id)
+		}
+		if err != nil || lost || rec.State.Status.Final() {
+			olds = append(olds, old{id, ended})
+		}
+	}
+	slices.SortFunc(olds, func(a, b old) int { return b.ended.Compare(a.ended) })
+	for i, o := range olds {
+		if i >= keepMost || now.Sub(o.ended) > keepEnded {
+			_ = os.RemoveAll(p.path(o.id, "")) // the next time, if not now
+		}
+	}
+}
