@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -58,6 +59,7 @@ type Command struct {
 	Dir       string // where git works; empty is the working directory
 	Args      []string
 	Stdin     []byte        // empty is a closed standard input
+	Sink      io.Writer     // takes standard output as it comes, instead of Output's result; git is stopped when it fails
 	Env       []string      // on top of the hardened environment
 	Settings  []Setting     // on top of the hardened configuration
 	Protocols string        // GIT_ALLOW_PROTOCOL; empty is none
@@ -67,8 +69,8 @@ type Command struct {
 	Timeout   time.Duration // 0 is 30 seconds
 }
 
-// Output runs git and gives what it printed. It fails with *MissingError, *ExitError, ErrLarge, the error of ctx, or one that wraps
-// context.DeadlineExceeded when Timeout passed first. When it returns, git and everything git started in its session was ended.
+// Output runs git and gives what it printed. It fails with *MissingError, *ExitError, ErrLarge, the error of ctx, that of Sink, or one that
+// wraps context.DeadlineExceeded when Timeout passed first. When it returns, git and everything git started in its session was ended.
 func (c Command) Output(ctx context.Context) ([]byte, error) {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
@@ -83,7 +85,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	if c.Dir != "" {
 		args = append([]string{"-C", c.Dir}, args...)
 	}
-	out := &limited{max: c.Limit, full: cancel}
+	out := &limited{max: c.Limit, sink: c.Sink, full: cancel}
 	if out.max <= 0 {
 		out.max = defaultLimit
 	}
@@ -113,8 +115,8 @@ func (c Command) judge(ctx, bounded context.Context, cmd *exec.Cmd, err error) (
 	out, words := cmd.Stdout.(*limited), cmd.Stderr.(*tail)
 	code := cmd.ProcessState.ExitCode()
 	switch {
-	case out.over:
-		return nil, ErrLarge
+	case out.failed != nil:
+		return nil, out.failed
 	case err == nil, errors.Is(err, exec.ErrWaitDelay) && code == 0: // something that a hook left running still holds the pipe
 		return out.kept.Bytes(), nil
 	case ctx.Err() != nil:
@@ -156,22 +158,33 @@ func (c Command) environment(env []string) []string {
 	return append(kept, c.Env...)
 }
 
-// limited keeps what is written until it is too much, and then has the writer stopped. The buffer is not embedded: its ReadFrom would
-// take everything past Write.
+// limited keeps what is written, or hands it on, until it is too much, and then has the writer stopped. The buffer is not embedded: its
+// ReadFrom would take everything past Write.
 type limited struct {
-	kept bytes.Buffer
-	max  int64
-	over bool
-	full context.CancelFunc
+	kept   bytes.Buffer
+	sink   io.Writer // may be nil
+	taken  int64
+	max    int64
+	failed error
+	full   context.CancelFunc
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if int64(l.kept.Len()+len(p)) > l.max {
-		l.over = true
-		l.full()
-		return 0, ErrLarge
+	l.taken += int64(len(p))
+	switch {
+	case l.failed != nil:
+	case l.taken > l.max:
+		l.failed = ErrLarge
+	case l.sink == nil:
+		return l.kept.Write(p)
+	default:
+		_, l.failed = l.sink.Write(p)
 	}
-	return l.kept.Write(p)
+	if l.failed != nil {
+		l.full()
+		return 0, l.failed
+	}
+	return len(p), nil
 }
 
 // tail keeps the end of what is written.

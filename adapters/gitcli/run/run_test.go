@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -75,6 +76,39 @@ func TestFailuresAreWhatTheyAre(t *testing.T) {
 	_, err = run.Command{}.Output(t.Context())
 	require.ErrorAs(t, err, &missing)
 	require.ErrorIs(t, err, exec.ErrNotFound)
+}
+
+// failing takes so many bytes and then no more.
+type failing struct {
+	kept bytes.Buffer
+	room int
+}
+
+var errFull = errors.New("full")
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.kept.Len()+len(p) > f.room {
+		return 0, errFull
+	}
+	return f.kept.Write(p)
+}
+
+func TestASinkTakesWhatIsPrinted(t *testing.T) {
+	standIn(t, "printf out\nexit 1")
+	sink := &failing{room: 1 << 20}
+	_, err := run.Command{Sink: sink}.Output(t.Context())
+	var exit *run.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, "out", sink.kept.String())
+	assert.Empty(t, exit.Output)
+
+	standIn(t, "exec yes")
+	_, err = run.Command{Sink: &failing{room: 1 << 20}}.Output(t.Context())
+	require.ErrorIs(t, err, errFull, "and git is stopped")
+	sink = &failing{room: 1 << 20}
+	_, err = run.Command{Sink: sink, Limit: 100_000}.Output(t.Context())
+	require.ErrorIs(t, err, run.ErrLarge)
+	assert.LessOrEqual(t, sink.kept.Len(), 100_000)
 }
 
 func TestOnlyTheEndOfManyWordsIsKept(t *testing.T) {

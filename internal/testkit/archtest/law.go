@@ -60,6 +60,7 @@ const (
 	goInternal   = "github.com/rogpeppe/go-internal"
 	deriveSchema = "github.com/invopop/jsonschema"
 	checkSchema  = "github.com/google/jsonschema-go"
+	shellSyntax  = "mvdan.cc/sh/v3"
 )
 
 // testLibraries are what tests and suites may lean on.
@@ -68,14 +69,14 @@ var testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe
 // pure is the part of the standard library that cannot touch the machine. Package time is in it for its types; Pure bans its clock.
 var pure = []string{
 	"bytes", "cmp", "context", "crypto/sha256", "encoding", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex",
-	"encoding/json", "errors", "fmt", "io", "io/fs", "iter", "maps", "math", "math/bits", "net/url", "path", "regexp", "slices", "strconv", "strings", "time",
+	"encoding/json", "errors", "fmt", "io", "io/fs", "iter", "maps", "math", "math/bits", "net/netip", "net/url", "path", "regexp", "slices", "strconv", "strings", "time",
 	"unicode", "unicode/utf8",
 }
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
 	"domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/policy", "domain/process", "domain/redact",
-	"domain/relpath", "domain/tool",
+	"domain/relpath", "domain/tool", "domain/toolrun",
 }
 
 // Law is the import table of this module.
@@ -95,10 +96,12 @@ func domainRows() []Row {
 			Reason: "masking is text in, text out, wherever the text comes from"},
 		{Packages: []string{"domain/canon", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault"},
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
-		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/relpath"},
-			Reason: "a process runs in a directory that cannot leave its root, and knows nothing else"},
+		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath"},
+			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
 		{Packages: []string{"domain/confirm", "domain/audit"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy"},
 			Reason: "confirmations and audit records are hashes over decisions, and know no tool"},
+		{Packages: []string{"domain/toolrun"}, Std: pure, Module: []string{"domain/fault", "domain/policy"},
+			Reason: "what became of a call is a state machine over words and times, and knows no tool"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
 			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
 	}
@@ -128,9 +131,12 @@ func coreRows() []Row {
 	return []Row{
 		{Packages: []string{"ports"}, Std: pure, Module: kernel,
 			Reason: "what the core needs from outside is said in kernel words"},
-		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug", "sync", "sync/atomic"}), Modules: []string{xSync},
-			Module: append([]string{"ports"}, kernel...),
+		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug"}), Modules: []string{xSync},
+			Module: append([]string{"ports", "app/journal", "app/masking", "app/runlog"}, kernel...),
 			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
+		{Packages: []string{"app/journal", "app/masking", "app/runlog"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
+			Module: append([]string{"ports"}, kernel...),
+			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
 			Reason: "the only reflection in the product is here, so that the schema library can be exchanged in one place"},
 		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "ports"}),
@@ -146,7 +152,9 @@ func drivingRows() []Row {
 		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/..."}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
-		{Packages: []string{"adapters/httpapi", "adapters/console"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/httpapi", "adapters/console", "adapters/chat"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/hookserver"}, Std: []string{Any}, Module: append([]string{"domain/project", "domain/project/webhook", "ports"}, kernel...),
+			Reason: "requests from outside are judged by rules that stand in the domain, and start workflows through a function"},
 		{Packages: []string{"adapters/present"}, Std: []string{Any}, Module: kernel,
 			Reason: "a contract's wire form is a pure function of an outcome"},
 	}
@@ -161,16 +169,20 @@ func drivenRows() []Row {
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},
 			Reason: "durable documents are an engine below the stores and know none of them"},
-		{Packages: []string{"adapters/sqlitestore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, sqlite},
-			Reason: "SQL is spoken in one package"},
-		{Packages: []string{"adapters/memstore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, xTime},
+		{Packages: []string{"adapters/sqlitestore/..."}, Std: []string{Any}, Module: append([]string{"adapters/sqlitestore/..."}, inner...), Modules: []string{xSync, sqlite},
+			Reason: "SQL is spoken in one package and those below it"},
+		{Packages: []string{"adapters/memstore/..."}, Std: []string{Any}, Module: append([]string{"adapters/memstore/..."}, inner...), Modules: []string{xSync, xTime},
 			Reason: "the reference implementation of every storage port keeps all of it in memory"},
 		{Packages: []string{"adapters/docedit/..."}, Std: []string{Any}, Module: append([]string{"adapters/docedit/..."}, inner...), Modules: []string{hujson, toml},
 			Reason: "documents of other programs are edited in one place, whatever library reads them"},
 		{Packages: []string{"adapters/textdiff"}, Std: []string{Any}, Module: inner, Modules: []string{goInternal},
 			Reason: "the diff library stays exchangeable behind one package"},
-		{Packages: []string{"adapters/srcfile", "adapters/gitcli/...", "adapters/osproc"}, Std: []string{Any},
-			Module: append([]string{"adapters/docfile", "adapters/yamlcodec", "adapters/gitcli/..."}, inner...), Modules: []string{xSync},
+		{Packages: []string{"adapters/shellparse"}, Std: []string{Any}, Module: inner, Modules: []string{shellSyntax},
+			Reason: "one package knows a shell's grammar; the rules about commands are judged on what it hands over"},
+		{Packages: []string{"adapters/webhookhttp"}, Std: []string{Any}, Module: inner,
+			Reason: "requests to hosts outside are made in one package, by rules that stand in the domain"},
+		{Packages: []string{"adapters/srcfile", "adapters/gitcli/...", "adapters/osproc/..."}, Std: []string{Any},
+			Module: append([]string{"adapters/docfile", "adapters/yamlcodec", "adapters/gitcli/...", "adapters/osproc/..."}, inner...), Modules: []string{xSync},
 			Reason: "a driven adapter implements ports over one technology and knows no other adapter"},
 	}
 }
@@ -183,7 +195,7 @@ func outerRows() []Row {
 			Reason: "a command chooses adapters and starts them"},
 		{Packages: []string{"internal/testkit/stdiotest", "internal/testkit/archtest"}, Std: []string{Any}, Modules: append([]string{xSync}, testLibraries...),
 			Reason: "what judges the product from outside shares no code with it"},
-		{Packages: []string{"internal/testkit/porttest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
+		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
 			Reason: "a conformance suite proves ports and knows no adapter"},
 		{Packages: []string{"internal/testkit/..."}, Std: []string{Any}, Module: []string{"domain/...", "ports/...", "app/...", "adapters/...", "internal/testkit/..."},
 			Modules: append([]string{xSync}, testLibraries...),

@@ -1,0 +1,174 @@
+// Package automation holds stored actions (a program, a webhook or a workflow that may be triggered by name) and the rules that say
+// whether each may run.
+//
+// It refuses to know how they are carried out.
+package automation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/execution"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+)
+
+// Bounds and defaults of a script action (packageflow contract §1.6).
+const (
+	DefaultTimeoutMS = 60_000
+	MaxTimeoutMS     = 3_600_000
+	MaxStreamBytes   = 100 << 10 // of each stream in a result
+)
+
+// Action is a stored action. Exactly the config of its type is set.
+type Action struct {
+	ID          string          `json:"id"` // UUIDv4
+	Type        execution.Kind  `json:"actionType"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	ProjectID   string          `json:"projectId,omitempty"` // empty: of no project
+	Enabled     bool            `json:"isEnabled"`
+	Script      *ScriptConfig   `json:"script,omitempty"`
+	Webhook     *webhook.Config `json:"webhook,omitempty"`
+	Workflow    *WorkflowConfig `json:"workflow,omitempty"`
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
+	Revision    int64           `json:"revision"`
+}
+
+// ScriptConfig is a program with its arguments. It is started as it stands; no shell reads it.
+type ScriptConfig struct {
+	Command   string            `json:"command"`
+	Args      []string          `json:"args,omitempty"`
+	Cwd       string            `json:"cwd,omitempty"`
+	Env       map[string]string `json:"env,omitempty"`
+	TimeoutMS int64             `json:"timeoutMs,omitempty"` // 0 is DefaultTimeoutMS
+	UseVolta  bool              `json:"useVolta,omitempty"`
+}
+
+// WorkflowConfig names a workflow.
+type WorkflowConfig struct {
+	WorkflowID string            `json:"workflowId"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// Validate refuses an action that could not be carried out as it stands, with project.ErrArgument.
+func (a Action) Validate() error {
+	if strings.TrimSpace(a.Name) == "" {
+		return project.ErrArgument.Sayf("an action needs a name")
+	}
+	if err := project.CheckText("name", a.Name, project.MaxName); err != nil {
+		return err
+	}
+	if err := project.CheckText("description", a.Description, project.MaxDescription); err != nil {
+		return err
+	}
+	have := map[execution.Kind]bool{execution.Script: a.Script != nil, execution.Webhook: a.Webhook != nil, execution.Workflow: a.Workflow != nil}
+	for kind, there := range have {
+		if there != (kind == a.Type) {
+			return project.ErrArgument.Sayf("an action of type %q has the config of exactly that type", a.Type)
+		}
+	}
+	switch a.Type {
+	case execution.Script:
+		return a.Script.validate()
+	case execution.Webhook:
+		return a.Webhook.Validate()
+	case execution.Workflow:
+		if a.Workflow.WorkflowID == "" {
+			return project.ErrArgument.Sayf("the action names no workflow")
+		}
+		return nil
+	}
+	return project.ErrArgument.Sayf("%q is no type of action; there are script, webhook and workflow", a.Type)
+}
+
+func (c ScriptConfig) validate() error {
+	switch {
+	case strings.TrimSpace(c.Command) == "":
+		return project.ErrArgument.Sayf("the action names no program")
+	case strings.ContainsAny(c.Command, " \t\n"):
+		return project.ErrArgument.Sayf("%q holds blanks: command is the program alone, its arguments stand in args", c.Command)
+	case len(c.Command) > project.MaxCommand:
+		return project.ErrArgument.Sayf("the command has more than %d bytes", project.MaxCommand)
+	case c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeoutMS:
+		return project.ErrArgument.Sayf("timeoutMs is not within 0 and %d", MaxTimeoutMS)
+	}
+	for i, arg := range c.Args {
+		if strings.ContainsRune(arg, 0) {
+			return project.ErrArgument.Sayf("args[%d] holds a NUL character, which no program can be given", i)
+		}
+	}
+	if err := project.CheckText("command", c.Command, project.MaxCommand); err != nil { // what is shown must be what is run
+		return err
+	}
+	return project.CheckText("cwd", c.Cwd, project.MaxPath)
+}
+
+// Level is what a rule says (packageflow contract §1.7).
+type Level string
+
+// The levels.
+const (
+	RequireConfirm Level = "require_confirm"
+	AutoApprove    Level = "auto_approve"
+	Deny           Level = "deny"
+)
+
+// Known reports whether l is one of the three.
+func (l Level) Known() bool { return l == RequireConfirm || l == AutoApprove || l == Deny }
+
+// Rule is what a person decided for one action, for all of a type, or for all. There is at most one for each.
+type Rule struct {
+	ActionID  string         `json:"actionId,omitempty"`
+	Type      execution.Kind `json:"actionType,omitempty"`
+	Level     Level          `json:"permissionLevel"`
+	CreatedAt time.Time      `json:"createdAt"`
+}
+
+// The places a resolved level can come from.
+const (
+	FromAction  = "action"
+	FromType    = "type"
+	FromGlobal  = "global"
+	FromDefault = "default"
+)
+
+// Resolve is the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
+// RequireConfirm, which nobody stored and so raises nothing (packageflow-security contract §3.3).
+func Resolve(rules []Rule, actionID string, kind execution.Kind) (Level, string) {
+	for _, r := range rules {
+		if actionID != "" && r.ActionID == actionID {
+			return r.Level, FromAction
+		}
+	}
+	for _, r := range rules {
+		if r.ActionID == "" && r.Type == kind && kind != "" {
+			return r.Level, FromType
+		}
+	}
+	for _, r := range rules {
+		if r.ActionID == "" && r.Type == "" {
+			return r.Level, FromGlobal
+		}
+	}
+	return RequireConfirm, FromDefault
+}
+
+// SortRules puts rules of actions first, then those of types, then the global one; newest first among equals.
+func SortRules(rules []Rule) {
+	rank := func(r Rule) int {
+		switch {
+		case r.ActionID != "":
+			return 0
+		case r.Type != "":
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.CreatedAt.Compare(a.CreatedAt))
+	})
+}

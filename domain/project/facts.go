@@ -1,0 +1,135 @@
+package project
+
+import "strings"
+
+// Manager is a package manager. The zero Manager is none.
+type Manager string
+
+// The package managers there are. Nothing else is ever started as one: the name comes out of a file that a repository controls.
+const (
+	NPM  Manager = "npm"
+	PNPM Manager = "pnpm"
+	Yarn Manager = "yarn"
+	Bun  Manager = "bun"
+)
+
+// Known reports whether m is one of the four.
+func (m Manager) Known() bool { return m == NPM || m == PNPM || m == Yarn || m == Bun }
+
+// Contents is what was found in a project's directory: all that its kind is decided by.
+type Contents struct {
+	Has         func(name string) bool // a file or directory of that name lies in it
+	Manifest    *Manifest              // nil when there is no readable package.json
+	Broken      error                  // why a package.json that is there cannot be read; ErrManifest
+	NVMRC       string                 // first line of .nvmrc
+	NodeVersion string                 // first line of .node-version
+}
+
+// Facts is what a project's directory says of it (packageflow contract §1.2).
+type Facts struct {
+	Type           string  // "" when it is of no known type
+	Manager        Manager // "" when there is none
+	ManagerVersion string  // of the packageManager field, without its hash
+	Corepack       bool    // the packageManager field names it
+	NodeVersion    string
+	Monorepo       bool
+	MonorepoTool   string
+	Manifest       *Manifest // nil when there is none
+	Broken         error     // as in Contents
+}
+
+// Detect decides what kind of project has these contents. It fails with ErrManifest when the packageManager field names something that
+// is no package manager: nothing may be started for such a project, and everything else is filled in all the same.
+func Detect(c Contents) (Facts, error) {
+	f := Facts{Type: typeOf(c), Manifest: c.Manifest, Broken: c.Broken}
+	f.NodeVersion = nodeVersion(c)
+	f.MonorepoTool = monorepoTool(c)
+	f.Monorepo = f.MonorepoTool != "" || c.Manifest != nil && c.Manifest.Workspaces
+	err := f.manager(c)
+	return f, err
+}
+
+func nodeVersion(c Contents) string {
+	candidates := []string{c.NVMRC, c.NodeVersion}
+	if c.Manifest != nil {
+		candidates = append(candidates, c.Manifest.Volta["node"], c.Manifest.EnginesNode)
+	}
+	for _, v := range candidates {
+		if v = strings.TrimSpace(v); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func monorepoTool(c Contents) string {
+	for _, t := range [][2]string{{"pnpm-workspace.yaml", "pnpm"}, {"nx.json", "nx"}, {"turbo.json", "turbo"}, {"lerna.json", "lerna"},
+		{"rush.json", "rush"}, {"go.work", "go"}} {
+		if c.Has(t[0]) {
+			return t[1]
+		}
+	}
+	return ""
+}
+
+// typeOf is the first type whose mark is there.
+func typeOf(c Contents) string {
+	for _, mark := range [][]string{
+		{"rust", "Cargo.toml"}, {"go", "go.mod"}, {"python", "requirements.txt", "pyproject.toml", "setup.py"}, {"ruby", "Gemfile"},
+		{"java", "pom.xml", "build.gradle", "build.gradle.kts"}, {"swift", "Package.swift"}, {"dart", "pubspec.yaml"},
+	} {
+		for _, name := range mark[1:] {
+			if c.Has(name) {
+				return mark[0]
+			}
+		}
+	}
+	if !c.Has("package.json") {
+		return ""
+	}
+	if c.Manifest == nil {
+		return "node"
+	}
+	for _, mark := range [][]string{
+		{"nextjs", "next"}, {"nuxt", "nuxt"}, {"tauri", "@tauri-apps/api"}, {"electron", "electron"}, {"react-native", "react-native", "expo"},
+		{"vue", "vue"}, {"react", "react"}, {"svelte", "svelte"}, {"angular", "@angular/core"}, {"node-server", "express", "fastify", "koa", "hono"},
+	} {
+		for _, name := range mark[1:] {
+			if c.Manifest.Dependencies[name] || mark[0] == "tauri" && c.Has("src-tauri") {
+				return mark[0]
+			}
+		}
+	}
+	return "node"
+}
+
+// manager decides the package manager: the packageManager field, then the lockfile, then npm where there is a package.json.
+func (f *Facts) manager(c Contents) error {
+	if c.Manifest != nil && c.Manifest.PackageManager != "" {
+		name, version, _ := strings.Cut(c.Manifest.PackageManager, "@")
+		version, _, _ = strings.Cut(version, "+")
+		if !Manager(name).Known() || version != "" && !VersionLike(version) {
+			return ErrManifest.Sayf("package.json names %.60q as its packageManager, which is none of npm, pnpm, yarn, bun; nothing is run with it", c.Manifest.PackageManager)
+		}
+		f.Manager, f.ManagerVersion, f.Corepack = Manager(name), version, true
+		return nil
+	}
+	for _, lock := range []struct {
+		file string
+		is   Manager
+	}{{"pnpm-lock.yaml", PNPM}, {"yarn.lock", Yarn}, {"bun.lockb", Bun}, {"bun.lock", Bun}, {"package-lock.json", NPM}, {"package.json", NPM}} {
+		if c.Has(lock.file) {
+			f.Manager = lock.is
+			return nil
+		}
+	}
+	return nil
+}
+
+// VersionLike reports text of the characters that versions, ranges and tags are made of. It stands in files that a repository controls and
+// goes to programs as an argument, so it must not look like an option either.
+func VersionLike(text string) bool {
+	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(".^~_-", r))
+	})
+}

@@ -1,0 +1,172 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxManifest bounds a package.json, in bytes. Real ones have a few kilobytes.
+const MaxManifest = 5 << 20
+
+const maxNotes = 20 // somebody who needs more of them has another problem
+
+// Manifest is what matters of a package.json.
+type Manifest struct {
+	Name           string
+	Version        string
+	Description    string
+	PackageManager string            // the field as written: "pnpm@9.1.0+sha512.…"
+	Scripts        map[string]string // name → command
+	Volta          map[string]string // node, npm, yarn, pnpm → version
+	EnginesNode    string
+	Workspaces     bool
+	Dependencies   map[string]bool // names out of dependencies and devDependencies
+	Notes          []string        // what a person should know: names that are defined twice
+}
+
+// ParseManifest reads a package.json as npm does: exact names, the last of equal ones counts, and members of other types than expected are
+// as good as absent. It fails with ErrManifest on text that is no JSON object or is longer than MaxManifest.
+func ParseManifest(data []byte) (Manifest, error) {
+	m := Manifest{Scripts: map[string]string{}, Volta: map[string]string{}, Dependencies: map[string]bool{}}
+	if len(data) > MaxManifest {
+		return m, ErrManifest.Sayf("package.json has %d bytes; at most %d are read", len(data), MaxManifest)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if err := object(data); err != nil {
+		return m, ErrManifest.Sayf("package.json cannot be read: %v", err)
+	}
+	top, twice := members(data)
+	m.note("", twice)
+	for name, to := range map[string]*string{"name": &m.Name, "version": &m.Version, "description": &m.Description, "packageManager": &m.PackageManager} {
+		*to = text(top[name])
+	}
+	m.Scripts = m.texts("scripts", top["scripts"])
+	m.Volta = m.texts("volta", top["volta"])
+	m.EnginesNode = m.texts("engines", top["engines"])["node"]
+	for _, field := range []string{"dependencies", "devDependencies"} {
+		names, twice := members(top[field])
+		m.note(field, twice)
+		for name, value := range names {
+			if value[0] == '"' {
+				m.Dependencies[name] = true
+			}
+		}
+	}
+	workspaces := top["workspaces"]
+	m.Workspaces = len(workspaces) > 0 && (workspaces[0] == '[' || workspaces[0] == '{')
+	return m, nil
+}
+
+// ScriptNames are the names of the scripts, sorted.
+func (m Manifest) ScriptNames() []string { return slices.Sorted(maps.Keys(m.Scripts)) }
+
+func (m *Manifest) note(field string, twice []string) {
+	for _, name := range twice {
+		if len(m.Notes) == maxNotes {
+			return
+		}
+		m.Notes = append(m.Notes, fmt.Sprintf("package.json defines %.80q more than once; the last one counts", strings.TrimPrefix(field+"."+name, ".")))
+	}
+}
+
+// texts is an object's members that are strings.
+func (m *Manifest) texts(field string, raw []byte) map[string]string {
+	values, twice := members(raw)
+	m.note(field, twice)
+	out := make(map[string]string, len(values))
+	for name, value := range values {
+		if value[0] == '"' {
+			out[name] = text(value)
+		}
+	}
+	return out
+}
+
+// object says why data is no JSON object.
+func object(data []byte) error {
+	data = bytes.TrimLeft(data, blanks)
+	if len(data) == 0 {
+		return errors.New("it is empty")
+	}
+	var all json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	if data[0] != '{' {
+		return errors.New("it is no JSON object")
+	}
+	return nil
+}
+
+const blanks = " \t\r\n"
+
+// members are an object's members, the last of equal names, and the names that occur more than once. raw is valid JSON; of anything but an
+// object there are none. A decoder that keeps equal names apart would read every value twice, and this is read for every project listed.
+func members(raw []byte) (object map[string][]byte, twice []string) {
+	raw = bytes.TrimLeft(raw, blanks)
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, nil
+	}
+	object, again := map[string][]byte{}, map[string]bool{}
+	for raw = bytes.TrimLeft(raw[1:], blanks); len(raw) > 0 && raw[0] == '"'; raw = bytes.TrimLeft(raw, blanks+",") {
+		end := valueEnd(raw)
+		name := text(raw[:end])
+		raw = bytes.TrimLeft(raw[end:], blanks+":")
+		end = valueEnd(raw)
+		if _, there := object[name]; there && !again[name] {
+			again[name], twice = true, append(twice, name)
+		}
+		object[name], raw = raw[:end], raw[end:]
+	}
+	return object, twice
+}
+
+// valueEnd is where the value ends that raw, valid JSON, begins with.
+func valueEnd(raw []byte) int {
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; c {
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']', ',', ' ', '\t', '\r', '\n':
+			if depth == 0 { // behind a number or a word
+				return i
+			}
+			if c == '}' || c == ']' {
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	return len(raw)
+}
+
+// text is a JSON string's text; of other values there is none.
+func text(raw []byte) (s string) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	if inside := raw[1 : len(raw)-1]; !bytes.ContainsFunc(inside, func(r rune) bool { return r == '\\' || r >= utf8.RuneSelf }) {
+		return string(inside)
+	}
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,182 @@
+// Package webhook holds the rules of webhooks, both ways: which request a stored webhook makes of variables and a payload, what
+// is kept of an answer, and which requests from outside may start a workflow. Where requests may go is said in package egress.
+//
+// It refuses to know sockets, name servers, TLS and how bytes are signed: what was found out about an address or a signature arrives as
+// an argument.
+package webhook
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
+)
+
+// The bounds of outgoing requests (packageflow contract §1.6, packageflow-security contract §4.7).
+const (
+	DefaultMethod  = "POST"
+	DefaultTimeout = 30_000 * time.Millisecond
+	MaxTimeout     = 60_000 * time.Millisecond // of everything, waits and retries included
+	MaxRetries     = 3
+	MaxRequest     = 256 << 10 // bytes of URL, headers and body together
+	MaxPreview     = 4 << 10   // bytes of the payload that a person is shown
+)
+
+// Rules are where webhooks may go, and Target is where one is about to: the words of package egress, which a request is sent by.
+type (
+	Rules  = egress.Rules
+	Target = egress.Target
+)
+
+// Config is a stored webhook (packageflow contract §1.6). {{name}} stands for a variable in the URL's path and query, in header values and
+// in the payload; nowhere else.
+type Config struct {
+	URL             string            `json:"url"`
+	Method          string            `json:"method,omitempty"` // empty is POST
+	Headers         map[string]string `json:"headers,omitempty"`
+	PayloadTemplate string            `json:"payloadTemplate,omitempty"`
+	TimeoutMS       int64             `json:"timeoutMs,omitempty"` // 0 is DefaultTimeout
+	RetryCount      int               `json:"retryCount,omitempty"`
+	VerifySSL       *bool             `json:"verifySsl,omitempty"` // true or absent: certificates are always verified
+}
+
+// Validate refuses a webhook that no request could be made of: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. That it
+// passes does not mean that its address is allowed; Rules say so.
+func (c Config) Validate() error {
+	if _, err := egress.Parse(c.URL); err != nil {
+		return err
+	}
+	if !slices.Contains(methods(), c.method()) {
+		return project.ErrArgument.Sayf("%q is no method a webhook can use; there are %s", c.Method, strings.Join(methods(), ", "))
+	}
+	if c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeout.Milliseconds() {
+		return project.ErrArgument.Sayf("timeoutMs %d is not within 0 and %d", c.TimeoutMS, MaxTimeout.Milliseconds())
+	}
+	if c.RetryCount < 0 || c.RetryCount > MaxRetries {
+		return project.ErrArgument.Sayf("retryCount %d is not within 0 and %d", c.RetryCount, MaxRetries)
+	}
+	if c.VerifySSL != nil && !*c.VerifySSL {
+		return project.ErrArgument.Sayf("certificates are always verified; leave verifySsl out, or set it to true")
+	}
+	if err := c.checkHeaders(); err != nil {
+		return err
+	}
+	return c.checkTemplate()
+}
+
+func (c Config) checkTemplate() error {
+	switch {
+	case c.PayloadTemplate == "":
+		return nil
+	case !c.carries():
+		return project.ErrArgument.Sayf("a %s request carries no payload; remove payloadTemplate, or use POST", c.method())
+	case len(c.PayloadTemplate) > MaxRequest:
+		return project.ErrArgument.Sayf("payloadTemplate has %d bytes; at most %d are allowed", len(c.PayloadTemplate), MaxRequest)
+	}
+	if syntaxOf(c.contentType()) != syntaxJSON {
+		return nil
+	}
+	_, err := expandJSON(c.PayloadTemplate, nil, standIn)
+	return err
+}
+
+func methods() []string { return []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} }
+
+func (c Config) method() string {
+	if c.Method == "" {
+		return DefaultMethod
+	}
+	return strings.ToUpper(c.Method)
+}
+
+// carries reports whether a request of that method has a body.
+func (c Config) carries() bool { return c.method() != "GET" && c.method() != "HEAD" }
+
+func (c Config) timeout() time.Duration {
+	if c.TimeoutMS == 0 {
+		return DefaultTimeout
+	}
+	return time.Duration(c.TimeoutMS) * time.Millisecond
+}
+
+// contentType is what the webhook's own header says; empty when it has none.
+func (c Config) contentType() string {
+	for name, value := range c.Headers {
+		if strings.EqualFold(name, contentType) {
+			return value
+		}
+	}
+	return ""
+}
+
+// checkHeaders refuses header names and values that would change how the request is framed, whom it reaches, or how its body is escaped.
+func (c Config) checkHeaders() error {
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		value, form := c.Headers[name], canonicalName(name)
+		switch {
+		case !token(name):
+			return project.ErrArgument.Sayf("%q is no name of a header", name)
+		case reserved(form):
+			return project.ErrArgument.Sayf("header %s cannot be set: it belongs to the connection, not to the webhook", form)
+		case seen[form]:
+			return project.ErrArgument.Sayf("header %s is set twice in different spellings", form)
+		case unprintable(value):
+			return project.ErrArgument.Sayf("the value of header %s holds a line break or another control character", form)
+		case form == contentType && strings.Contains(value, "{{"):
+			return project.ErrArgument.Sayf("header %s may hold no variable: it decides how variables in the payload are escaped", form)
+		}
+		seen[form] = true
+	}
+	return nil
+}
+
+const (
+	contentType    = "Content-Type"
+	idempotencyKey = "Idempotency-Key"
+)
+
+// reserved reports headers that only the connection may set (packageflow-security contract §4.7): where the request goes and how it is
+// framed. form is a canonical name.
+func reserved(form string) bool {
+	switch form {
+	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Keep-Alive", "Te", "Trailer", "Expect", "Http2-Settings":
+		return true
+	}
+	return strings.HasPrefix(form, "Proxy-")
+}
+
+// token reports whether s is a token of RFC 9110 §5.6.2, as header names are.
+func token(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// canonicalName spells a header's name as it is usually written: X-Request-Id.
+func canonicalName(name string) string {
+	form, upper := []byte(name), true
+	for i, c := range form {
+		switch {
+		case upper && c >= 'a' && c <= 'z':
+			form[i] = c - 'a' + 'A'
+		case !upper && c >= 'A' && c <= 'Z':
+			form[i] = c - 'A' + 'a'
+		}
+		upper = c == '-'
+	}
+	return string(form)
+}
+
+// unprintable reports control characters other than the tab; a header's value holds none.
+func unprintable(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
+}

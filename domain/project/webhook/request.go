@@ -1,0 +1,256 @@
+package webhook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/project"
+)
+
+// Header is one header of a request.
+type Header struct {
+	Name  string `json:"name"` // in canonical spelling
+	Value string `json:"value"`
+}
+
+// Request is exactly what will be sent. It holds secrets: show people its View.
+type Request struct {
+	Method  string        `json:"method"`
+	URL     string        `json:"url"` // absolute; host in lower-case ASCII, everything escaped
+	Headers []Header      `json:"headers"`
+	Body    []byte        `json:"body,omitempty"`
+	Timeout time.Duration `json:"timeout"` // of everything, waits and retries included
+	Retries int           `json:"retries"` // after the first attempt
+}
+
+// Input is what one execution brings along.
+type Input struct {
+	Variables map[string]string
+	Payload   json.RawMessage // takes the template's place when it is not empty
+}
+
+// Build is the request a webhook makes of an input (packageflow contract §1.6): variables percent-encoded in the URL, escaped in the body as
+// its content type wants, refused in headers when they hold line breaks; those without a value stay as they are. An explicit payload takes
+// the template's place and is sent as it is. It fails as Validate does, and with project.ErrArgument for an input that does not fit.
+func (c Config) Build(in Input) (Request, error) {
+	if err := c.Validate(); err != nil {
+		return Request{}, err
+	}
+	target, err := expandURL(c.URL, in.Variables)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{Method: c.method(), URL: target, Timeout: c.timeout()}
+	if r.Headers, err = c.expandHeaders(in.Variables); err != nil {
+		return Request{}, err
+	}
+	if r.Body, err = c.body(in); err != nil {
+		return Request{}, err
+	}
+	if len(r.Body) > 0 && r.header(contentType) == "" {
+		r.Headers = append(r.Headers, Header{Name: contentType, Value: "application/json"})
+	}
+	slices.SortFunc(r.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
+	if n := r.size(); n > MaxRequest {
+		return Request{}, project.ErrArgument.Sayf("the request has %d bytes; at most %d are allowed", n, MaxRequest)
+	}
+	if r.repeatable() {
+		r.Retries = c.RetryCount
+	}
+	return r, nil
+}
+
+func (c Config) expandHeaders(variables map[string]string) (headers []Header, err error) {
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		form := canonicalName(name)
+		value, err := expand(c.Headers[name], variables, func(s string) string { return s })
+		if err != nil {
+			return nil, err
+		}
+		if unprintable(value) {
+			return nil, project.ErrArgument.Sayf("a variable brings a line break or another control character into header %s", form)
+		}
+		headers = append(headers, Header{Name: form, Value: strings.TrimSpace(value)})
+	}
+	return headers, nil
+}
+
+func (c Config) body(in Input) ([]byte, error) {
+	form := syntaxOf(c.contentType())
+	if len(in.Payload) > 0 {
+		switch {
+		case !c.carries():
+			return nil, project.ErrArgument.Sayf("a %s request carries no payload", c.method())
+		case form != syntaxJSON:
+			return nil, project.ErrArgument.Sayf("this webhook sends %s, so its payload comes from its template; give variables instead", c.contentType())
+		}
+		return slices.Clone(in.Payload), checkJSON(string(in.Payload))
+	}
+	if c.PayloadTemplate == "" {
+		return nil, nil
+	}
+	text, err := expandBody(c.PayloadTemplate, form, in.Variables)
+	return []byte(text), err
+}
+
+// repeatable reports whether the request may be sent again without doing its work twice: its method says so, or it carries a key by which
+// the receiver knows it again (packageflow-security contract §4.7). Such a key is never added here: only who wrote the webhook knows whether
+// its receiver heeds one, and it must differ from execution to execution.
+func (r Request) repeatable() bool {
+	switch r.Method {
+	case "GET", "HEAD", "PUT", "DELETE":
+		return true
+	}
+	key := r.header(idempotencyKey)
+	return key != "" && !strings.Contains(key, "{{")
+}
+
+func (r Request) header(name string) string {
+	for _, h := range r.Headers {
+		if h.Name == name {
+			return h.Value
+		}
+	}
+	return ""
+}
+
+// size is what of the request counts towards MaxRequest.
+func (r Request) size() int {
+	n := len(r.Method) + len(r.URL) + len(r.Body)
+	for _, h := range r.Headers {
+		n += len(h.Name) + len(h.Value) + 4
+	}
+	return n
+}
+
+// View is a request as people and agents see it: secrets masked, the payload cut.
+type View struct {
+	Method       string   `json:"method"`
+	URL          string   `json:"url"`
+	Host         string   `json:"host"`
+	Headers      []Header `json:"headers"`
+	Payload      string   `json:"payload,omitempty"` // at most MaxPreview bytes
+	PayloadBytes int      `json:"payloadBytes"`
+	Cut          bool     `json:"payloadCut,omitempty"`
+	Digest       string   `json:"payloadSha256,omitempty"` // of the whole payload when not all of it is shown, so that a confirmation binds the rest too
+	TimeoutMS    int64    `json:"timeoutMs"`
+	Retries      int      `json:"retries"`
+}
+
+// View is the request without its secrets. Values in the payload are not judged here: whoever shows it redacts it like any text.
+func (r Request) View() View {
+	v := View{Method: r.Method, URL: maskURL(r.URL), Headers: []Header{}, PayloadBytes: len(r.Body), TimeoutMS: r.Timeout.Milliseconds(), Retries: r.Retries}
+	if u, err := url.Parse(r.URL); err == nil {
+		v.Host = u.Host
+	}
+	for _, h := range r.Headers {
+		v.Headers = append(v.Headers, Header{Name: h.Name, Value: maskHeader(h.Name, h.Value)})
+	}
+	v.Payload, v.Cut = head(strings.ToValidUTF8(string(r.Body), "\uFFFD"), MaxPreview)
+	if v.Cut || !utf8.Valid(r.Body) {
+		sum := sha256.Sum256(r.Body)
+		v.Digest = hex.EncodeToString(sum[:])
+	}
+	return v
+}
+
+// Masked is the webhook as it may be listed: secret values in headers and in the URL's query masked.
+func (c Config) Masked() Config {
+	c.URL = maskURL(c.URL)
+	c.Headers = maps.Clone(c.Headers)
+	for name, value := range c.Headers {
+		c.Headers[name] = maskHeader(name, value)
+	}
+	return c
+}
+
+// Secrets are the values of the request that no answer and no error may repeat, for whoever redacts them.
+func (r Request) Secrets() (secrets []string) {
+	for _, h := range r.Headers {
+		if maskHeader(h.Name, h.Value) == h.Value {
+			continue
+		}
+		secrets = append(secrets, h.Value)
+		if _, credentials, ok := strings.Cut(h.Value, " "); ok {
+			secrets = append(secrets, credentials)
+		}
+	}
+	_, query, _ := strings.Cut(r.URL, "?")
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, value, ok := strings.Cut(pair, "="); ok && secretName(name) && value != "" {
+			secrets = append(secrets, value)
+			if plain, err := url.QueryUnescape(value); err == nil && plain != value {
+				secrets = append(secrets, plain)
+			}
+		}
+	}
+	return secrets
+}
+
+// Mask stands for a value that is not shown.
+const Mask = "[REDACTED:webhook]"
+
+// maskURL masks the values of secret-named parameters in a URL's query, also of a template.
+func maskURL(raw string) string {
+	base, query, ok := strings.Cut(raw, "?")
+	if !ok {
+		return raw
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		if name, value, ok := strings.Cut(pair, "="); ok && secretName(name) && value != "" {
+			pairs[i] = name + "=" + Mask
+		}
+	}
+	return base + "?" + strings.Join(pairs, "&")
+}
+
+func maskHeader(name, value string) string {
+	if value == "" || !secretName(name) && !secretForm(value) {
+		return value
+	}
+	return Mask
+}
+
+// secretName reports names of headers and parameters whose values are secrets. It errs on the side of masking.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	if name == "idempotency-key" {
+		return false
+	}
+	for _, part := range []string{"auth", "token", "secret", "pass", "pwd", "key", "cookie", "credential", "signature", "session", "jwt"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return name == "sig" || name == "code" || strings.HasSuffix(name, "-pin")
+}
+
+// secretForm reports values that look like credentials whatever they are called: a scheme with credentials, or 32 and more characters
+// without a blank that mix letters and digits.
+func secretForm(value string) bool {
+	scheme, _, ok := strings.Cut(strings.ToLower(value), " ")
+	if ok && slices.Contains([]string{"basic", "bearer", "digest", "token", "apikey", "hmac", "negotiate"}, scheme) {
+		return true
+	}
+	return len(value) >= 32 && !strings.ContainsAny(value, " /;,{") && strings.ContainsAny(value, "0123456789") &&
+		strings.ContainsFunc(value, func(c rune) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' })
+}
+
+// head is at most n bytes of s, ending at a rune's end, and whether that is less than all.
+func head(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n], true
+}

@@ -1,0 +1,68 @@
+package webhook
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
+)
+
+// expandURL is the URL with its variables filled in: percent-encoded, in path and query only.
+func expandURL(raw string, variables map[string]string) (string, error) {
+	written, err := egress.Parse(raw)
+	if err != nil {
+		return "", err
+	}
+	path, err := expand(written.Path, variables, url.PathEscape)
+	if err != nil {
+		return "", err
+	}
+	if climbs(path) {
+		return "", egress.Block(egress.RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the path that was written down")
+	}
+	query, err := expand(written.Query, variables, url.QueryEscape)
+	if err != nil {
+		return "", err
+	}
+	if path == "" {
+		path = "/"
+	}
+	whole := written.Origin() + escapeRest(path) + escapeRest(query)
+	if u, err := url.Parse(whole); err != nil || u.String() != whole { // nobody behind us may read it in another way
+		return "", egress.Block(egress.RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
+	}
+	if len(whole) > egress.MaxURL {
+		return "", egress.Block(egress.RuleForm, written.Host, "with its variables filled in, the URL has %d bytes; at most %d are allowed", len(whole), egress.MaxURL)
+	}
+	return whole, nil
+}
+
+// climbs reports path segments that servers resolve away, however often they are escaped: some servers decode more than once.
+func climbs(path string) bool {
+	decode := strings.NewReplacer("%25", "%", "%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", "\\", "/")
+	for {
+		plain := decode.Replace(path)
+		if plain == path {
+			break
+		}
+		path = plain
+	}
+	segments := strings.Split(path, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
+}
+
+// escapeRest percent-encodes what may not stand in a path or query as it is, and nothing that is encoded already.
+func escapeRest(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0:
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,138 @@
+package workflow_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/workflow"
+)
+
+// shelf is workflows by ID. Of each node "x" is a script and ">id" starts that workflow.
+type shelf map[string]*workflow.Workflow
+
+func stock(workflows map[string]string) shelf {
+	s := shelf{}
+	for id, nodes := range workflows {
+		w := &workflow.Workflow{ID: id, Name: strings.ToUpper(id)}
+		for i, name := range strings.Fields(nodes) {
+			n := step(name)
+			if target, ok := strings.CutPrefix(name, ">"); ok {
+				n = workflow.Node{ID: name, Type: workflow.Trigger, Name: name, Config: workflow.Config{TargetID: target}}
+			}
+			n.Order = i
+			w.Nodes = append(w.Nodes, n)
+		}
+		s[id] = w
+	}
+	return s
+}
+
+func (s shelf) load(id string) (*workflow.Workflow, error) {
+	if w := s[id]; w != nil {
+		return w, nil
+	}
+	return nil, project.ErrWorkflowNotFound.Sayf("there is no workflow %s", id)
+}
+
+func TestExpandGoesAllTheWay(t *testing.T) {
+	s := stock(map[string]string{"a": "1 >b 2 >c", "b": "3 >c 4", "c": "5 6"})
+	steps, err := workflow.Expand(s["a"], s.load)
+	require.NoError(t, err)
+	require.Len(t, steps, 4)
+	assert.Equal(t, "b", steps[1].Child.ID)
+	assert.Nil(t, steps[0].Child)
+	var got []string
+	for _, st := range workflow.Flat(steps) {
+		got = append(got, fmt.Sprintf("%s%d:%s", st.Workflow.ID, st.Depth, st.Node.Name))
+	}
+	assert.Equal(t, []string{"a0:1", "a0:>b", "b1:3", "b1:>c", "c2:5", "c2:6", "b1:4", "a0:2", "a0:>c", "c1:5", "c1:6"}, got, "one workflow may be started twice, one after the other")
+	assert.Empty(t, workflow.Flat(nil))
+}
+
+func TestExpandRefusesCycles(t *testing.T) {
+	for name, c := range map[string]struct {
+		workflows map[string]string
+		path      []string
+	}{
+		"itself":          {map[string]string{"a": "1 >a"}, []string{"a", "a"}},
+		"through another": {map[string]string{"a": ">b", "b": "1 >a"}, []string{"a", "b", "a"}},
+		"further down":    {map[string]string{"a": "1 >b", "b": ">c", "c": ">d", "d": "2 >c"}, []string{"c", "d", "c"}},
+		"at the limit":    {map[string]string{"a": ">b", "b": ">c", "c": ">d", "d": ">e", "e": ">a"}, []string{"a", "b", "c", "d", "e", "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stock(c.workflows)
+			_, err := workflow.Expand(s["a"], s.load)
+			require.ErrorIs(t, err, workflow.ErrCycle)
+			names := strings.Split(strings.ToUpper(strings.Join(c.path, " ")), " ")
+			assert.Equal(t, workflow.Cycle{HasCycle: true, Path: c.path, Names: names}, fault.From(err).Details)
+			assert.ErrorContains(t, err, strings.Join(names, " → "))
+		})
+	}
+}
+
+func TestExpandGoesFiveDeep(t *testing.T) {
+	s := stock(map[string]string{"a": ">b", "b": ">c", "c": ">d", "d": ">e", "e": "1", "f": ">a"})
+	steps, err := workflow.Expand(s["a"], s.load)
+	require.NoError(t, err)
+	flat := workflow.Flat(steps)
+	assert.Equal(t, 4, flat[len(flat)-1].Depth)
+	_, err = workflow.Expand(s["f"], s.load)
+	require.ErrorIs(t, err, workflow.ErrDepth)
+	assert.ErrorContains(t, err, `"E"`)
+}
+
+func TestExpandRefusesWhatCannotRun(t *testing.T) {
+	s := stock(map[string]string{"none": "", "outer": "1 >none", "lost": "1 >gone"})
+	_, err := workflow.Expand(s["none"], s.load)
+	require.ErrorIs(t, err, workflow.ErrEmpty)
+	_, err = workflow.Expand(s["outer"], s.load)
+	require.ErrorIs(t, err, workflow.ErrEmpty)
+	assert.ErrorContains(t, err, "NONE", "the empty one is named")
+	_, err = workflow.Expand(s["lost"], s.load)
+	require.ErrorIs(t, err, project.ErrWorkflowNotFound)
+}
+
+// TestExpandIsBounded: two hundred triggers on each of five levels would be 320 thousand million steps.
+func TestExpandIsBounded(t *testing.T) {
+	wide := func(target string) string { return strings.Repeat(" >"+target, workflow.MaxNodes) }
+	s := stock(map[string]string{"a": wide("b"), "b": wide("c"), "c": wide("d"), "d": wide("e"), "e": "1", "fits": strings.Repeat(" >few", workflow.MaxNodes), "few": "1 2 3 4 5 6 7 8 9"})
+	loads := 0
+	_, err := workflow.Expand(s["a"], func(id string) (*workflow.Workflow, error) { loads++; return s.load(id) })
+	require.ErrorIs(t, err, project.ErrArgument)
+	assert.ErrorContains(t, err, `"A"`)
+	assert.LessOrEqual(t, loads, workflow.MaxSteps)
+	steps, err := workflow.Expand(s["fits"], s.load)
+	require.NoError(t, err)
+	assert.Len(t, workflow.Flat(steps), workflow.MaxSteps)
+}
+
+func TestDir(t *testing.T) {
+	for name, c := range map[string]struct{ cwd, project, override, want string }{
+		"an absolute cwd":          {"/abs", "/proj", "/over", "/abs"},
+		"and of no project":        {"/abs", "", "", "/abs"},
+		"a relative cwd":           {"sub/x", "/proj", "/over", "/proj/sub/x"},
+		"upwards, as it stands":    {"../x", "/proj", "", "/proj/../x"}, // project.CheckPath refuses that
+		"the override":             {"", "/proj", "/over", "/over"},
+		"the override of a global": {"", "", "/over", "/over"},
+		"the project":              {"", "/proj", "", "/proj"},
+		"nothing":                  {"", "", "", ""},
+		"relative to nothing":      {"sub", "", "/over", ""},
+	} {
+		n := step("build")
+		n.Config.Cwd = c.cwd
+		dir, err := workflow.Step{Node: n, Workflow: &workflow.Workflow{Name: "W"}}.Dir(c.project, c.override)
+		if c.want == "" {
+			require.ErrorIs(t, err, project.ErrArgument, name)
+			assert.ErrorContains(t, err, `"build"`)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, c.want, dir, name)
+	}
+}

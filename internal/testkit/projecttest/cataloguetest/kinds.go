@@ -1,0 +1,194 @@
+package cataloguetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/automation"
+	"github.com/countersign-dev/countersign/domain/project/execution"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/project/workflow"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// home is the project that workflows and actions of the suite belong to.
+const home = "p-home"
+
+func plainProject(id, name string) project.Project {
+	return project.Project{ID: project.ID(id), Name: name, Path: "/src/" + id, CreatedAt: start(), LastOpenedAt: start(), Revision: 1}
+}
+
+func withHome(t testing.TB, open Open) projectport.Catalogue {
+	c := open(t)
+	put(t, c.Projects.Create, plainProject(home, "Home"))
+	return c
+}
+
+func itself[T any](v T) T { return v }
+
+func keptProjects(c projectport.Catalogue) kept[project.Project] {
+	return kept[project.Project]{
+		create: c.Projects.Create,
+		find: func(ctx context.Context, id string) (project.Project, error) {
+			return c.Projects.Find(ctx, project.ID(id))
+		},
+		update: func(ctx context.Context, id string, f func(*project.Project) error) (project.Project, error) {
+			return c.Projects.Update(ctx, project.ID(id), f)
+		},
+		remove: func(ctx context.Context, id string) error { return c.Projects.Delete(ctx, project.ID(id)) },
+		list:   c.Projects.List,
+		absent: project.ErrNotFound,
+		full: func(id string) project.Project {
+			return project.Project{
+				ID: project.ID(id), Name: "Größe " + id, Path: "/src/" + id, Description: "first\nsecond <b>",
+				Settings:  project.Settings{EnvPass: []string{"A", "B"}, AllowLoopback: true, AllowHosts: []string{"localhost:1"}},
+				CreatedAt: start(), LastOpenedAt: later(1), Revision: 7,
+			}
+		},
+		id:       func(p *project.Project) *string { return (*string)(&p.ID) },
+		head:     itself[project.Project],
+		next:     func(p project.Project) project.Project { p.Revision++; return p },
+		spoil:    func(p *project.Project) { p.Settings.EnvPass[0], p.Settings.AllowHosts[0] = "spoilt", "spoilt" },
+		annotate: func(p *project.Project, notes []string) { p.Settings.EnvPass = notes },
+		notes:    func(p project.Project) []string { return p.Settings.EnvPass },
+	}
+}
+
+func keptWorkflows(open Open) func(testing.TB) kept[workflow.Workflow] {
+	return func(t testing.TB) kept[workflow.Workflow] {
+		c := withHome(t, open)
+		return kept[workflow.Workflow]{
+			create: c.Workflows.Create, find: c.Workflows.Find, update: c.Workflows.Update, remove: c.Workflows.Delete,
+			list:   func(ctx context.Context) ([]workflow.Workflow, error) { return c.Workflows.List(ctx, "") },
+			absent: project.ErrWorkflowNotFound,
+			full:   fullWorkflow,
+			id:     func(w *workflow.Workflow) *string { return &w.ID },
+			head:   itself[workflow.Workflow], next: itself[workflow.Workflow],
+			spoil: func(w *workflow.Workflow) {
+				w.Nodes[0].Name, w.Nodes[0].Position.X, *w.Nodes[0].Config.Wait = "spoilt", -1, false
+				w.Webhook.URL, w.Webhook.Headers["X-A"] = "spoilt", "spoilt"
+				w.Incoming.Secret = "spoilt"
+			},
+			annotate: func(w *workflow.Workflow, notes []string) {
+				w.Nodes = append(slices.Clip(w.Nodes), make([]workflow.Node, len(notes)-len(w.Nodes))...)
+				for i := range notes {
+					w.Nodes[i].Name = notes[i]
+				}
+			},
+			notes: func(w workflow.Workflow) []string {
+				return names(w.Nodes, func(n workflow.Node) string { return n.Name })
+			},
+		}
+	}
+}
+
+func fullWorkflow(id string) workflow.Workflow {
+	wait := true
+	return workflow.Workflow{
+		ID: id, Name: "Bauen 🚀", Description: "a > b & c", ProjectID: home,
+		Nodes: []workflow.Node{{
+			ID: "node-1", Type: workflow.Script, Name: "erst", Order: 1, Position: &workflow.Position{X: 1.5, Y: -2.25},
+			Config: workflow.Config{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue"},
+		}},
+		Webhook: &workflow.Outgoing{
+			Enabled: true, URL: "https://example.org/?a=1&b=2", Trigger: "always", Headers: map[string]string{"X-A": "secret"}, PayloadTemplate: `{"a":"{{b}}"}`,
+		},
+		Incoming: &workflow.Incoming{
+			Enabled: true, TokenDigest: "ab", TokenCreatedAt: later(2), Secret: "shh", RequireSignature: true, Untimed: true, ApprovedRevision: 3,
+		},
+		History: 9, CreatedAt: start(), UpdatedAt: later(1), LastExecutedAt: later(3), Revision: 4,
+	}
+}
+
+func keptActions(open Open) func(testing.TB) kept[automation.Action] {
+	return func(t testing.TB) kept[automation.Action] {
+		c := withHome(t, open)
+		return kept[automation.Action]{
+			create: c.Actions.Create, find: c.Actions.Find, update: c.Actions.Update, remove: c.Actions.Delete,
+			list:   func(ctx context.Context) ([]automation.Action, error) { return c.Actions.List(ctx, "") },
+			absent: project.ErrActionNotFound,
+			full:   fullAction,
+			id:     func(a *automation.Action) *string { return &a.ID },
+			head:   itself[automation.Action],
+			next:   func(a automation.Action) automation.Action { a.Revision++; return a },
+			spoil: func(a *automation.Action) {
+				a.Script.Args[0], a.Script.Env["A"], a.Script.Command = "spoilt", "spoilt", "spoilt"
+				a.Webhook.Headers["X-A"], *a.Webhook.VerifySSL = "spoilt", false
+				a.Workflow.Parameters["a"] = "spoilt"
+			},
+			annotate: func(a *automation.Action, notes []string) { a.Script.Args = notes },
+			notes:    func(a automation.Action) []string { return a.Script.Args },
+		}
+	}
+}
+
+// fullAction has a config of every type, which no valid action has: the store does not judge.
+func fullAction(id string) automation.Action {
+	verify := true
+	return automation.Action{
+		ID: id, Type: execution.Script, Name: "prüfen", Description: "one\ntwo", ProjectID: home, Enabled: true,
+		Script: &automation.ScriptConfig{Command: "go", Args: []string{"vet"}, Cwd: "src", Env: map[string]string{"A": "<b>"}, TimeoutMS: 5, UseVolta: true},
+		Webhook: &webhook.Config{
+			URL: "https://example.org/a?b&c", Method: "PUT", Headers: map[string]string{"X-A": "b"}, PayloadTemplate: "{{p}}", TimeoutMS: 6, RetryCount: 2, VerifySSL: &verify,
+		},
+		Workflow:  &automation.WorkflowConfig{WorkflowID: "wf-1", Parameters: map[string]string{"a": "b"}},
+		CreatedAt: start(), UpdatedAt: later(1), Revision: 2,
+	}
+}
+
+func keptExecutions(open Open) func(testing.TB) kept[execution.Execution] {
+	return func(t testing.TB) kept[execution.Execution] {
+		c := open(t)
+		return kept[execution.Execution]{
+			create: c.Executions.Create, find: c.Executions.Find, update: c.Executions.Update,
+			list: func(ctx context.Context) ([]execution.Execution, error) {
+				page, total, err := c.Executions.List(ctx, execution.Filter{Limit: execution.MaxListSize})
+				if err == nil && total != len(page) {
+					err = fmt.Errorf("%d executions, and %d of them listed", total, len(page))
+				}
+				return page, err
+			},
+			absent: project.ErrExecutionNotFound,
+			full:   fullExecution,
+			id:     func(e *execution.Execution) *string { return &e.ID },
+			head:   func(e execution.Execution) execution.Execution { e.Steps, e.Output = nil, nil; return e },
+			next:   itself[execution.Execution],
+			spoil: func(e *execution.Execution) {
+				for i := range e.Steps {
+					e.Steps[i].Name = "spoilt"
+				}
+				for i := range e.Output {
+					e.Output[i].Content = "spoilt"
+				}
+				e.Parameters[1], e.Result[1] = '-', '-'
+			},
+			annotate: func(e *execution.Execution, notes []string) {
+				e.Steps = append(slices.Clip(e.Steps), make([]execution.Step, len(notes)-len(e.Steps))...)
+				for i := range notes {
+					e.Steps[i].Name = notes[i]
+				}
+			},
+			notes: func(e execution.Execution) []string {
+				return names(e.Steps, func(s execution.Step) string { return s.Name })
+			},
+		}
+	}
+}
+
+func fullExecution(id string) execution.Execution {
+	code := 3
+	return execution.Execution{
+		ID: id, Kind: execution.Workflow, ActionID: "a-1", WorkflowID: "wf-1", ProjectID: "gone", Name: "Bauen 🚀", SourceClient: "someone's client",
+		TriggeredBy: "mcp", CallID: "call_1", Parameters: json.RawMessage(`{"a":"<b>&","n":12345678901234567890}`), Status: execution.Failed,
+		Reason: "non_zero_exit", Result: json.RawMessage(`{"exitCode":3}`), Error: "it failed", Owner: "pid 1 since then",
+		Steps: []execution.Step{{
+			NodeID: "node-1", Name: "erst", Depth: 1, Status: execution.StepFailed, ExitCode: &code, Error: "3", ProcessID: "proc-1", DurationMS: 4,
+		}},
+		Output:  []execution.Line{{NodeID: "node-1", Node: "erst", Stream: "stdout", Content: "Zeile <1>", At: later(1)}},
+		Dropped: 5, StartedAt: start(), CompletedAt: later(2), DurationMS: 6,
+	}
+}

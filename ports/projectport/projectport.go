@@ -1,0 +1,120 @@
+// Package projectport is what projects need from outside: the catalogue (projects, workflows, actions, rules, templates, executions), the
+// projects' directories, git, webhooks, a shell parser.
+//
+// It refuses to know SQL, HTTP, git's commands and where anything lies.
+package projectport
+
+import (
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/automation"
+	"github.com/countersign-dev/countersign/domain/project/execution"
+	"github.com/countersign-dev/countersign/domain/project/script"
+	"github.com/countersign-dev/countersign/domain/project/template"
+	"github.com/countersign-dev/countersign/domain/project/workflow"
+)
+
+// Projects keeps the registered projects. Callers own the copies they get.
+type Projects interface {
+	// List is every project by name, whatever the case, then by path.
+	List(ctx context.Context) ([]project.Project, error)
+	// Find is the project with that ID, or project.ErrNotFound.
+	Find(ctx context.Context, id project.ID) (project.Project, error)
+	// Create stores a new project. A path that is registered already is project.ErrConflict, naming the project.
+	Create(ctx context.Context, p project.Project) error
+	// Update runs change on the project and stores what it leaves as the next revision, unless change fails; one at a time.
+	Update(ctx context.Context, id project.ID, change func(*project.Project) error) (project.Project, error)
+	// Delete forgets the project and its actions; its workflows stay, of no project. It is project.ErrNotFound when there is none.
+	Delete(ctx context.Context, id project.ID) error
+}
+
+// Workflows keeps workflows. Writing one leaves every other as it is, to the byte.
+type Workflows interface {
+	// List is every workflow, or those of a project, the last updated first.
+	List(ctx context.Context, of project.ID) ([]workflow.Workflow, error)
+	// Find is the workflow with that ID, or project.ErrWorkflowNotFound.
+	Find(ctx context.Context, id string) (workflow.Workflow, error)
+	// Create stores a new one. A project that does not exist is project.ErrNotFound.
+	Create(ctx context.Context, w workflow.Workflow) error
+	// Update runs change on the workflow and stores what it leaves, unless change fails; one at a time. Revision is change's business.
+	Update(ctx context.Context, id string, change func(*workflow.Workflow) error) (workflow.Workflow, error)
+	// Delete forgets the workflow; its executions stay.
+	Delete(ctx context.Context, id string) error
+}
+
+// Actions keeps stored actions.
+type Actions interface {
+	// List is every action, or those of a project and of none, the last updated first.
+	List(ctx context.Context, of project.ID) ([]automation.Action, error)
+	// Find is the action with that ID, or project.ErrActionNotFound.
+	Find(ctx context.Context, id string) (automation.Action, error)
+	// Create stores a new one. A project that does not exist is project.ErrNotFound.
+	Create(ctx context.Context, a automation.Action) error
+	// Update runs change on the action and stores what it leaves as the next revision, unless change fails; one at a time.
+	Update(ctx context.Context, id string, change func(*automation.Action) error) (automation.Action, error)
+	// Delete forgets the action and its rules; its executions stay.
+	Delete(ctx context.Context, id string) error
+}
+
+// Rules keeps what people decided for actions.
+type Rules interface {
+	// List is every rule, as automation.SortRules sorts them.
+	List(ctx context.Context) ([]automation.Rule, error)
+	// Put stores a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
+	Put(ctx context.Context, r automation.Rule) error
+	// Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
+	Delete(ctx context.Context, actionID string, kind execution.Kind) (bool, error)
+}
+
+// Templates keeps people's own step templates.
+type Templates interface {
+	// List is every custom template, by name.
+	List(ctx context.Context) ([]template.Template, error)
+	// Create stores a new one.
+	Create(ctx context.Context, t template.Template) error
+	// Delete forgets one, or fails with project.ErrTemplateNotFound.
+	Delete(ctx context.Context, id string) error
+}
+
+// Executions keeps the history.
+type Executions interface {
+	// Find is the execution with that ID, or project.ErrExecutionNotFound.
+	Find(ctx context.Context, id string) (execution.Execution, error)
+	// List is executions without output and steps, the last started first, and how many match in all.
+	List(ctx context.Context, f execution.Filter) (page []execution.Execution, total int, err error)
+	// Create stores a new one.
+	Create(ctx context.Context, e execution.Execution) error
+	// Update runs change on the execution and stores what it leaves, unless change fails; one at a time.
+	Update(ctx context.Context, id string, change func(*execution.Execution) error) (execution.Execution, error)
+	// Prune forgets final executions: of the workflow beyond its newest keep (when workflowID is not empty), of all beyond the newest
+	// execution.MaxRows, and those that ended before the given time.
+	Prune(ctx context.Context, workflowID string, keep int, before time.Time) error
+}
+
+// Directories knows the directories of this machine (packageflow-security contract §4.1).
+type Directories interface {
+	// Resolve is where a path really leads, links resolved, and which of the roots it is in (the innermost). What lies in none of them, does
+	// not exist, or is no directory is project.ErrPath, in words that do not tell these apart.
+	Resolve(ctx context.Context, path string, roots []string) (dir string, root string, err error)
+	// Planned is Resolve for a directory that need not exist yet: what of it does not must be plain names.
+	Planned(ctx context.Context, path string, roots []string) (dir string, root string, err error)
+	// Register is where a directory that somebody wants to register really is. It refuses /, the home directory, system directories,
+	// Countersign's own and their ancestors with project.ErrRegistration.
+	Register(ctx context.Context, path string) (dir string, err error)
+	// Facts is what the directory says of the project. It fails with project.ErrManifest as project.Detect does, with the facts filled in.
+	Facts(ctx context.Context, dir string) (project.Facts, error)
+	// Surroundings is what a process in that directory would find on this machine.
+	Surroundings(ctx context.Context, dir string) (Surroundings, error)
+}
+
+// Surroundings is what a process would find.
+type Surroundings struct {
+	Tools   script.Toolchain
+	Environ []string // of this process, "NAME=value"
+	Paths   []string // directories of toolchains, for PATH
+	Home    string
+	Own     []string // directories that hold Countersign's and agents' own files
+	Secrets []string // values of secret-named variables in the directory's .env files, to be masked
+}
