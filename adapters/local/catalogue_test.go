@@ -49,11 +49,11 @@ func TestToolsStayWithinTheirTokens(t *testing.T) {
 
 // TestEveryContractHasAPresenter: a tool of an unknown contract would be presented as something it is not.
 func TestEveryContractHasAPresenter(t *testing.T) {
-	known := map[tool.Contract]bool{present.Control: true, present.ContextPack: true, present.Agentpack: true}
+	known := map[tool.Contract]bool{present.Control: true, present.ContextPack: true, present.Agentpack: true, present.Packageflow: true}
 	for s := range whole(t).Specs() {
 		assert.True(t, known[s.Contract], "%s has contract %q", s.Name, s.Contract)
 		d := present.For(s.Contract)(tool.Outcome{Spec: s, Err: fault.New(fault.Denied, "x_denied", "no")})
 		assert.True(t, d.Fail)
-		assert.Regexp(t, `"message": ?"no"`, string(d.Body))
+		assert.Regexp(t, `"(message|error)": ?"no"`, string(d.Body))
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
@@ -29,6 +31,7 @@ type Config struct {
 	Dir         string              // Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
 	Packs       Packs               // where context packs are
 	Deployments Deployments         // where deployments work
+	Projects    Projects            // how projects' programs are started
 	Options     app.Options         // policy and bounds
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
 	Log         *slog.Logger        // default: discard
@@ -39,9 +42,10 @@ type Config struct {
 // Local is the door and what it holds open.
 type Local struct {
 	*app.App
-	config  Config
-	store   *sqlitestore.Store
-	atClose []func() error
+	config    Config
+	store     *sqlitestore.Store
+	processes *osproc.Processes
+	atClose   []func() error
 }
 
 // Defaults is how Countersign runs when nobody says otherwise: toolsets' own modes up to execute, execute_with_confirm.
@@ -65,7 +69,7 @@ func Open(c Config) (*Local, error) {
 	})
 	core := app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
-		Limiter: memstore.Unlimited{}, Redact: redactor, Log: c.Log,
+		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 	}
 	l := &Local{config: c, store: store}
 	caps := l.capabilities(core)
@@ -79,9 +83,9 @@ func Open(c Config) (*Local, error) {
 // capabilities is every toolset there is. A capability is left out by leaving out its line.
 func (l *Local) capabilities(core app.Core) []tool.Capability {
 	return append([]tool.Capability{
-		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
+		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
 			Operator: l.config.Options.Policy, Toolsets: func() []tool.Toolset { return l.Toolsets() }}),
-	}, slices.Concat(l.config.Packs.capabilities(core, l.config.Options.Serve.ReadOnly), l.deployments(core))...)
+	}, slices.Concat(l.config.Packs.capabilities(core, l.config.Options.Serve.ReadOnly), l.deployments(core), l.projects(core))...)
 }
 
 // selection is what is served: what was asked for, else those of the default toolsets that exist.

@@ -16,6 +16,7 @@ type Document struct {
 	Body   json.RawMessage // the JSON face: HTTP body, CLI --json; never nil
 	Fail   bool            // MCP isError
 	Kind   fault.Kind      // of the failure; says HTTP status and exit code
+	Meta   json.RawMessage // an object for MCP's _meta of the result, or nil when the contract has none
 }
 
 // Func is a contract's presenter. It is pure and never fails.
@@ -26,6 +27,7 @@ const (
 	Control     tool.Contract = "countersign.v1"
 	ContextPack tool.Contract = "contextpack.v2"
 	Agentpack   tool.Contract = "agentpack.v1"
+	Packageflow tool.Contract = "packageflow.v1"
 )
 
 // For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's.
@@ -35,9 +37,19 @@ func For(c tool.Contract) Func {
 		return contextPack
 	case Agentpack:
 		return agentpack
+	case Packageflow:
+		return packageflow
 	default:
 		return control
 	}
+}
+
+// Listing is what a tool's contract says about it beside its description, as an object for MCP's _meta of the tool; nil is nothing.
+func Listing(s tool.Spec) json.RawMessage {
+	if s.Contract == Packageflow {
+		return packageflowListing(s)
+	}
+	return nil
 }
 
 // ExitCode is the process exit code for a failure of kind k (architecture: errors and codes).
@@ -68,6 +80,8 @@ type confirmation struct {
 	Strength  string          `json:"strength"`
 	Prompt    string          `json:"prompt"`
 	Target    string          `json:"type_to_confirm,omitempty"`
+	Risk      string          `json:"risk,omitempty"`    // packageflow.v1 only
+	Context   json.RawMessage `json:"context,omitempty"` // packageflow.v1 only
 	ExpiresAt string          `json:"expires_at"`
 	PlanHash  string          `json:"plan_hash"`
 	Plan      json.RawMessage `json:"plan,omitempty"`

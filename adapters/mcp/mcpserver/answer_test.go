@@ -20,14 +20,27 @@ func TestAnswerIsTheSDKsResult(t *testing.T) {
 		"failure":         {Text: "no", Fail: true},
 		"text and object": {Text: "{}", Object: json.RawMessage(`{"a":[1,"<b>"]}`)},
 		"failing object":  {Text: "{}", Object: json.RawMessage(`{}`), Fail: true},
+		"own meta":        {Text: "{}", Object: json.RawMessage(`{}`), Meta: json.RawMessage(`{"callId":"call_1","durationMs":150}`)},
 	} {
-		for _, meta := range []mcp.Meta{nil, {"k": "v"}} {
-			want := &mcp.CallToolResult{Meta: meta, Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
+		for _, added := range []bool{false, true} {
+			want := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
+			a := answerWith(doc)
+			if doc.Meta != nil {
+				want.Meta = mcp.Meta{"callId": "call_1", "durationMs": 150}
+			}
+			if added { // as the SDK names the server
+				for _, r := range []mcp.Result{want, a} {
+					meta := r.GetMeta()
+					if meta == nil {
+						meta = map[string]any{}
+					}
+					meta["k"] = "v"
+					r.SetMeta(meta)
+				}
+			}
 			if doc.Object != nil {
 				want.StructuredContent = doc.Object
 			}
-			a := &answer{doc: doc}
-			a.SetMeta(meta)
 			expected, err := json.Marshal(want)
 			require.NoError(t, err)
 			got, err := json.Marshal(a)

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,7 +39,19 @@ func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spe
 	if wire.ProgressToken != nil {
 		r.call.Progress = r.progress.report
 	}
+	if spec.Effects&policy.Exec != 0 {
+		r.call.Progress = r.began
+	}
 	return r
+}
+
+// began hears that a program runs. It may do so for an hour, so the call has taken effect as far as others are concerned: whoever comes
+// later can look at it, and stop it.
+func (r *request) began(p tool.Progress) {
+	r.turn.Release()
+	if r.progress.token != nil {
+		r.progress.report(p)
+	}
 }
 
 // handler serves one tool for the SDK. A question to a person is a result, and the call comes again with the
@@ -109,11 +122,21 @@ func (s *Server) turnOf(spec tool.Spec, args json.RawMessage) *ticket {
 // result is an outcome in the tool's contract.
 func result(out tool.Outcome) *mcp.CallToolResult {
 	doc := present.For(out.Spec.Contract)(out)
-	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
+	r := &mcp.CallToolResult{Meta: metaOf(doc.Meta), Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
 	if len(doc.Object) > 0 {
 		r.StructuredContent = doc.Object
 	}
 	return r
+}
+
+// metaOf is what a contract says beside its results and tools, in the form that the SDK adds its own to; nil stays nil.
+func metaOf(doc json.RawMessage) mcp.Meta {
+	if len(doc) == 0 {
+		return nil
+	}
+	var meta mcp.Meta
+	_ = json.Unmarshal(doc, &meta) // a presenter writes objects
+	return meta
 }
 
 // clientOf is how the client of a session calls itself.
@@ -168,6 +191,8 @@ type reporter struct {
 	stopped bool
 	last    int64
 	sent    time.Time
+	held    *tool.Progress // came too early, and nothing after it so far
+	timer   *time.Timer    // until it may be sent
 }
 
 func (r *reporter) report(p tool.Progress) {
@@ -175,10 +200,31 @@ func (r *reporter) report(p tool.Progress) {
 	defer r.mu.Unlock()
 	complete := p.Total > 0 && p.Done >= p.Total
 	first := r.sent.IsZero()
-	if r.stopped || !first && p.Done <= r.last || !first && !complete && time.Since(r.sent) < progressEvery {
+	if r.stopped || !first && p.Done <= r.last {
 		return
 	}
-	r.last, r.sent = p.Done, time.Now()
+	if early := progressEvery - time.Since(r.sent); !first && !complete && early > 0 {
+		if r.held == nil {
+			r.timer = time.AfterFunc(early, r.late)
+		}
+		r.held = &p
+		return
+	}
+	r.send(p)
+}
+
+// late sends what came too early, if it is still the news: without that a step that takes an hour would go unmentioned because the one
+// before it took no time.
+func (r *reporter) late() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.held; p != nil && !r.stopped && p.Done > r.last {
+		r.send(*p)
+	}
+}
+
+func (r *reporter) send(p tool.Progress) {
+	r.last, r.sent, r.held = p.Done, time.Now(), nil
 	// A client that cannot be told does not stop the call; its answer will meet the same fate.
 	_ = r.session.NotifyProgress(r.ctx, &mcp.ProgressNotificationParams{
 		ProgressToken: r.token, Progress: float64(p.Done), Total: float64(p.Total), Message: p.Message,
@@ -189,4 +235,7 @@ func (r *reporter) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
 }

@@ -65,7 +65,7 @@ func newTown(t testing.TB, humanOnly bool) *town {
 	}
 	core := app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
-		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
+		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
 	}
 	var err error

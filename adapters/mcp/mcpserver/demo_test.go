@@ -96,6 +96,7 @@ func newDemo() *demo {
 		{Name: "note", Class: policy.ClassScratch, Effects: policy.Read | policy.Write},
 		{Name: "mutate", Class: policy.ClassWrite, Effects: policy.Read | policy.Write},
 		{Name: "destroy", Class: policy.ClassDangerous, Effects: policy.Delete | policy.Network},
+		{Name: "program", Class: policy.ClassWrite, Effects: policy.Exec},
 		{Name: "carry", Class: policy.ClassRead, Effects: policy.Read, CarriesOut: true},
 	} {
 		s.Title, s.Description, s.Input = string(s.Name), "A tool for tests.", json.RawMessage(`{"type":"object"}`)
@@ -161,6 +162,10 @@ func (d *demo) run(ctx context.Context, c tool.Call) (any, error) {
 		for i := range int64(3) {
 			c.Progress(tool.Progress{Done: i + 1, Total: 3, Message: fmt.Sprint("step ", i+1)})
 		}
+	case "program":
+		c.Progress(tool.Progress{Message: "it runs"})
+		c.Progress(tool.Progress{Done: 1, Total: 3, Message: "it goes on"})
+		fallthrough
 	case "meet":
 		select {
 		case d.pair <- struct{}{}:

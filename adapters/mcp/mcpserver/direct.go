@@ -45,7 +45,7 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		if wantsAnswer(out) && canBeAsked(session) {
 			out = s.ask(ctx, r, out)
 		}
-		return &answer{doc: present.For(out.Spec.Contract)(out)}, nil
+		return answerWith(present.For(out.Spec.Contract)(out)), nil
 	}
 }
 
@@ -53,6 +53,12 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 type answer struct {
 	mcp.ResultBase
 	doc present.Document
+}
+
+func answerWith(doc present.Document) *answer {
+	a := &answer{doc: doc}
+	a.SetMeta(metaOf(doc.Meta))
+	return a
 }
 
 // MarshalJSON is what that of the result with the same text, object and flag is, but for a false flag.

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -76,7 +77,7 @@ func New(life context.Context, door Door, o Options) *Server {
 		s.tools[string(spec.Name)] = spec
 	}
 	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.listings)
+	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.listings, s.permissions)
 	if err := s.addDirect(); err != nil {
 		panic(err) // the method's name is taken: only a changed SDK could have it
 	}
@@ -155,6 +156,7 @@ func (s *Server) enlistTools() {
 // describe is a tool as it is published.
 func describe(spec tool.Spec) *mcp.Tool {
 	t := &mcp.Tool{
+		Meta: metaOf(present.Listing(spec)),
 		Name: string(spec.Name), Title: spec.Title, Description: spec.Description,
 		InputSchema: spec.Input, Annotations: hints(spec),
 	}

@@ -205,6 +205,18 @@ func TestOrderOfCalls(t *testing.T) {
 	}
 }
 
+// A program that runs holds up nobody, and what it says too quickly is said a little later.
+func TestProgramsHoldUpNobody(t *testing.T) {
+	c := stdiotest.Start(t, play(t, "demo"))
+	c.SendBytes(in(`{"id":1,"method":"tools/call","params":{"name":"program","_meta":{"progressToken":"t"}}}`))
+	assert.Contains(t, string(c.Recv()), "it runs")
+	assert.Contains(t, string(c.Recv()), "it goes on", "although nothing came after it")
+	c.SendBytes(in(callTool("2", "mutate", "{}"), callTool("3", "count", "{}")))
+	assert.Equal(t, []string{"2:ok", "3:ok"}, []string{gist(t, c.Recv()), gist(t, c.Recv())})
+	c.SendBytes(in(callTool("4", "program", "{}")))
+	assert.ElementsMatch(t, []string{"1:ok", "4:ok"}, []string{gist(t, c.Recv()), gist(t, c.Recv())}, "two of them meet, token or not")
+}
+
 // A cancelled call is answered, and neither it nor one that was still waiting holds up the next.
 func TestCancelling(t *testing.T) {
 	c := stdiotest.Start(t, play(t, "demo"))
@@ -344,5 +356,6 @@ func TestHints(t *testing.T) {
 	assert.Equal(t, "false false false false mutate", got["mutate"])
 	assert.Equal(t, "false true false true destroy", got["destroy"])
 	assert.Equal(t, "false true false true carry", got["carry"])
-	assert.Len(t, got, 12)
+	assert.Equal(t, "false false false true program", got["program"])
+	assert.Len(t, got, 13)
 }

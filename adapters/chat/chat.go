@@ -1,0 +1,152 @@
+// Package chat is the door for programs that embed a chat assistant: tool definitions in the forms of the model providers, calls on
+// behalf of a model, and answers on behalf of the person who watches it (seed 001, tool handler; packageflow contract §7.2, §7.3).
+//
+// A model proposes and never confirms: it sees no token and sends none, and what a person has approved is named by its id, never by a
+// repeated body. The package refuses to know any provider's network, prompts, and how a dialog looks.
+package chat
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Door is what a Handler calls: an *app.App.
+type Door interface {
+	Specs() iter.Seq[tool.Spec]
+	Call(ctx context.Context, c tool.Call) tool.Outcome
+	Answer(ctx context.Context, a confirm.Answer) (confirm.View, error)
+	Outlook(ctx context.Context, c tool.Call) policy.Decision
+}
+
+// Options says for whom a Handler calls and what it offers. The zero Principal has no grants, so it may do nothing.
+type Options struct {
+	Principal policy.Principal
+	Session   string   // the conversation: its mode, grants and confirmations; empty makes a new one
+	Client    string   // name and version of the host, for the audit
+	Toolsets  []string // what the model is offered; empty is everything served except the door's own tools
+	Progress  func(callID string, p tool.Progress)
+	Now       func() time.Time // nil is the system's clock
+}
+
+// Handler offers tools to a model and carries out what it calls. It is safe for concurrent use; make one a conversation.
+type Handler struct {
+	door  Door
+	opts  Options
+	tools []offered
+	book  *book
+}
+
+// offered is a tool as a model sees it: without the arguments that confirm.
+type offered struct {
+	spec   tool.Spec
+	schema json.RawMessage
+}
+
+// New makes a Handler over the door. A tool that takes only the token of another tool's preview is left out, because a model is never
+// given one. It fails with app.ErrWiring when a toolset serves nothing.
+func New(door Door, o Options) (*Handler, error) {
+	h := &Handler{door: door, opts: o, book: &book{now: o.Now}}
+	if o.Now == nil {
+		h.book.now = time.Now
+	}
+	if h.opts.Session == "" {
+		h.opts.Session = "chat_" + token()
+	}
+	found := map[string]bool{}
+	for spec := range door.Specs() {
+		wanted := spec.Toolset != app.ControlToolset
+		if len(o.Toolsets) > 0 {
+			wanted = slices.Contains(o.Toolsets, spec.Toolset)
+		}
+		if !wanted || spec.Preview != "" {
+			continue
+		}
+		schema, err := shown(spec.Input)
+		if err != nil {
+			return nil, app.ErrWiring.Sayf("the schema of %s cannot be read", spec.Name).Because(err)
+		}
+		found[spec.Toolset] = true
+		h.tools = append(h.tools, offered{spec: spec, schema: schema})
+	}
+	for _, name := range o.Toolsets {
+		if !found[name] {
+			return nil, app.ErrWiring.Sayf("the toolset %q serves no tool that a chat could offer", name)
+		}
+	}
+	return h, nil
+}
+
+// token is twelve random hex digits.
+func token() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// ToolInfo is a tool with what a settings page or a dialog says about it (seed 001, tool definition format).
+type ToolInfo struct {
+	Name                 string          `json:"name"`
+	Description          string          `json:"description"`
+	Parameters           json.RawMessage `json:"parameters"` // JSON Schema
+	RequiresConfirmation bool            `json:"requires_confirmation"`
+	Category             string          `json:"category"`
+}
+
+// Available lists the offered tools, sorted by name. A project path becomes the default of every argument that takes one; empty is none.
+func (h *Handler) Available(ctx context.Context, projectPath string) []ToolInfo {
+	out := make([]ToolInfo, 0, len(h.tools))
+	for _, t := range h.tools {
+		out = append(out, ToolInfo{
+			Name: string(t.spec.Name), Description: t.spec.Description, Parameters: t.parameters(projectPath),
+			RequiresConfirmation: h.RequiresConfirmation(ctx, string(t.spec.Name)), Category: t.category(),
+		})
+	}
+	return out
+}
+
+// category is how a list groups the tool, by its toolset where it does not say.
+func (t offered) category() string { return cmp.Or(t.spec.Category, t.spec.Toolset) }
+
+// parameters is the schema with the project path as default, where that says something.
+func (t offered) parameters(projectPath string) json.RawMessage {
+	if !t.placed(projectPath) {
+		return t.schema
+	}
+	return withDefault(t.schema, projectPath)
+}
+
+// placed reports whether a project's path says something about the tool: only those of this contract name projects by it.
+func (t offered) placed(projectPath string) bool {
+	return projectPath != "" && t.spec.Contract == present.Packageflow
+}
+
+// RequiresConfirmation reports whether a person would have to confirm a call of the tool, as settings and session are now. It is true
+// of an unknown tool, and when that cannot be decided. A call's own plan may ask for a confirmation all the same.
+func (h *Handler) RequiresConfirmation(ctx context.Context, name string) bool {
+	if _, ok := h.find(name); !ok {
+		return true
+	}
+	d := h.door.Outlook(ctx, tool.Call{Session: h.opts.Session, Principal: h.opts.Principal, Tool: tool.Name(name)})
+	return d.Rule == "" || d.Verdict == policy.Confirm
+}
+
+func (h *Handler) find(name string) (offered, bool) {
+	for _, t := range h.tools {
+		if string(t.spec.Name) == name {
+			return t, true
+		}
+	}
+	return offered{}, false
+}

@@ -1,0 +1,4 @@
+package chat
+
+// Subset is subset, for tests.
+var Subset = subset

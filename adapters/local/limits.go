@@ -1,0 +1,22 @@
+package local
+
+import (
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/memstore"
+)
+
+// How often programs are started and addresses called on behalf of one principal (product rulings on policy). Nothing else is limited.
+const (
+	ExecutesPerMinute = 30
+	ExecutesAtOnce    = 20
+)
+
+// rates is the rate of a key "toolset/kind/principal".
+func rates(key string) memstore.Rate {
+	if strings.HasPrefix(key, "projects/execute/") {
+		return memstore.Rate{Events: ExecutesPerMinute, Per: time.Minute, Burst: ExecutesAtOnce}
+	}
+	return memstore.Rate{}
+}

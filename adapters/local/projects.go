@@ -1,0 +1,74 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/projgit"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/projectfile"
+	"github.com/countersign-dev/countersign/adapters/shellparse"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/projectdb"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/adapters/webhookhttp"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/projects"
+	"github.com/countersign-dev/countersign/app/projects/acting"
+	"github.com/countersign-dev/countersign/app/projects/browsing"
+	"github.com/countersign-dev/countersign/app/projects/engine"
+	"github.com/countersign-dev/countersign/app/projects/flows"
+	"github.com/countersign-dev/countersign/app/projects/registering"
+	"github.com/countersign-dev/countersign/app/projects/running"
+	"github.com/countersign-dev/countersign/app/projects/scripting"
+	"github.com/countersign-dev/countersign/app/projects/sites"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Projects is where projects' programs are kept track of, and how they are started.
+type Projects struct {
+	Home string // the home directory; default the operating system's
+	// Supervisor is a program, absolute, with arguments that make it call osproc.Supervise: it runs what goes on in the background. Without
+	// one nothing can be started in the background.
+	Supervisor []string
+}
+
+// projects is the toolsets about projects. It opens nothing.
+func (l *Local) projects(core app.Core) []tool.Capability {
+	catalogue := projectdb.Open(l.store)
+	l.processes = osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact, Supervisor: l.config.Projects.Supervisor})
+	dirs := projectfile.New(projectfile.Options{Home: first(l.config.Projects.Home, l.config.Env("HOME")), Own: []string{l.config.Dir}, Env: os.Environ})
+	git := projgit.New(projgit.Options{})
+	finder := sites.Finder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
+	runner := running.Runner{Dirs: dirs, Parser: shellparse.Parser{}, Processes: l.processes, Table: l.processes}
+	ids := system.IDs{}
+	hooks := webhookhttp.New(webhookhttp.Options{})
+	mask := func(doc json.RawMessage) json.RawMessage {
+		masked, _, err := core.Redact().JSON(doc)
+		if err != nil {
+			return json.RawMessage(`null`)
+		}
+		return masked
+	}
+	steps := engine.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
+	return []tool.Capability{
+		projects.Capability(projects.Deps{
+			Browsing:  browsing.Deps{Sites: finder, Heads: git, Workflows: catalogue.Workflows},
+			Scripting: scripting.Deps{Sites: finder, Runner: runner},
+			Flows: flows.Deps{Sites: finder, Workflows: catalogue.Workflows, Templates: catalogue.Templates, Executions: catalogue.Executions,
+				Engine: steps, Webhooks: hooks, Clock: core.Clock, UUIDs: ids},
+			Acting: acting.Deps{Sites: finder, Actions: catalogue.Actions, Rules: catalogue.Rules, Executions: catalogue.Executions,
+				Webhooks: hooks, Runner: runner, Runs: core.Runs, Owner: core.Owner, Clock: core.Clock, UUIDs: ids, Mask: mask},
+		}),
+		projects.Workbench(registering.Deps{Sites: finder, Workflows: catalogue.Workflows, Actions: catalogue.Actions, Rules: catalogue.Rules,
+			Templates: catalogue.Templates, Parser: shellparse.Parser{}, Clock: core.Clock, UUIDs: ids}),
+	}
+}
+
+// Recover settles what Countersign processes that are gone have left running: it is ended and marked lost, never forgotten. It costs next to
+// nothing when there is nothing; servers do it as they start.
+func (l *Local) Recover(ctx context.Context) ([]process.State, error) {
+	return l.processes.Recover(ctx)
+}

@@ -1,0 +1,48 @@
+package mcpserver
+
+import (
+	"context"
+	"maps"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// forecaster is a Door that knows beforehand what policy would say.
+type forecaster interface {
+	Outlook(ctx context.Context, c tool.Call) policy.Decision
+}
+
+// permissions says in tools/list, of tools whose contract lists them with more than a description, how policy would answer now: allow,
+// confirm or deny. None is hidden, because models invent ways around tools they miss (packageflow contract §3.3).
+func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		list, ok := result.(*mcp.ListToolsResult)
+		door, knows := s.door.(forecaster)
+		if err != nil || !ok || !knows {
+			return result, err
+		}
+		for i, t := range list.Tools {
+			if len(t.Meta) == 0 {
+				continue
+			}
+			said := *t // the SDK's own is shared by all requests
+			said.Meta = maps.Clone(t.Meta)
+			said.Meta["permission"] = permission(door.Outlook(ctx, tool.Call{Session: s.opts.Session, Principal: s.opts.Principal, Tool: tool.Name(t.Name)}))
+			list.Tools[i] = &said
+		}
+		return list, nil
+	}
+}
+
+func permission(d policy.Decision) string {
+	switch d.Verdict {
+	case policy.Allow, policy.DryRun:
+		return "allow"
+	case policy.Confirm:
+		return "confirm"
+	}
+	return "deny"
+}

@@ -1,0 +1,77 @@
+package present
+
+import "github.com/countersign-dev/countersign/domain/fault"
+
+// packageflowCodes are the faults that do not simply have the code of their kind (packageflow contract §2.3).
+func packageflowCodes() map[fault.Code]string {
+	return map[fault.Code]string{
+		"project_not_found":   "PROJECT_NOT_FOUND",
+		"worktree_not_found":  "WORKTREE_NOT_FOUND",
+		"workflow_not_found":  "WORKFLOW_NOT_FOUND",
+		"script_not_found":    "SCRIPT_NOT_FOUND",
+		"action_not_found":    "ACTION_NOT_FOUND",
+		"execution_not_found": "EXECUTION_NOT_FOUND",
+		"process_not_found":   "PROCESS_NOT_FOUND",
+		"action_disabled":     "ACTION_DISABLED",
+		"not_a_git_repo":      "NOT_A_GIT_REPO",
+		"path_not_allowed":    "PATH_NOT_ALLOWED",
+		"command_blocked":     "COMMAND_BLOCKED",
+		"url_blocked":         "URL_BLOCKED",
+		"process_limit":       "PROCESS_LIMIT",
+		"rate_limited":        "RATE_LIMITED",
+		"server_disabled":     "SERVER_DISABLED",
+		"tool_unknown":        "UNKNOWN_TOOL",
+		"execution_failed":    "EXECUTION_FAILED",
+		"execution_timeout":   "EXECUTION_TIMEOUT",
+		"user_cancelled":      "USER_CANCELLED",
+
+		"confirm_token_required": "CONFIRMATION_PENDING",
+		"confirm_pending":        "CONFIRMATION_PENDING",
+		// A token that nothing waits under any more has run out, whatever ended it.
+		"confirm_token_expired": "CONFIRMATION_EXPIRED",
+		"confirm_token_unknown": "CONFIRMATION_EXPIRED",
+		"confirm_token_burnt":   "CONFIRMATION_EXPIRED",
+		"confirm_canceled":      "CONFIRMATION_EXPIRED",
+		// Somebody was first, or what was agreed to is not what there is now.
+		"confirm_token_used":     "CONFLICT",
+		"confirm_token_mismatch": "CONFLICT",
+		"plan_stale":             "CONFLICT",
+		// The confirmation stays good; the value sent with it is wrong.
+		"confirm_typed_value_wrong": "INVALID_ARGUMENT",
+		// Policy refuses with PERMISSION_DENIED; this is a person who looked at this very call and said no (seed 001: deny cancels).
+		"confirm_denied": "USER_CANCELLED",
+	}
+}
+
+// packageflowHint is the standing way on from a failure, for the model that reads it; empty where the message has said it all.
+func packageflowHint(f fault.Code, code string) string {
+	if f == "confirm_denied" {
+		return "a person refused this call; do not repeat it, ask what they want instead"
+	}
+	if f == "confirm_typed_value_wrong" {
+		return "ask the person to type the name again, and repeat the call with the same confirm_token"
+	}
+	switch code {
+	case "CONFIRMATION_PENDING":
+		return "show the context to a person; once they agree, repeat the very same call with confirm_token"
+	case "CONFIRMATION_EXPIRED":
+		return "call again to ask anew; a token that was given before is of no use"
+	case "CONFLICT":
+		return "look at how things are now, then call anew; a token that was given before is of no use"
+	case "RATE_LIMITED":
+		return "wait for retryAfterMs milliseconds before the next call"
+	case "PROCESS_LIMIT":
+		return "list_background_processes shows what runs; stop_background_process ends what is no longer needed"
+	case "PERMISSION_DENIED":
+		return "do not look for a way around this; tell the person which permission the call needs"
+	case "PATH_NOT_ALLOWED", "PROJECT_NOT_FOUND":
+		return "use a path that list_projects shows; only a person can register another project"
+	case "WORKTREE_NOT_FOUND":
+		return "use a path that list_worktrees shows"
+	case "EXECUTION_TIMEOUT":
+		return "ask for less, allow it more time, or run it in the background"
+	case "UNKNOWN_TOOL":
+		return "use only the tools that are listed"
+	}
+	return ""
+}

@@ -1,0 +1,125 @@
+// Package projects is the toolset of registered projects: looking at them and at git, running scripts, background processes, workflows,
+// step templates, stored actions and webhooks. It is the whole of seed 001: 18 tools that read, 5 that run something, 3 that store something.
+//
+// The contract, packageflow.v1. A success is one JSON object; over MCP it stands as text and as structured content, on a command line and
+// over HTTP in {success, output, error, duration_ms}, with output being the object's text. A failure has one of these codes: PROJECT_NOT_FOUND
+// WORKTREE_NOT_FOUND WORKFLOW_NOT_FOUND SCRIPT_NOT_FOUND ACTION_NOT_FOUND ACTION_DISABLED EXECUTION_NOT_FOUND PROCESS_NOT_FOUND PROCESS_LIMIT
+// PERMISSION_DENIED USER_CANCELLED EXECUTION_TIMEOUT EXECUTION_FAILED INVALID_ARGUMENT UNKNOWN_TOOL RATE_LIMITED PATH_NOT_ALLOWED NOT_A_GIT_REPO
+// COMMAND_BLOCKED URL_BLOCKED CONFIRMATION_PENDING CONFIRMATION_EXPIRED CONFLICT INTERNAL. Arguments are advertised in the seed's spelling, and
+// taken in the other casing too (project_path, projectPath); names that are unknown in both are refused.
+//
+// What reads never asks. What runs or stores something asks for a simple confirmation, bound to what it would do: the text of the script in
+// package.json, every step of a workflow, the request of a webhook with the addresses its host has. When any of that changes in between, the
+// confirmation does not fit any more. Risk is medium for what runs and low for what stores, and high when the linter says so, when an argument
+// leaves the project, or when the address is private; high is never answered in advance.
+//
+// Paths lead into registered projects, links resolved, or into linked worktrees that a project's own list names. Whatever lies elsewhere, and
+// whatever does not exist, is PATH_NOT_ALLOWED in the same words. Projects are registered by people alone.
+//
+// Programs are started from argument vectors, in a process group of their own, with a chosen environment. A foreground call ends when its
+// group is gone; a background process outlives the server and is everybody's to list, read and stop.
+package projects
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/app/projects/acting"
+	"github.com/countersign-dev/countersign/app/projects/browsing"
+	"github.com/countersign-dev/countersign/app/projects/flows"
+	"github.com/countersign-dev/countersign/app/projects/registering"
+	"github.com/countersign-dev/countersign/app/projects/scripting"
+	"github.com/countersign-dev/countersign/app/projects/shape"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Name is the toolset's name.
+const Name = "projects"
+
+// Contract is the contract of these tools.
+const Contract tool.Contract = "packageflow.v1"
+
+// Deps is what the tools work with.
+type Deps struct {
+	Browsing  browsing.Deps
+	Scripting scripting.Deps
+	Flows     flows.Deps
+	Acting    acting.Deps
+}
+
+// Capability is the toolset.
+func Capability(d Deps) tool.Capability {
+	c := tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute}
+	for _, entries := range [][]tool.Entry{browsing.Entries(d.Browsing), scripting.Entries(d.Scripting), flows.Entries(d.Flows), acting.Entries(d.Acting)} {
+		for _, e := range entries {
+			switch e.Spec.Name {
+			case scripting.RunScript.Name:
+				e.Handler = either{script: shape.EitherCasing(e).Handler, action: acting.ProgramHandler(d.Acting, e.Spec)}
+			case acting.TriggerWebhook.Name:
+				e.Handler = renamed{next: shape.EitherCasing(e).Handler}
+			default:
+				e = shape.EitherCasing(e)
+			}
+			c.Entries = append(c.Entries, e)
+		}
+	}
+	return c
+}
+
+// Workbench is the toolset of what only people do. It has this contract too.
+func Workbench(d registering.Deps) tool.Capability {
+	return tool.Capability{Name: registering.Name, Contract: Contract, Mode: policy.Execute, Entries: registering.Entries(d)}
+}
+
+// either is run_script: a package.json script by its name, or a stored script action by its id (packageflow contract §2.6, row 19).
+type either struct{ script, action tool.Handler }
+
+// Decode chooses by the argument that only one of the forms has.
+func (h either) Decode(args json.RawMessage) (tool.Invocation, error) {
+	fields := fieldsOf(args)
+	if err := shape.Merge(fields, "actionId", "action_id"); err != nil {
+		return nil, err
+	}
+	if _, named := fields["actionId"]; !named {
+		return h.script.Decode(args)
+	}
+	for _, other := range []string{"script_name", "scriptName", "project_path", "projectPath"} {
+		if _, both := fields[other]; both {
+			return nil, project.ErrArgument.Sayf("give either actionId, or script_name and project_path, not both")
+		}
+	}
+	args, err := tool.Encode(fields)
+	if err != nil {
+		return nil, err
+	}
+	return h.action.Decode(args)
+}
+
+// renamed is trigger_webhook, whose webhook_id is the id of an action and may be called so.
+type renamed struct{ next tool.Handler }
+
+// Decode takes actionId for webhook_id.
+func (h renamed) Decode(args json.RawMessage) (tool.Invocation, error) {
+	fields := fieldsOf(args)
+	given := len(fields)
+	if err := shape.Merge(fields, "webhook_id", "webhookId", "actionId", "action_id"); err != nil {
+		return nil, err
+	}
+	if given == 0 {
+		return h.next.Decode(args)
+	}
+	args, err := tool.Encode(fields)
+	if err != nil {
+		return nil, err
+	}
+	return h.next.Decode(args)
+}
+
+func fieldsOf(args json.RawMessage) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(args, &fields) != nil {
+		return nil
+	}
+	return fields
+}

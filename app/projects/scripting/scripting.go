@@ -1,0 +1,224 @@
+// Package scripting is the tools that run package.json scripts, and those about the background processes that come of them.
+//
+// It refuses to know stored actions and workflows.
+package scripting
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/projects/running"
+	"github.com/countersign-dev/countersign/app/projects/shape"
+	"github.com/countersign-dev/countersign/app/projects/sites"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/script"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The typed handles.
+var (
+	RunScript    = tool.Ref[RunInput, Ran]{Name: "run_script"}
+	RunNPMScript = tool.Ref[RunNPMInput, any]{Name: "run_npm_script"}
+	List         = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
+	Output       = tool.Ref[OutputInput, OutputAnswer]{Name: "get_background_process_output"}
+	Stop         = tool.Ref[StopInput, Stopped]{Name: "stop_background_process"}
+)
+
+// Deps is what the tools work with. Every field is required.
+type Deps struct {
+	Sites  sites.Finder
+	Runner running.Runner
+}
+
+// NoInput is the input of a tool without arguments.
+type NoInput struct{}
+
+// RunInput names a script of a project.
+type RunInput struct {
+	Script string `json:"script_name" jsonschema:"minLength=1,description=name of the script in package.json; list_project_scripts shows them"`
+	Path   string `json:"project_path" jsonschema:"minLength=1,description=absolute path of the registered project"`
+}
+
+// Resources is the project's path.
+func (in RunInput) Resources() []string { return []string{in.Path} }
+
+// Entries are the tools.
+func Entries(d Deps) []tool.Entry {
+	s := service{d}
+	entries := []tool.Entry{
+		bind.Command(RunScript, shape.Execute(shape.Scripts, "Run script", "Run a package.json script of a registered project with its package manager and wait for it. "+
+			"Asks for a confirmation that shows the real command. A script that serves or watches belongs to run_npm_script with runInBackground.", runSchema),
+			func(ctx context.Context, _ tool.Scope, in RunInput) (runPlan, error) {
+				return s.plan(ctx, "run_script", RunNPMInput{Path: in.Path, Script: in.Script})
+			}, s.foreground),
+		bind.Command(RunNPMScript, shape.Execute(shape.Scripts, "Run npm script", "Run a package.json script with arguments, a time limit, or in the background, where it outlives this server. "+
+			"get_background_process_output reads it, stop_background_process ends it.", runNPMSchema),
+			func(ctx context.Context, _ tool.Scope, in RunNPMInput) (runPlan, error) {
+				return s.plan(ctx, "run_npm_script", in)
+			}, s.either),
+		bind.Query(List, shape.Read(shape.Background, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended lately.", noSchema), s.list),
+		bind.Query(Output, shape.Read(shape.Background, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
+		bind.Command(Stop, stopping(shape.Execute(shape.Background, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),
+	}
+	return entries
+}
+
+// stopping starts nothing and reaches no network.
+func stopping(s tool.Spec) tool.Spec {
+	s.Effects = policy.Read | policy.Exec
+	return s
+}
+
+type service struct{ Deps }
+
+// runPlan is a script about to be run.
+type runPlan struct {
+	shape.Plan
+	command    script.Command
+	args       []string
+	tools      script.Toolchain
+	project    project.Project
+	toolchain  toolchain
+	spec       process.Spec
+	background bool
+	ready      *ready
+}
+
+// toolchain is what decides how the package manager is found (packageflow contract §2.6, row 20).
+type toolchain struct {
+	VoltaAvailable bool              `json:"volta_available"`
+	Volta          map[string]string `json:"volta_config"`    // what package.json pins; null without
+	Corepack       *string           `json:"corepack_config"` // the packageManager field; null without
+}
+
+func toolchainOf(f project.Facts, tools script.Toolchain) toolchain {
+	t := toolchain{VoltaAvailable: tools.Volta != ""}
+	if len(f.Manifest.Volta) > 0 {
+		t.Volta = f.Manifest.Volta
+	}
+	if f.Corepack {
+		t.Corepack = &f.Manifest.PackageManager
+	}
+	return t
+}
+
+// about is what a person sees of a script before it runs.
+type about struct {
+	Project projectRef `json:"project"`
+	script.Command
+	Cwd        string           `json:"cwd"`
+	Background bool             `json:"background"`
+	TimeoutMS  int64            `json:"timeout_ms,omitempty"`
+	Pattern    string           `json:"success_pattern,omitempty"`
+	PatternMS  int64            `json:"success_timeout_ms,omitempty"`
+	EnvPassed  []string         `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
+	Findings   running.Findings `json:"findings,omitempty"`
+	Notes      []string         `json:"notes,omitempty"`
+}
+
+type projectRef struct {
+	ID   project.ID `json:"id"`
+	Name string     `json:"name"`
+	Path string     `json:"path"`
+}
+
+// plan works out what running the script means now: the very text in package.json, what starts it, and what a person should know of it.
+func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runPlan, error) {
+	site, err := s.Sites.Directory(ctx, in.Path)
+	if err != nil {
+		return runPlan{}, err
+	}
+	facts, err := s.Sites.Dirs.Facts(ctx, site.Dir)
+	if err != nil {
+		return runPlan{}, err
+	}
+	around, err := s.Runner.Around(ctx, site.Project.Path, site.Dir)
+	if err != nil {
+		return runPlan{}, err
+	}
+	p := runPlan{args: in.Args, tools: around.Tools, project: site.Project, background: in.Background, ready: in.ready}
+	if p.command, err = script.Build(facts, around.Tools, in.Script, in.Args); err != nil {
+		return runPlan{}, err
+	}
+	if p.command.DevLike && !in.Background {
+		return runPlan{}, ErrForeground.Sayf("%q (%s) runs until it is stopped; call run_npm_script with runInBackground: true, and read it with get_background_process_output", in.Script, p.command.Text)
+	}
+	findings, err := s.Runner.Inspect(around, site.Project.Path, site.Dir, p.command.Pre, p.command.Text, p.command.Post)
+	if err != nil {
+		return runPlan{}, err
+	}
+	findings = append(findings, running.Outside(site.Dir, in.Args)...)
+	env, err := s.Runner.Environment(around, site.Project, nil)
+	if err != nil {
+		return runPlan{}, err
+	}
+	timeout, err := in.timeout()
+	if err != nil {
+		return runPlan{}, err
+	}
+	p.toolchain = toolchainOf(facts, around.Tools)
+	p.spec = process.Spec{Argv: p.command.Argv, Dir: site.Dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
+	shown := about{Project: projectRef{site.Project.ID, site.Project.Name, site.Project.Path}, Command: p.command, Cwd: site.Dir, Background: in.Background,
+		TimeoutMS: timeout.Milliseconds(), EnvPassed: env.Passed, Findings: findings, Notes: facts.Manifest.Notes}
+	if in.ready != nil {
+		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.ready.within.Milliseconds()
+	}
+	p.Plan, err = shape.NewPlan(name, "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text, shown,
+		policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script})
+	return p, err
+}
+
+// Ran is a script that was waited for.
+type Ran struct {
+	Success    bool            `json:"success"`
+	Background bool            `json:"background"`
+	Script     string          `json:"script"`
+	ScriptName string          `json:"script_name"`
+	Manager    project.Manager `json:"package_manager"`
+	Version    string          `json:"package_manager_version,omitempty"`
+	Strategy   string          `json:"toolchain_strategy"`
+	toolchain
+	Command string   `json:"command"`
+	Argv    []string `json:"argv"`
+	running.Ended
+}
+
+func (p runPlan) ran(e running.Ended, ok bool) Ran {
+	return Ran{Success: ok, Script: p.command.Name, ScriptName: p.command.Name, Manager: p.command.Manager, Version: p.command.Version,
+		Strategy: p.command.Strategy, toolchain: p.toolchain, Command: p.command.Text, Argv: p.command.Argv, Ended: e}
+}
+
+// foreground runs the script that was shown and waits.
+func (s service) foreground(ctx context.Context, sc tool.Scope, p runPlan) (Ran, error) {
+	if err := s.unchanged(ctx, p); err != nil {
+		return Ran{}, err
+	}
+	p.spec.Labels = running.Labels(p.project, sc, map[string]string{running.LabelScript: p.command.Name})
+	e, err := s.Runner.Wait(ctx, sc, "script "+p.command.Name, p.spec, func(e running.Ended) any { return p.ran(e, false) })
+	return p.ran(e, err == nil), err
+}
+
+// unchanged fails with project.ErrConflict when the script is not what was confirmed any more, or its directory is another one. Both are looked
+// at once more just before the package manager does so itself.
+func (s service) unchanged(ctx context.Context, p runPlan) error {
+	site, err := s.Sites.Directory(ctx, p.spec.Dir)
+	if err != nil {
+		return err
+	}
+	facts, err := s.Sites.Dirs.Facts(ctx, site.Dir)
+	if err != nil {
+		return err
+	}
+	now, err := script.Build(facts, p.tools, p.command.Name, p.args)
+	if err != nil {
+		return err
+	}
+	same := site.Dir == p.spec.Dir && now.Text == p.command.Text && now.Pre == p.command.Pre && now.Post == p.command.Post && slices.Equal(now.Argv, p.command.Argv)
+	if !same {
+		return project.ErrConflict.Sayf("package.json was changed while script %s was about to run; call again to see the new command", p.command.Name)
+	}
+	return nil
+}

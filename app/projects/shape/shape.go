@@ -1,0 +1,76 @@
+// Package shape is how every tool about projects is put together: the rows of the one table that all faces are made from, arguments in
+// either casing, and plans that hold what a person needs to decide.
+//
+// It refuses to know what any tool does.
+package shape
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The categories under which tools are listed for people (packageflow contract §2.7).
+const (
+	Projects   = "Project Management"
+	Worktrees  = "Git Worktree"
+	Workflows  = "Workflows"
+	Templates  = "Templates"
+	Scripts    = "NPM/Package Scripts"
+	Background = "Background Processes"
+	Actions    = "MCP Actions"
+)
+
+// readTimeout is for git in a large repository.
+const readTimeout = time.Minute
+
+// RunTimeout bounds a call that runs something: the longest that may be asked for, and what starting and stopping it takes.
+const RunTimeout = time.Hour + 5*time.Minute
+
+// Read is a tool that only reads.
+func Read(category, title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassRead, Effects: policy.Read, Timeout: readTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Execute is a tool that runs something or stops it (permission category execute, risk medium: seed 001).
+func Execute(category, title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
+		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Store is a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
+func Store(category, title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
+		Confirm: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
+}
+
+// Plan is what a tool is about to do. Its hash is over everything it shows, so what is confirmed is what runs.
+type Plan struct {
+	Tool    tool.Name `json:"tool"`
+	Summary string    `json:"summary"` // one line
+	Context any       `json:"context"` // what a person needs to decide: the real command, the steps, the request
+	assess  policy.Assessment
+	hash    canon.Hash
+}
+
+// NewPlan is a plan of the named tool. context marshals to JSON without fractions.
+func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (Plan, error) {
+	p := Plan{Tool: name, Summary: summary, Context: context, assess: a}
+	var err error
+	p.hash, err = canon.Sum("project.plan.v1", p)
+	return p, err
+}
+
+// Hash is over all that the plan shows.
+func (p Plan) Hash() canon.Hash { return p.hash }
+
+// Prompt is the summary.
+func (p Plan) Prompt() string { return p.Summary }
+
+// Assessment is what the plan raises the call's strength and risk to, which rule holds for its action, and what "always" would cover.
+func (p Plan) Assessment() policy.Assessment { return p.assess }

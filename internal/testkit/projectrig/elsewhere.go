@@ -1,0 +1,38 @@
+package projectrig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Elsewhere is a Countersign process of its own that carries out one call over the same state, confirmed when it asks. It prints the
+// answer when it lives to have one. The caller ends it.
+func (r *Rig) Elsewhere(name tool.Name, args Args) *exec.Cmd {
+	r.T.Helper()
+	cmd := exec.Command(os.Args[0], oneCall, r.State, r.Home, string(name), string(encode(args)))
+	cmd.Stderr = os.Stderr
+	require.NoError(r.T, cmd.Start())
+	return cmd
+}
+
+// callOnce is the program of Elsewhere: state, home, tool, arguments.
+func callOnce(args []string) error {
+	l, err := local.Open(configOf(args[0], args[1]))
+	if err != nil {
+		return err
+	}
+	o := call(context.Background(), l, tool.Call{Session: "elsewhere", Client: "elsewhere/1", Principal: person(), Tool: tool.Name(args[2]), Args: json.RawMessage(args[3])})
+	if o.Err != nil {
+		return o.Err
+	}
+	_, err = fmt.Println(string(o.Value))
+	return err
+}

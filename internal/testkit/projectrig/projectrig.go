@@ -1,0 +1,287 @@
+// Package projectrig puts the toolsets about projects together over everything real: the database, files, git, processes and sockets of
+// this machine, in directories that go when the test ends. Package managers are small programs of its own, so that what they are told
+// can be read afterwards.
+//
+// It refuses to fake anything but npm and pnpm.
+package projectrig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The words by which a test program is started as something else.
+const (
+	supervise = "projectrig-supervise"
+	oneCall   = "projectrig-call"
+)
+
+// Main is the TestMain of tests over a rig: their program is also the supervisor of what runs in the background, and, where a test wants
+// to end one, a Countersign process that carries out one call. run is the tests themselves; Main does not return.
+func Main(run func() int) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case supervise:
+			exit(osproc.Supervise(os.Stdin, osproc.Options{}))
+		case oneCall:
+			exit(callOnce(os.Args[2:]))
+		}
+	}
+	code := run()
+	for { // supervisors that nobody asked about since they ended
+		if pid, err := syscall.Wait4(-1, nil, 0, nil); pid <= 0 && err != syscall.EINTR {
+			os.Exit(code)
+		}
+	}
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Rig is a machine with a user.
+type Rig struct {
+	T     *testing.T
+	Top   string // everything lies below it
+	Home  string // the user's, with bin first on the PATH
+	State string // Countersign's own
+}
+
+// manager is a package manager that starts NAME.sh of the directory it is started in for the script NAME, and writes down what it was told.
+const manager = `#!/bin/sh
+printf '%s\0' "${0##*/}" "$@" >> "$HOME/told"
+printf '\n' >> "$HOME/told"
+shift; name=$1; shift
+[ "$1" = -- ] && shift
+exec sh "./$name.sh" "$@"
+`
+
+// New is a machine with npm and pnpm, for this test alone.
+func New(t *testing.T) *Rig {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	r := &Rig{T: t, Top: top, Home: filepath.Join(top, "ada"), State: filepath.Join(top, "state")}
+	for _, name := range []string{"npm", "pnpm"} {
+		r.Write(filepath.Join(r.Home, "bin"), name, manager)
+		require.NoError(t, os.Chmod(filepath.Join(r.Home, "bin", name), 0o755))
+	}
+	t.Setenv("PATH", filepath.Join(r.Home, "bin")+":"+os.Getenv("PATH"))
+	t.Setenv("HOME", r.Home)
+	for _, name := range []string{"VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "NVM_BIN", "FNM_MULTISHELL_PATH", "CARGO_HOME", "XDG_CONFIG_HOME", "COUNTERSIGN_HOME"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	return r
+}
+
+// Door is one Countersign process with one client.
+type Door struct {
+	*local.Local
+	Session string
+	Client  string
+	rig     *Rig
+}
+
+// Door opens the door as a server does. change, if not nil, sees the configuration first.
+func (r *Rig) Door(change func(*local.Config)) *Door {
+	r.T.Helper()
+	c := configOf(r.State, r.Home)
+	if change != nil {
+		change(&c)
+	}
+	l, err := local.Open(c)
+	require.NoError(r.T, err)
+	d := &Door{Local: l, Session: "session", Client: "rig/1", rig: r}
+	r.T.Cleanup(func() {
+		ctx := context.Background()
+		for _, p := range processes(ctx, l) {
+			_ = call(ctx, l, tool.Call{Session: "cleanup", Client: p.Client, Tool: "stop_background_process", Args: encode(map[string]any{"processId": p.ID, "force": true}),
+				Person: true, Principal: person()})
+		}
+		require.NoError(r.T, l.Close())
+	})
+	return d
+}
+
+func configOf(state, home string) local.Config {
+	return local.Config{Dir: state, Options: local.Defaults(), Packs: local.Packs{Root: filepath.Join(state, "packs"), Source: state},
+		Projects: local.Projects{Home: home, Supervisor: []string{os.Args[0], supervise}}}
+}
+
+func person() policy.Principal { return policy.Principal{ID: "local", Grants: policy.All} }
+
+type running struct {
+	ID     process.ID `json:"id"`
+	Client string     `json:"client"`
+	Status string     `json:"status"`
+}
+
+// processes are those in the background that have not ended.
+func processes(ctx context.Context, l *local.Local) (open []running) {
+	var list struct {
+		Processes []running `json:"processes"`
+	}
+	o := l.Call(ctx, tool.Call{Session: "cleanup", Tool: "list_background_processes", Principal: person()})
+	if json.Unmarshal(o.Value, &list) != nil {
+		return nil
+	}
+	for _, p := range list.Processes {
+		if p.Status == "running" || p.Status == "starting" {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+// call carries a call out, with the confirmation it asks for.
+func call(ctx context.Context, l *local.Local, c tool.Call) tool.Outcome {
+	o := l.Call(ctx, c)
+	if o.Issued == nil || o.Err == nil || o.Issued.Token.IsZero() {
+		return o
+	}
+	c.ID, c.Token = "", o.Issued.Token
+	return l.Call(ctx, c)
+}
+
+// Args are the arguments of a call: anything that marshals to an object, or its text.
+type Args = any
+
+func encode(args Args) json.RawMessage {
+	switch args := args.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.RawMessage(args)
+	case json.RawMessage:
+		return args
+	}
+	doc, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // a test's mistake
+	}
+	return doc
+}
+
+// New is a call of the door's client.
+func (d *Door) New(name tool.Name, args Args) tool.Call {
+	return tool.Call{Session: d.Session, Client: d.Client, Principal: person(), Tool: name, Args: encode(args)}
+}
+
+// Ask is what comes of a call as an agent makes it.
+func (d *Door) Ask(name tool.Name, args Args) tool.Outcome {
+	return d.Call(d.rig.T.Context(), d.New(name, args))
+}
+
+// Confirmed is what comes of a call that is confirmed when it asks.
+func (d *Door) Confirmed(name tool.Name, args Args) tool.Outcome {
+	return call(d.rig.T.Context(), d.Local, d.New(name, args))
+}
+
+// Do is the answer of a call that is confirmed when it asks, and that has to go well.
+func (d *Door) Do(name tool.Name, args Args) map[string]any {
+	d.rig.T.Helper()
+	return d.answer(d.Confirmed(name, args))
+}
+
+// ByPerson is the answer of a call that a person makes, which has to go well.
+func (d *Door) ByPerson(name tool.Name, args Args) map[string]any {
+	d.rig.T.Helper()
+	c := d.New(name, args)
+	c.Person = true
+	return d.answer(call(d.rig.T.Context(), d.Local, c))
+}
+
+func (d *Door) answer(o tool.Outcome) map[string]any {
+	d.rig.T.Helper()
+	require.NoError(d.rig.T, o.Err)
+	return Object(d.rig.T, o.Value)
+}
+
+// Object is a JSON object.
+func Object(t testing.TB, doc json.RawMessage) map[string]any {
+	t.Helper()
+	var out map[string]any
+	require.NoError(t, json.Unmarshal(doc, &out), string(doc))
+	return out
+}
+
+// Register registers a directory as a project, and is its ID.
+func (d *Door) Register(dir string) project.ID {
+	d.rig.T.Helper()
+	return project.ID(d.ByPerson("project_add", map[string]any{"path": dir})["id"].(string))
+}
+
+// Project is a new directory of that name with the files of a txtar archive, registered.
+func (d *Door) Project(name, archive string) (dir string, id project.ID) {
+	d.rig.T.Helper()
+	dir = d.rig.Dir(name, archive)
+	return dir, d.Register(dir)
+}
+
+// Dir is a new directory of that name with the files of a txtar archive.
+func (r *Rig) Dir(name, archive string) string {
+	r.T.Helper()
+	dir := filepath.Join(r.Top, name)
+	require.NoError(r.T, os.MkdirAll(dir, 0o755))
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		r.Write(dir, f.Name, string(f.Data))
+	}
+	return dir
+}
+
+// Write puts a file below dir, with directories as needed.
+func (r *Rig) Write(dir, name, text string) {
+	r.T.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	require.NoError(r.T, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(r.T, os.WriteFile(file, []byte(text), 0o644))
+}
+
+// Read is a file below dir, empty when there is none.
+func (r *Rig) Read(dir, name string) string {
+	r.T.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if !os.IsNotExist(err) {
+		require.NoError(r.T, err)
+	}
+	return string(text)
+}
+
+// Told is what package managers were told, a start each: the manager's name and its arguments.
+func (r *Rig) Told() (starts [][]string) {
+	r.T.Helper()
+	for line := range strings.SplitSeq(strings.TrimSuffix(r.Read(r.Home, "told"), "\x00\n"), "\x00\n") {
+		if line != "" {
+			starts = append(starts, strings.Split(line, "\x00"))
+		}
+	}
+	return starts
+}
+
+// Soon waits until what is true in the end is so, and fails the test when it takes more than ten seconds.
+func (r *Rig) Soon(so func() bool, what string) {
+	r.T.Helper()
+	require.Eventually(r.T, so, 10*time.Second, 10*time.Millisecond, what)
+}
