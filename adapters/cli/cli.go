@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/cli/tour"
@@ -105,6 +106,9 @@ func way(f *fault.Error, s *shell.Shell) string {
 	return ""
 }
 
+// listTools is the flag that has a command print the tools and end.
+const listTools = "list-tools"
+
 // commands is the whole tree. Making it opens nothing.
 func commands(p Program, s *shell.Shell) *cobra.Command {
 	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", Version: p.Version, SilenceErrors: true, SilenceUsage: true,
@@ -113,7 +117,14 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		Example: `  countersign tour                     see it work on the repository you stand in
   claude mcp add countersign -- countersign mcp
   countersign pack new login-bug       build a context pack by hand`,
-		Args: shell.Subcommand, RunE: shell.Help}
+		Args: shell.Subcommand}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if listing, _ := cmd.Flags().GetBool(listTools); listing {
+			return operator.List(cmd.Context(), s)
+		}
+		return shell.Help(cmd, args)
+	}
+	root.Flags().Bool(listTools, false, "print every tool there is, like tools list")
 	root.SetVersionTemplate("countersign {{.Version}}\n")
 	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the contract's JSON, alone on stdout")
 	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "answer confirmations with yes (never those that want a name typed)")
@@ -121,7 +132,8 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return shell.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(shell.Hint(cmd.CommandPath() + " --help says what there is"))
 	})
-	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "govern", Title: "Govern:"})
+	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"},
+		&cobra.Group{ID: "projects", Title: "Projects:"}, &cobra.Group{ID: "govern", Title: "Govern:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -134,7 +146,8 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	}
 	add("start", tour.Command(s), mcpCommand(p, s))
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
-	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Audit(s))
+	add("projects", projectcmd.Commands(s)...)
+	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Runs(s), operator.Audit(s))
 	root.AddCommand(versionCommand(p, s))
 	s.Everything()
 	return root

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/bind"
@@ -22,16 +26,27 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"demo": playDemo}) }
 
 // TestScripts runs the command line over a door with a few tools that do what no real one does on demand.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: func(e *testscript.Env) error {
+	cmds := map[string]func(*testscript.TestScript, bool, []string){"callid": callID}
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Cmds: cmds, Setup: func(e *testscript.Env) error {
 		e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would have every command end a second later
 		return nil
 	}})
+}
+
+// callID puts the first call named in a file into the variable CALL.
+func callID(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(`call_[a-z2-7]+`).FindString(ts.ReadFile(args[0]))
+	if found == "" {
+		ts.Fatalf("%s names no call", args[0])
+	}
+	ts.Setenv("CALL", found)
 }
 
 func playDemo() {
@@ -42,21 +57,44 @@ func openDemo(env func(string) string) (shell.Door, error) {
 	if env("DEMO_BROKEN") != "" {
 		return shell.Door{}, errors.New("the inside of the machine: 0xdeadbeef")
 	}
-	store := memstore.New()
+	store := storesOf(env("DEMO_HOME"))
 	operator := policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	if env("DEMO_ASK") != "" {
 		operator.Mode = policy.Ask
 	}
 	var a *app.App
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
-		Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: store, Audit: store, Sessions: store.Sessions(), Settings: store, Operator: operator,
+	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.sessions,
+		Limiter: memstore.Unlimited{}, Runs: store.runs, Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
+	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: store, Runs: store.runs, Audit: store, Sessions: store.sessions, Settings: store, Operator: operator,
 		Toolsets: func() []tool.Toolset { return a.Toolsets() }})
 	a, err := app.New(core, app.Options{Policy: operator, HumanOnly: env("DEMO_HUMAN") != ""}, ctl, demo())
 	if err != nil {
 		return shell.Door{}, err
 	}
-	return shell.Door{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return a.Close(context.Background()) }}, nil
+	return shell.Door{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return errors.Join(a.Close(context.Background()), store.close()) }}, nil
+}
+
+// stores is what the demo keeps: in memory, or in a directory that several commands share.
+type stores struct {
+	kept
+	sessions ports.Sessions
+	runs     ports.Runs
+	close    func() error
+}
+
+type kept interface {
+	ports.Ledger
+	ports.AuditLog
+	ports.SettingsStore
+}
+
+func storesOf(dir string) stores {
+	if dir == "" {
+		store := memstore.New()
+		return stores{store, store.Sessions(), store.Runs(), func() error { return nil }}
+	}
+	store := sqlitestore.Open(filepath.Join(dir, "demo.db"))
+	return stores{store, store.Sessions(), rundb.New(store), store.Close}
 }
 
 type input struct {

@@ -41,7 +41,7 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 		Example: `  claude mcp add countersign -- countersign mcp
   countersign mcp --toolsets packs --read-only
   countersign mcp --list-tools`}
-	c.Flags().BoolVar(&list, "list-tools", false, "print the tools these flags would serve, and end")
+	c.Flags().BoolVar(&list, listTools, false, "print the tools these flags would serve, and end")
 	for _, o := range serverOptions {
 		if o.bare {
 			c.Flags().Bool(o.flag, false, o.usage)
@@ -59,7 +59,7 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 			})
 		}
 		if list {
-			return operator.List(s)
+			return operator.List(cmd.Context(), s)
 		}
 		if s.Lookup("COUNTERSIGN_LOG") == "" && s.Lookup("CONTEXT_PACK_LOG") == "" {
 			s.Set("COUNTERSIGN_LOG", "info")

@@ -5,11 +5,10 @@ package main
 import (
 	"os"
 
-	"github.com/countersign-dev/countersign/adapters/cli"
 	"github.com/countersign-dev/countersign/cmd/internal/wiring"
 )
 
 // version is stamped in by release builds (-ldflags "-X main.version=…").
 var version string
 
-func main() { os.Exit(cli.Main(wiring.Program(version), append([]string{"mcp"}, os.Args[1:]...))) }
+func main() { os.Exit(wiring.Main(version, append([]string{"mcp"}, os.Args[1:]...))) }

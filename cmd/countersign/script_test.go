@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,8 +43,23 @@ func TestScripts(t *testing.T) {
 			}
 			return nil
 		},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"hookserver": serveHooks},
 		RequireExplicitExec: true,
 	})
+}
+
+// serveHooks is a command for scripts: it starts a server on this machine that says back what it was asked, with 500 for /bad, and puts its
+// address into $HOOK.
+func serveHooks(ts *testscript.TestScript, _ bool, _ []string) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/bad" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.Path, body)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("HOOK", server.Listener.Addr().String())
 }
 
 // editAudit is a command for scripts: it runs SQL on a database, as somebody would who wants to change the past.

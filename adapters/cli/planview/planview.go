@@ -1,0 +1,281 @@
+// Package planview lays a plan out for the person who decides about it: what would run, where and with what, one line each, and what
+// speaks against it marked.
+//
+// It refuses to know any tool: a plan is {tool, summary, context}, and names of members say how they are shown.
+package planview
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// Text is a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
+// such context; that one is shown as it is.
+func Text(plan json.RawMessage) (string, bool) {
+	var own struct {
+		Context json.RawMessage `json:"context"`
+	}
+	if json.Unmarshal(plan, &own) != nil || len(own.Context) == 0 {
+		return "", false
+	}
+	v, err := parse(own.Context)
+	if err != nil {
+		return "", false
+	}
+	fields, ok := v.([]field)
+	if !ok {
+		return "", false
+	}
+	return strings.Join(block(fields), "\n"), true
+}
+
+// Words is an argument vector as one would type it into a shell.
+func Words(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = a
+		if a == "" || strings.ContainsFunc(a, special) {
+			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func special(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))
+}
+
+// margin is before every line of a block.
+const margin = "  "
+
+// unseen are the members that tie a plan to what is stored; they say nothing to a person.
+func unseen() []string {
+	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth"}
+}
+
+// labels are the names of members for people, where they are not simply their words.
+func labels() map[string]string {
+	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
+		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)", "package_manager": "package manager",
+		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid"}
+}
+
+// row is a label with what stands behind it (line) or below it (below).
+type row struct {
+	label, line string
+	below       []string
+}
+
+// block is an object as lines: labels in one column, values in another, then what takes several lines, then what speaks against it.
+func block(fields []field) []string {
+	var rows []row
+	var marked []string
+	for _, f := range fields {
+		if nothing(f.value) || slices.Contains(unseen(), f.name) || f.name == "argv" && said(fields) {
+			continue
+		}
+		switch f.name {
+		case "findings":
+			marked = append(marked, findings(f.value)...)
+		case "dangers", "warning", "warnings", "notes":
+			marked = append(marked, marks(f.value)...)
+		default:
+			if r := rowOf(f); r.line != "" || len(r.below) > 0 {
+				rows = append(rows, r)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(min(len(a.below), 1), min(len(b.below), 1)) })
+	width := 0
+	for _, r := range rows {
+		if r.line != "" {
+			width = max(width, len(r.label))
+		}
+	}
+	var out []string
+	for _, r := range rows {
+		out = append(out, strings.TrimRight(fmt.Sprintf("%s%-*s  %s", margin, width, r.label, r.line), " "))
+		for _, line := range r.below {
+			out = append(out, margin+line)
+		}
+	}
+	return append(out, marked...)
+}
+
+// said reports an argument vector that the command in the same object says already.
+func said(fields []field) bool {
+	command := text(fields, "command")
+	return command != "" && command == Words(texts(member(fields, "argv")))
+}
+
+func rowOf(f field) row {
+	r := row{label: label(f.name)}
+	switch v := f.value.(type) {
+	case string:
+		r.line, r.below = lines(v)
+	case json.Number:
+		r.line = number(f.name, v)
+	case bool:
+		r.line = "yes"
+	case []any:
+		r.line, r.below = list(f.name, v)
+	case []field:
+		if name, path := text(v, "name"), text(v, "path"); name != "" && path != "" && len(v) <= 3 {
+			r.line = terminal.Plain(name) + " (" + terminal.Plain(path) + ")"
+			return r
+		}
+		r.below = block(v)
+	}
+	return r
+}
+
+// label is a member's name in words.
+func label(name string) string {
+	if known, ok := labels()[name]; ok {
+		return known
+	}
+	var out strings.Builder
+	for _, r := range terminal.Plain(name) {
+		switch {
+		case r == '_':
+			r = ' '
+		case r >= 'A' && r <= 'Z':
+			out.WriteByte(' ')
+			r += 'a' - 'A'
+		}
+		out.WriteRune(r)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// lines is a text behind its label, or below it when it has several lines: each with a bar before it, so that none passes for a label.
+func lines(s string) (line string, below []string) {
+	s = strings.TrimRight(terminal.Block(s), "\n")
+	if !strings.Contains(s, "\n") {
+		return s, nil
+	}
+	for l := range strings.SplitSeq(s, "\n") {
+		below = append(below, margin+"| "+l)
+	}
+	return "", below
+}
+
+func number(name string, n json.Number) string {
+	if strings.HasSuffix(name, "_ms") || strings.HasSuffix(name, "MS") || strings.HasSuffix(name, "Ms") {
+		ms, err := n.Int64()
+		if err != nil || ms == 0 {
+			return ""
+		}
+		return (time.Duration(ms) * time.Millisecond).String()
+	}
+	return n.String()
+}
+
+// list is an array: texts in one line, header lines one below the other, and steps numbered.
+func list(name string, items []any) (line string, below []string) {
+	if plain := texts(items); len(plain) == len(items) {
+		if name == "argv" || name == "args" {
+			return terminal.Block(Words(plain)), nil
+		}
+		for i := range plain {
+			plain[i] = terminal.Plain(plain[i])
+		}
+		return strings.Join(plain, ", "), nil
+	}
+	for i, item := range items {
+		fields, ok := item.([]field)
+		if !ok {
+			below = append(below, margin+terminal.Plain(fmt.Sprint(item)))
+			continue
+		}
+		if value, ok := member(fields, "value").(string); ok && len(fields) == 2 {
+			below = append(below, margin+terminal.Plain(text(fields, "name")+": "+value))
+			continue
+		}
+		below = append(below, step(i+1, fields)...)
+	}
+	return "", below
+}
+
+// step is one of several numbered objects: its name and command in the first line, the rest below.
+func step(n int, fields []field) []string {
+	depth := 0
+	if d, ok := member(fields, "depth").(json.Number); ok {
+		depth, _ = strconv.Atoi(d.String())
+	}
+	indent := margin + strings.Repeat(margin, min(max(depth, 0), 8))
+	head := fmt.Sprintf("%s%d. %s", indent, n, terminal.Plain(text(fields, "name")))
+	var rest []field
+	for _, f := range fields {
+		if f.name == "argv" && said(fields) {
+			continue
+		}
+		switch f.name {
+		case "name", "workflow":
+		case "command":
+			command, more := lines(text(fields, "command"))
+			if head += ": " + command; len(more) > 0 {
+				rest = append(rest, f)
+			}
+		case "starts_workflow":
+			head += ": starts workflow " + terminal.Plain(text(fields, "starts_workflow"))
+		default:
+			rest = append(rest, f)
+		}
+	}
+	out := []string{strings.TrimRight(head, ": ")}
+	for _, line := range block(rest) {
+		out = append(out, indent+margin+line)
+	}
+	return out
+}
+
+// findings is what the linter said, marked.
+func findings(v any) []string {
+	items, _ := v.([]any)
+	var out []string
+	for _, item := range items {
+		f, ok := item.([]field)
+		if !ok {
+			continue
+		}
+		line := margin + "! " + terminal.Plain(text(f, "message"))
+		if fragment := text(f, "fragment"); fragment != "" {
+			line += ": " + terminal.Plain(fragment)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// marks is warnings, marked.
+func marks(v any) []string {
+	all := texts(v)
+	if s, ok := v.(string); ok {
+		all = []string{s}
+	}
+	out := make([]string, 0, len(all))
+	for _, s := range all {
+		out = append(out, margin+"! "+terminal.Plain(s))
+	}
+	return out
+}
+
+// texts are the texts of an array.
+func texts(v any) []string {
+	items, _ := v.([]any)
+	var out []string
+	for _, item := range items {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,222 @@
+// Package actioncmd is the command group action: stored programs, webhooks and workflows, the rules that say whether they run, and
+// triggering them.
+//
+// It refuses to know how they are carried out.
+package actioncmd
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/planview"
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// group is the commands at one workdesk.
+type group struct{ workdesk.Desk }
+
+// The types of actions.
+const (
+	typeScript   = "script"
+	typeWebhook  = "webhook"
+	typeWorkflow = "workflow"
+)
+
+func types() []cobra.Completion { return []cobra.Completion{typeScript, typeWebhook, typeWorkflow} }
+
+// Command is the command group action.
+func Command(d workdesk.Desk) *cobra.Command {
+	g := group{d}
+	c := workdesk.Group("action", "Keep programs and webhooks to be triggered, and say which may", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
+		g.remove(), g.rule(), g.rules(), g.trigger(), g.run())
+	c.Long = "Keep programs, webhooks and workflows that agents may trigger by their id, and say which run unasked, which ask, and which never run.\n\n" +
+		"An action is named by its id, the beginning of it, or its name."
+	c.Example = `  countersign action save webhook deploy --url https://ci.example.com/hook --header Authorization="Bearer …"
+  countersign action save script backup --timeout 5m -- ./backup.sh --full
+  countersign action rule backup require_confirm
+  countersign action trigger deploy --var branch=main`
+	return c
+}
+
+// action is a stored action as get_action answers it.
+type action struct {
+	ID          string          `json:"id"`
+	Type        string          `json:"actionType"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Config      json.RawMessage `json:"config"`
+	Project     string          `json:"projectId"`
+	Enabled     bool            `json:"isEnabled"`
+	Updated     time.Time       `json:"updatedAt"`
+}
+
+// config is what an action's type keeps of it.
+type config struct {
+	Command    string            `json:"command"`
+	Args       []string          `json:"args"`
+	Cwd        string            `json:"cwd"`
+	Env        map[string]string `json:"env"`
+	TimeoutMS  int64             `json:"timeoutMs"`
+	URL        string            `json:"url"`
+	Method     string            `json:"method"`
+	Headers    map[string]string `json:"headers"`
+	Template   string            `json:"payloadTemplate"`
+	Retries    int               `json:"retryCount"`
+	WorkflowID string            `json:"workflowId"`
+}
+
+// does is what an action does, in one line.
+func (a action) does() (string, config) {
+	var c config
+	_ = json.Unmarshal(a.Config, &c) // what cannot be read shows as nothing
+	switch a.Type {
+	case typeScript:
+		return planview.Words(append([]string{c.Command}, c.Args...)), c
+	case typeWebhook:
+		method := c.Method
+		if method == "" {
+			method = "POST"
+		}
+		return method + " " + c.URL, c
+	}
+	return "workflow " + c.WorkflowID, c
+}
+
+func (g group) list() *cobra.Command {
+	var project, kind string
+	var enabled bool
+	c := &cobra.Command{Use: "list", Short: "List the actions, the last changed first", Args: shell.Args(0, 0)}
+	g.ProjectFlag(c, &project, "those of this project and of none")
+	c.Flags().StringVar(&kind, "of-type", "", "only those of this type: script, webhook or workflow")
+	c.Flags().BoolVar(&enabled, "enabled", false, "leave out those that are switched off")
+	_ = c.RegisterFlagCompletionFunc("of-type", cobra.FixedCompletions(types(), cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx := cmd.Context()
+		call := workdesk.Arguments{}.Set("actionType", kind)
+		if enabled {
+			call["enabledOnly"] = true
+		}
+		if project != "" {
+			p, err := g.Project(ctx, project)
+			if err != nil {
+				return err
+			}
+			call["projectId"] = p.ID
+		}
+		return workdesk.Look(ctx, g.Desk, "list_actions", call, func(found struct {
+			Actions []action `json:"actions"`
+		}) {
+			g.drawList(found.Actions, g.ProjectNames(ctx))
+		})
+	}
+	return c
+}
+
+func (g group) drawList(found []action, projects map[string]string) {
+	if len(found) == 0 {
+		g.Note("no actions; store one with: countersign action save script|webhook|workflow NAME …")
+		return
+	}
+	var rows [][]string
+	for _, a := range found {
+		does, _ := a.does()
+		state := "on"
+		if !a.Enabled {
+			state = "off"
+		}
+		rows = append(rows, []string{a.ID, a.Name, a.Type, state, projects[a.Project], does})
+	}
+	g.Table([]string{"id", "name", "type", "", "project", "what it does"}, rows)
+}
+
+func (g group) show() *cobra.Command {
+	return &cobra.Command{Use: "show A", Short: "Show an action, its secrets masked, and the rule that holds for it", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Actions),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			id, err := g.Action(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return workdesk.Look(ctx, g.Desk, "get_action", workdesk.Arguments{"actionId": id}, func(a action) { g.drawAction(ctx, a) })
+		}}
+}
+
+func (g group) drawAction(ctx context.Context, a action) {
+	does, c := a.does()
+	state := "enabled"
+	if !a.Enabled {
+		state = "disabled"
+	}
+	limit := ""
+	if c.TimeoutMS > 0 {
+		limit = workdesk.Took(c.TimeoutMS)
+	}
+	var more []string
+	for _, named := range []map[string]string{c.Env, c.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			more = append(more, name+"="+named[name])
+		}
+	}
+	g.Pairs(workdesk.Pair{Name: "name", Value: a.Name}, workdesk.Pair{Name: "id", Value: a.ID}, workdesk.Pair{Name: "type", Value: a.Type}, workdesk.Pair{Name: "description", Value: a.Description},
+		workdesk.Pair{Name: "state", Value: state}, workdesk.Pair{Name: "project", Value: g.ProjectNames(ctx)[a.Project]}, workdesk.Pair{Name: "does", Value: does},
+		workdesk.Pair{Name: "in", Value: c.Cwd}, workdesk.Pair{Name: "with", Value: strings.Join(more, ", ")}, workdesk.Pair{Name: "payload", Value: c.Template},
+		workdesk.Pair{Name: "time limit", Value: limit}, workdesk.Pair{Name: "rule", Value: g.ruleOf(ctx, a.ID)})
+}
+
+// ruleOf is the rule in force for an action, in words.
+func (g group) ruleOf(ctx context.Context, id string) string {
+	var r struct {
+		Level string `json:"permissionLevel"`
+		From  string `json:"resolvedFrom"`
+	}
+	o, err := g.Send(ctx, "get_action_permissions", workdesk.Arguments{"actionId": id}, nil)
+	if err != nil || workdesk.Read(o, &r) != nil {
+		return ""
+	}
+	return r.Level + " (" + from(r.From) + ")"
+}
+
+// from is where a rule comes from, in words.
+func from(word string) string {
+	switch word {
+	case "action":
+		return "its own rule"
+	case "type":
+		return "the rule of its type"
+	case "global":
+		return "the rule for all"
+	}
+	return "nobody said otherwise"
+}
+
+func (g group) turn(verb string, on bool) *cobra.Command {
+	return &cobra.Command{Use: verb + " A", Short: strings.ToUpper(verb[:1]) + verb[1:] + " an action", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Actions),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := g.Action(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return workdesk.Look(cmd.Context(), g.Desk, "action_switch", workdesk.Arguments{"actionId": id, "enabled": on}, func(a action) {
+				g.Line("%sd %s", verb, terminal.Plain(a.Name))
+			})
+		}}
+}
+
+func (g group) remove() *cobra.Command {
+	return &cobra.Command{Use: "remove A", Short: "Forget an action and its rules; its history stays", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Actions),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := g.Action(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return workdesk.Look(cmd.Context(), g.Desk, "action_remove", workdesk.Arguments{"actionId": id}, func(a action) { g.Line("forgot %s", terminal.Plain(a.Name)) })
+		}}
+}

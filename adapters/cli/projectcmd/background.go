@@ -1,0 +1,193 @@
+package projectcmd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// How often a followed process is asked for more: soon after it printed something, and seldom when it is quiet.
+const (
+	pollSoon   = 200 * time.Millisecond
+	pollSeldom = time.Second
+)
+
+// statusRunning is the status of a process that may still print.
+const statusRunning = "running"
+
+// process is a background process in a list.
+type process struct {
+	ID      string    `json:"id"`
+	PID     int       `json:"pid"`
+	Script  string    `json:"scriptName"`
+	Path    string    `json:"projectPath"`
+	Status  string    `json:"status"`
+	Started time.Time `json:"startedAt"`
+	Code    *int      `json:"exitCode"`
+	Command string    `json:"command"`
+	Reason  string    `json:"reason"`
+}
+
+func (g group) processes() *cobra.Command {
+	return &cobra.Command{Use: "ps", Short: "List background processes, whoever started them", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return workdesk.Look(cmd.Context(), g.Desk, "list_background_processes", workdesk.Arguments{}, func(found struct {
+				Processes []process `json:"processes"`
+			}) {
+				if len(found.Processes) == 0 {
+					g.Note("nothing runs in the background; countersign run SCRIPT --background starts something")
+					return
+				}
+				var rows [][]string
+				for _, p := range found.Processes {
+					status := p.Status
+					if p.Code != nil && *p.Code > 0 { // -1 is of a signal, which the status says
+						status += " (" + strconv.Itoa(*p.Code) + ")"
+					}
+					if p.Reason != "" {
+						status += ": " + p.Reason
+					}
+					rows = append(rows, []string{p.ID, p.Script, status, strconv.Itoa(p.PID), workdesk.Age(p.Started), p.Path})
+				}
+				g.Table([]string{"id", "script", "status", "pid", "started", "project"}, rows)
+			})
+		}}
+}
+
+// output is a part of a process's output.
+type output struct {
+	ID      string   `json:"processId"`
+	Status  string   `json:"status"`
+	Code    *int     `json:"exitCode"`
+	Lines   []string `json:"outputLines"`
+	Next    int64    `json:"nextSeq"`
+	More    bool     `json:"hasMore"`
+	Dropped int64    `json:"droppedLines"`
+}
+
+func (g group) logs() *cobra.Command {
+	var lines int
+	var follow bool
+	c := &cobra.Command{Use: "logs ID", Short: "Show what a background process printed", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Processes),
+		Long: "Show what a background process printed: its output on the output, its errors on the error stream. ID is as countersign ps shows it, the beginning\n" +
+			"of it, or the name of a script that runs once.",
+		Example: `  countersign logs dev -f
+  countersign logs proc_3f2a -n 500`}
+	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines: 1 to 2000")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		id, err := g.Process(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		now, err := g.read(ctx, workdesk.Arguments{"processId": id, "tailLines": lines}, true)
+		if err != nil || !follow {
+			return err
+		}
+		return g.follow(ctx, id, now)
+	}
+	return c
+}
+
+// read shows a part of a process's output. An empty one is not shown as JSON unless always is set.
+func (g group) read(ctx context.Context, call workdesk.Arguments, always bool) (output, error) {
+	var part output
+	o, err := g.Ask(ctx, "get_background_process_output", call, &part)
+	switch {
+	case err != nil:
+		return part, err
+	case g.JSON && (always || len(part.Lines) > 0):
+		return part, g.Show(o)
+	case g.JSON:
+		return part, nil
+	}
+	if part.Dropped > 0 {
+		g.Note("%d lines are not kept any more", part.Dropped)
+	}
+	for _, line := range part.Lines {
+		to := g.Out
+		stderr, text := stream(line)
+		if stderr {
+			to = g.Err
+		}
+		if g.Drawn() || stderr {
+			text = terminal.Block(text)
+		}
+		if _, err := fmt.Fprintln(to, text); err != nil {
+			return part, err
+		}
+	}
+	return part, nil
+}
+
+// follow shows what a process prints until it has ended and all of it was shown.
+func (g group) follow(ctx context.Context, id string, now output) error {
+	wait := pollSoon
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for now.Status == statusRunning || now.More {
+		select {
+		case <-ctx.Done(): // the way to end following; there is nothing to say about it
+			return shell.Exit(present.ExitCode(fault.Canceled))
+		case <-timer.C:
+		}
+		last := now.Status
+		next, err := g.read(ctx, workdesk.Arguments{"processId": id, "sinceSeq": now.Next, "tailLines": 2000}, false)
+		if err != nil {
+			return err
+		}
+		wait = min(wait*2, pollSeldom)
+		if now = next; len(now.Lines) > 0 || last != now.Status {
+			wait = pollSoon
+		}
+		if now.More {
+			wait = 0
+		}
+		timer.Reset(wait)
+	}
+	if g.JSON {
+		return nil
+	}
+	ending := now.Status
+	if now.Code != nil {
+		ending += fmt.Sprintf(", exit code %d", *now.Code)
+	}
+	g.Note("%s: %s", id, ending)
+	return nil
+}
+
+func (g group) stop() *cobra.Command {
+	var force bool
+	c := &cobra.Command{Use: "stop ID", Short: "Stop a background process and everything it started", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Processes)}
+	c.Flags().BoolVarP(&force, "force", "f", false, "kill it without asking it to end first")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := g.Process(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		call := workdesk.Arguments{"processId": id}
+		if force {
+			call["force"] = true
+		}
+		return workdesk.Look(cmd.Context(), g.Desk, "stop_background_process", call, func(s struct {
+			Message  string `json:"message"`
+			Escalate bool   `json:"escalated"`
+		}) {
+			g.Line("%s", terminal.Plain(s.Message))
+			if s.Escalate && !force {
+				g.Note("it did not heed the first signal and was killed")
+			}
+		})
+	}
+	return c
+}

@@ -1,0 +1,275 @@
+// Package projectcmd is the commands about registered projects for people: project, run, ps, logs, stop, workflow, template and action.
+// Every one of them is a call of tools, so a person and an agent get the same answers and the same refusals.
+//
+// It refuses to know how projects are stored and programs are run.
+package projectcmd
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/actioncmd"
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/flowcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// group is the commands over one shell.
+type group struct{ workdesk.Desk }
+
+// Commands is every command about projects.
+func Commands(s *shell.Shell) []*cobra.Command {
+	d := workdesk.Desk{Shell: s}
+	g := group{d}
+	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), flowcmd.Workflow(d), flowcmd.Template(d), actioncmd.Command(d)}
+}
+
+func (g group) project() *cobra.Command {
+	c := workdesk.Group("project", "Register projects and look at them", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.status(), g.diff(), g.worktrees())
+	c.Long = "Register projects and look at them. Agents see registered projects alone, and nothing outside their directories.\n\n" +
+		"Where a command takes [PROJECT] (a name, an id or a directory) and none is named, it is about the one you stand in."
+	c.Example = `  countersign project add
+  countersign project add ~/work/shop --name shop
+  countersign run test`
+	return c
+}
+
+// first is the first argument, or nothing.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// detail is a project as get_project answers it.
+type detail struct {
+	workdesk.Project
+	Description    string            `json:"description"`
+	Remote         string            `json:"gitRemote"`
+	Branch         string            `json:"currentBranch"`
+	Manager        string            `json:"packageManager"`
+	ManagerVersion string            `json:"packageManagerVersion"`
+	Scripts        map[string]string `json:"scripts"`
+	Type           string            `json:"projectType"`
+	Node           string            `json:"nodeVersion"`
+	Monorepo       bool              `json:"isMonorepo"`
+	MonorepoTool   string            `json:"monorepoTool"`
+	Workflows      []struct {
+		Name string `json:"name"`
+	} `json:"workflows"`
+	Warnings []string `json:"warnings"`
+}
+
+// kind is what sort of project it is, in a few words.
+func (p detail) kind() string {
+	words := []string{}
+	for _, w := range []string{p.Type, strings.TrimSpace(p.Manager + " " + p.ManagerVersion)} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if p.Monorepo {
+		words = append(words, strings.TrimSpace("monorepo "+p.MonorepoTool))
+	}
+	switch n := len(p.Scripts); {
+	case n == 1:
+		words = append(words, "1 script")
+	case n > 1:
+		words = append(words, strconv.Itoa(n)+" scripts")
+	}
+	return strings.Join(words, ", ")
+}
+
+func (g group) add() *cobra.Command {
+	var name, description string
+	c := &cobra.Command{Use: "add [DIR]", Short: "Register a directory as a project", Args: shell.Args(0, 1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}}
+	c.Flags().StringVar(&name, "name", "", "what to call it (default: the directory's name)")
+	c.Flags().StringVar(&description, "description", "", "what it is, in a sentence")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		dir, err := filepath.Abs(first(args))
+		if err != nil {
+			return shell.ErrUsage.Sayf("%q is no directory: %v", first(args), err)
+		}
+		call := workdesk.Arguments{"path": dir}.Set("name", name).Set("description", description)
+		return workdesk.Look(cmd.Context(), g.Desk, "project_add", call, func(p workdesk.Project) { g.added(cmd.Context(), p) })
+	}
+	return c
+}
+
+// added says what was registered, as far as it can be told what that is.
+func (g group) added(ctx context.Context, p workdesk.Project) {
+	var found detail
+	line := "registered " + p.Name
+	if o, err := g.Send(ctx, "get_project", workdesk.Arguments{"path": p.Path}, nil); err == nil && workdesk.Read(o, &found) == nil && found.kind() != "" {
+		line += " (" + found.kind() + ")"
+	}
+	g.Line("%s: %s", terminal.Plain(line), terminal.Plain(p.Path))
+	for _, w := range found.Warnings {
+		g.Note("warning: %s", terminal.Plain(w))
+	}
+	if len(found.Scripts) > 0 {
+		g.Note("next: countersign run SCRIPT in that directory, or countersign mcp for an agent")
+	}
+}
+
+func (g group) list() *cobra.Command {
+	return &cobra.Command{Use: "list [QUERY]", Short: "List the registered projects", Args: shell.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			type item struct {
+				Name      string `json:"name"`
+				Path      string `json:"path"`
+				Type      string `json:"projectType"`
+				Manager   string `json:"packageManager"`
+				Branch    string `json:"currentBranch"`
+				Workflows int    `json:"workflowCount"`
+			}
+			call := workdesk.Arguments{}.Set("query", first(args))
+			return workdesk.Look(cmd.Context(), g.Desk, "list_projects", call, func(found struct {
+				Projects []item `json:"projects"`
+			}) {
+				if len(found.Projects) == 0 {
+					g.Note("no projects; register one with: countersign project add DIR")
+					return
+				}
+				var rows [][]string
+				for _, p := range found.Projects {
+					rows = append(rows, []string{p.Name, p.Type, p.Manager, p.Branch, strconv.Itoa(p.Workflows), p.Path})
+				}
+				g.Table([]string{"name", "type", "manager", "branch", "workflows", "path"}, rows)
+			})
+		}}
+}
+
+// settings is what is stored of a project.
+type settings struct {
+	Settings struct {
+		EnvPass  []string `json:"envPass"`
+		Loopback bool     `json:"webhookAllowLoopback"`
+		Hosts    []string `json:"webhookAllowHosts"`
+	} `json:"settings"`
+}
+
+func (s settings) pairs() []workdesk.Pair {
+	loopback := ""
+	if s.Settings.Loopback {
+		loopback = "allowed, at the hosts above"
+	}
+	return []workdesk.Pair{{Name: "variables passed on", Value: strings.Join(s.Settings.EnvPass, ", ")}, {Name: "webhook hosts", Value: strings.Join(s.Settings.Hosts, ", ")},
+		{Name: "webhooks to this machine", Value: loopback}}
+}
+
+func (g group) show() *cobra.Command {
+	return &cobra.Command{Use: "show [PROJECT]", Short: "Show a project: what it is, its scripts, git and settings", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			dir, err := g.Dir(ctx, first(args))
+			if err != nil {
+				return err
+			}
+			return workdesk.Look(ctx, g.Desk, "get_project", workdesk.Arguments{"path": dir}, func(p detail) { g.drawProject(ctx, p) })
+		}}
+}
+
+func (g group) drawProject(ctx context.Context, p detail) {
+	flows := make([]string, 0, len(p.Workflows))
+	for _, w := range p.Workflows {
+		flows = append(flows, w.Name)
+	}
+	pairs := []workdesk.Pair{{Name: "name", Value: p.Name}, {Name: "id", Value: p.ID}, {Name: "path", Value: p.Path}, {Name: "description", Value: p.Description},
+		{Name: "what", Value: p.kind()}, {Name: "node", Value: p.Node}, {Name: "branch", Value: p.Branch}, {Name: "remote", Value: p.Remote},
+		{Name: "workflows", Value: strings.Join(flows, ", ")}}
+	var stored settings
+	if o, err := g.Send(ctx, "project_settings", workdesk.Arguments{"project": p.ID}, nil); err == nil && workdesk.Read(o, &stored) == nil {
+		pairs = append(pairs, stored.pairs()...)
+	}
+	g.Pairs(pairs...)
+	if len(p.Scripts) > 0 {
+		g.Line("")
+		g.drawScripts(p.Scripts)
+	}
+	for _, w := range p.Warnings {
+		g.Note("warning: %s", terminal.Plain(w))
+	}
+}
+
+func (g group) set() *cobra.Command {
+	var name, description string
+	var pass, hosts []string
+	var loopback bool
+	c := &cobra.Command{Use: "set PROJECT", Short: "Change a project's name, description, or what its processes and webhooks may", Args: shell.Args(1, 1), ValidArgsFunction: g.completeOne,
+		Example: `  countersign project set shop --env-pass DATABASE_URL,NODE_OPTIONS
+  countersign project set shop --webhook-host localhost:8080 --webhook-loopback
+  countersign project set shop --webhook-host ""          none any more`}
+	c.Flags().StringVar(&name, "name", "", "what to call it")
+	c.Flags().StringVar(&description, "description", "", "what it is, in a sentence")
+	c.Flags().StringSliceVar(&pass, "env-pass", nil, "variables its processes inherit beyond the usual, in place of those before")
+	c.Flags().StringArrayVar(&hosts, "webhook-host", nil, "HOST:PORT that its webhooks may reach although plain, private or on another port; may be repeated")
+	c.Flags().BoolVar(&loopback, "webhook-loopback", false, "its webhooks may reach this machine, at the hosts named")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		call := workdesk.Arguments{}
+		for flag, entry := range map[string]struct {
+			argument string
+			value    any
+		}{"name": {"name", name}, "description": {"description", description}, "env-pass": {"env_pass", told(pass)},
+			"webhook-host": {"webhook_allow_hosts", told(hosts)}, "webhook-loopback": {"webhook_allow_loopback", loopback}} {
+			if cmd.Flags().Changed(flag) {
+				call[entry.argument] = entry.value
+			}
+		}
+		if len(call) == 0 {
+			return shell.Usage(cmd, "there is nothing to change; name what to")
+		}
+		var err error
+		if call["project"], err = g.Stored(cmd.Context(), args[0]); err != nil {
+			return err
+		}
+		return workdesk.Look(cmd.Context(), g.Desk, "project_change", call, func(now struct {
+			workdesk.Project
+			settings
+		}) {
+			g.Line("changed %s", terminal.Plain(now.Name))
+			g.Pairs(now.pairs()...)
+		})
+	}
+	return c
+}
+
+// told are the values of a list that are some: an empty one empties the list.
+func told(given []string) []string {
+	out := []string{}
+	for _, v := range given {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (g group) remove() *cobra.Command {
+	return &cobra.Command{Use: "remove PROJECT", Short: "Forget a project and its actions; its directory stays as it is", Args: shell.Args(1, 1), ValidArgsFunction: g.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			word, err := g.Stored(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return workdesk.Look(cmd.Context(), g.Desk, "project_remove", workdesk.Arguments{"project": word}, func(p workdesk.Project) {
+				g.Line("forgot %s; its directory stays as it is", terminal.Plain(p.Name))
+			})
+		}}
+}
+
+func (g group) completeOne(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return g.CompleteProject(cmd, args, begun)
+}

@@ -1,0 +1,149 @@
+package projectcmd
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// wish is how a script is to be run.
+type wish struct {
+	project    string
+	background bool
+	timeout    time.Duration
+	until      string
+	within     time.Duration
+}
+
+func (g group) run() *cobra.Command {
+	var w wish
+	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: shell.Args(1, -1),
+		Long: "Run a package.json script with the project's package manager, after showing the real command. What stands behind -- is passed on to the script.\n" +
+			"What it prints comes when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
+			"Exit code 1: the script failed; its own exit code is in the message.",
+		Example: `  countersign run test
+  countersign run test -- --watch=false
+  countersign run dev --until "ready in"`}
+	g.ProjectFlag(c, &w.project, "name, id or directory of the project (default: the one you stand in)")
+	c.Flags().BoolVarP(&w.background, "background", "b", false, "let it run on, and print its id")
+	c.Flags().DurationVar(&w.timeout, "timeout", 0, "stop it after so long (default 5m; in the background never)")
+	c.Flags().StringVar(&w.until, "until", "", "in the background: wait until a line it prints matches this regular expression")
+	c.Flags().DurationVar(&w.within, "within", 0, "how long --until waits (default 30s)")
+	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return g.Scripts(cmd.Context(), w.project, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		w.background = w.background || w.until != ""
+		call, err := g.runArguments(cmd.Context(), w, args)
+		if err != nil {
+			return err
+		}
+		if w.background {
+			return g.begin(cmd.Context(), call)
+		}
+		return g.wait(cmd.Context(), call)
+	}
+	return c
+}
+
+func (g group) runArguments(ctx context.Context, w wish, args []string) (workdesk.Arguments, error) {
+	dir, err := g.ScriptDir(ctx, w.project)
+	if err != nil {
+		return nil, err
+	}
+	call := workdesk.Arguments{"projectPath": dir, "scriptName": args[0]}.Set("successPattern", w.until)
+	if len(args) > 1 {
+		call["args"] = args[1:]
+	}
+	if w.background {
+		call["runInBackground"] = true
+	}
+	for _, limit := range []struct {
+		flag, argument string
+		value          time.Duration
+	}{{"timeout", "timeoutMs", w.timeout}, {"within", "successTimeoutMs", w.within}} {
+		ms, err := workdesk.Milliseconds(limit.flag, limit.value)
+		if err != nil {
+			return nil, err
+		}
+		if ms > 0 {
+			call[limit.argument] = ms
+		}
+	}
+	if w.within > 0 && w.until == "" {
+		return nil, shell.ErrUsage.Sayf("--within says how long --until waits, and there is no --until")
+	}
+	return call, nil
+}
+
+// wait runs a script to its end and then prints what it printed.
+func (g group) wait(ctx context.Context, call workdesk.Arguments) error {
+	o, err := g.Send(ctx, "run_npm_script", call, nil)
+	var r workdesk.Ran
+	if err != nil {
+		if workdesk.Details(err, &r) {
+			g.Output(r)
+		}
+		return g.Failed(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	if err := workdesk.Read(o, &r); err != nil {
+		return err
+	}
+	g.Output(r)
+	g.Note("%s: done in %s", terminal.Plain(call["scriptName"].(string)), workdesk.Took(r.Duration))
+	return nil
+}
+
+// begin starts a script in the background.
+func (g group) begin(ctx context.Context, call workdesk.Arguments) error {
+	o, err := g.Send(ctx, "run_npm_script", call, nil)
+	var b struct {
+		ID      string   `json:"process_id"`
+		PID     int      `json:"pid"`
+		Initial []string `json:"initial_output"`
+	}
+	switch {
+	case err != nil:
+		if workdesk.Details(err, &b) {
+			g.printed(b.Initial)
+		}
+		return g.Failed(o, err)
+	case g.JSON:
+		return g.Show(o)
+	}
+	if err := workdesk.Read(o, &b); err != nil {
+		return err
+	}
+	g.printed(b.Initial)
+	g.Line("%s", b.ID)
+	g.Note("%s runs in the background (pid %d); countersign logs -f %s follows it, countersign stop %s ends it", terminal.Plain(call["scriptName"].(string)), b.PID, b.ID, b.ID)
+	return nil
+}
+
+// printed shows lines that a program printed so far, for people: on the error stream, because the output is its id alone.
+func (g group) printed(lines []string) {
+	for _, line := range lines {
+		_, text := stream(line)
+		g.Note("  | %s", terminal.Block(text))
+	}
+}
+
+// stream takes a line of output apart: whether it was printed on the error stream, and what.
+func stream(line string) (stderr bool, text string) {
+	if text, ok := strings.CutPrefix(line, "[stderr] "); ok {
+		return true, text
+	}
+	return false, strings.TrimPrefix(line, "[stdout] ")
+}

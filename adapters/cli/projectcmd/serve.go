@@ -1,0 +1,33 @@
+package projectcmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// defaultHooks is where requests are taken when nobody says otherwise (packageflow contract §1.9).
+const defaultHooks = "127.0.0.1:9876"
+
+// webhooks is the command group webhooks.
+func (g group) webhooks() *cobra.Command {
+	var addr string
+	serve := &cobra.Command{Use: "serve", Short: "Let signed requests start the workflows that were opened to them", Args: shell.Args(0, 0),
+		Long: "Answer POST /webhook/WORKFLOW on a loopback address until it is interrupted. Only workflows that countersign workflow incoming has opened are\n" +
+			"started, only as they were when it was run, and never those of high risk: these wait for countersign approve.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			door, err := g.Opened()
+			if err != nil {
+				return err
+			}
+			if door.ServeHooks == nil {
+				return fault.ErrInternal.Sayf("requests cannot be taken here")
+			}
+			g.Note("taking requests at http://%s/webhook/WORKFLOW; interrupt to end", addr)
+			return door.ServeHooks(cmd.Context(), addr, func(line string) { g.Line("%s", line) })
+		}}
+	serve.Flags().StringVar(&addr, "addr", defaultHooks, "loopback address and port")
+	return workdesk.Group("webhooks", "Take requests that start workflows", serve)
+}
