@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -41,7 +43,11 @@ func New(index *statindex.Index) *Looker { return &Looker{index} }
 // first of the ledgers, l.Paths and the ledgers' other paths is reported: ErrPermission, ErrPathLong, ErrPath, or what the file system said.
 func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed, error) {
 	files := make(map[string]plan.Seen, len(l.Paths))
-	round := k.begin(ctx, distinct(l.Paths, files))
+	paths := l.Paths
+	if mayRepeat(paths) {
+		paths = distinct(paths, files)
+	}
+	round := k.begin(ctx, paths)
 	o, err := ledgers(ctx, l.Roots) // meanwhile
 	if err != nil {
 		round.stop.Store(true)
@@ -50,7 +56,7 @@ func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed,
 		err = failed
 	}
 	if err == nil {
-		o.Files = files
+		o.Files, o.Looked, o.Seen = files, paths, round.seen
 		err = k.begin(ctx, unseen(o, l.Paths)).finish(files)
 	}
 	if err != nil {
@@ -59,15 +65,31 @@ func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed,
 	return o, nil
 }
 
-// distinct is every path once. Files serves to tell them apart where they do not come sorted.
+// mayRepeat reports paths of which some may come twice. Those of a plan come sorted, target by target: as long as the targets' stretches
+// are apart, none does.
+func mayRepeat(paths []string) bool {
+	const most = 64
+	var stretches [][2]string // first and last
+	for i, path := range paths {
+		if i == 0 || path <= paths[i-1] {
+			if len(stretches) == most {
+				return true
+			}
+			stretches = append(stretches, [2]string{path})
+		}
+		stretches[len(stretches)-1][1] = path
+	}
+	slices.SortFunc(stretches, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	for i := 1; i < len(stretches); i++ {
+		if stretches[i][0] <= stretches[i-1][1] {
+			return true
+		}
+	}
+	return false
+}
+
+// distinct is every path once; files serves to tell them apart.
 func distinct(paths []string, files map[string]plan.Seen) []string {
-	increasing := true
-	for i := 1; i < len(paths) && increasing; i++ {
-		increasing = paths[i-1] < paths[i]
-	}
-	if increasing {
-		return paths
-	}
 	once := make([]string, 0, len(paths))
 	for _, path := range paths {
 		if _, known := files[path]; !known {
