@@ -83,6 +83,7 @@ type Look struct {
 	Place deployment.Place
 	Roots []plan.Root
 	Paths []string // besides what the manifests list
+	GoOn  bool     // a path that cannot be looked at is told in Unread, and a manifest that cannot be read is a warning; neither is an error
 }
 
 // Machine is the computer that is deployed to. Paths are absolute and native.

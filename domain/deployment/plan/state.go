@@ -132,6 +132,10 @@ type Observed struct {
 	Files    map[string]Seen // by absolute native path; a path that is absent may be left out
 	Warnings []string
 
+	// Unread is why, by path, of what could not be looked at or read, where that was to stop nobody; otherwise nil. What could not even be
+	// looked at is not in Files.
+	Unread map[string]error
+
 	// Looked is the paths that were asked for and Seen what stands at each, where whoever looked has kept them. That is nothing that Files
 	// does not say, but is found without a search.
 	Looked []string
