@@ -100,7 +100,7 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
 	deps := deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
 		Clock: core.Clock, Version: l.config.Options.Version}
-	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Version: l.config.Options.Version}
+	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Version: l.config.Options.Version}
 	rules := org.New()
 	return []tool.Capability{deployments.Capability(deps), deployments.AuthoringCapability(
 		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(files), Clock: core.Clock,

@@ -63,7 +63,7 @@ func newWorld(t *testing.T, change ...string) *world {
 
 // version makes the product that version.
 func (w *world) version(v string) {
-	w.Entries = append(bootstrapping.Entries(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: v}),
+	w.Entries = append(bootstrapping.Entries(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: v}),
 		deployments.Capability(deployments.Deps{Compiler: w.Compiler, Planner: w.Planner, Recovery: w.Machine, Differ: textdiff.Differ{}, History: w.Git, Remote: w.Git,
 			Clock: w.Clock, Version: v}).Entries...)
 }
@@ -248,6 +248,70 @@ func TestABootstrapCanBeRolledBack(t *testing.T) {
 	assert.Equal(t, first[operator], w.Read(w.UserHome, ".codex/"+operator))
 }
 
+// TestRemove: what a bootstrap wrote goes, what it overwrote comes back, and nothing else is touched; afterwards all of it is the user's.
+func TestRemove(t *testing.T) {
+	w := newWorld(t)
+	const mine, edited = ".claude/commands/ap-plan.md", ".claude/commands/ap-diff.md"
+	w.Must("deploy_apply", `{"yes":true}`)
+	w.Write(w.UserHome, mine, "my own\n")
+	require.NoError(t, os.Chmod(filepath.Join(w.UserHome, mine), 0o600))
+	trees := func() map[string]string {
+		all := w.Tree(w.UserHome)
+		for path, text := range w.Tree(w.Project) {
+			all["project/"+path] = text
+		}
+		for path := range all {
+			if strings.HasPrefix(path, ".agentpack/") || strings.HasPrefix(path, ".cache/") || strings.Contains(path, "manifest") {
+				delete(all, path)
+			}
+		}
+		return all
+	}
+	before := trees()
+	assert.Contains(t, w.Must(bootstrap, `{"remove":true}`), `"reason":"no_changes"`)
+	for range 2 {
+		w.Clock.Advance(1e9)
+		w.Must(bootstrap, `{"yes":true,"adopt":true}`)
+		with := trees()
+		assert.NotEqual(t, before[mine], with[mine])
+		assert.Contains(t, w.Must(bootstrap, `{"remove":true,"dry_run":true}`), `"reason":"dry_run"`)
+		w.Fails(bootstrap, `{"remove":true}`, deployment.ErrYes)
+		assert.Equal(t, with, trees())
+
+		w.Write(w.UserHome, edited, "edited\n")
+		w.Fails(bootstrap, `{"remove":true,"yes":true}`, deployment.ErrAdopt)
+		require.NoError(t, os.Remove(filepath.Join(w.UserHome, edited)))
+		w.Clock.Advance(1e9)
+		assert.Contains(t, w.Must(bootstrap, `{"remove":true,"yes":true}`), `"applied":true`)
+		assert.Equal(t, before, trees())
+		info, err := os.Stat(filepath.Join(w.UserHome, mine))
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		assert.Contains(t, w.Must(bootstrap, `{"remove":true}`), `"reason":"no_changes"`)
+		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+		before[mine] = "my own, and better\n" // what is there the next time is what comes back then
+		w.Write(w.UserHome, mine, before[mine])
+	}
+}
+
+// TestRemoveInOneScope: the other scope, and what the user deleted and a deployment overwrote, stay as they are.
+func TestRemoveInOneScope(t *testing.T) {
+	w := newWorld(t)
+	w.Write(w.UserHome, ".codex/skills/tool/SKILL.md", "overwritten by deploying\n")
+	w.Write(w.UserHome, ".codex/"+operator, "my own\n")
+	w.Must("deploy_apply", `{"yes":true,"adopt":true}`)
+	w.Must(bootstrap, `{"yes":true,"adopt":true}`)
+	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md")))
+	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".codex", operator)))
+	w.Clock.Advance(1e9)
+	project := w.Tree(w.Project)
+	w.Must(bootstrap, `{"remove":true,"yes":true,"scope":"user"}`)
+	assert.Equal(t, project, w.Tree(w.Project))
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"), "that is for rollback")
+	assert.Equal(t, "my own\n", w.Read(w.UserHome, ".codex/"+operator))
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".claude/commands/ap-plan.md"))
+}
+
 // TestStarting: for init, which has no manifest yet.
 func TestStarting(t *testing.T) {
 	w := newWorld(t)
@@ -256,7 +320,7 @@ func TestStarting(t *testing.T) {
 	require.NoError(t, err)
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
-	start := bootstrapping.Starting(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: "1.2.3"})
+	start := bootstrapping.Starting(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: "1.2.3"})
 	writes, shown, err := start(t.Context(), inputs.Call{TargetScope: deployment.Project, DryRun: true}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")

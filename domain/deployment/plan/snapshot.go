@@ -81,6 +81,7 @@ type Transaction struct {
 	Lock         deployment.Sum
 	RolledBackTo string
 	Claim        bool // manifests are to be written; KindEdit has none
+	Settle       bool // what the owner lets go of is the user's again, as it stood before: the originals there count no more
 }
 
 // Transaction is the plan as writes.
