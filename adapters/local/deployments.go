@@ -51,6 +51,10 @@ func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, e
 	return s.git.Resolve(ctx, g)
 }
 
+func (s sources) Discard(ctx context.Context, at deployment.Place, g deployment.ResolvedGit) error {
+	return s.git.Discard(ctx, at, g)
+}
+
 // configs makes the tables of targets when the first manifest is read, and has what is remembered of files read in meanwhile: whoever
 // loads a manifest asks for its modules next.
 type configs struct {

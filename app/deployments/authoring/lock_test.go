@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,6 +154,54 @@ func TestFetch(t *testing.T) {
 	w.Refused(deployment.ErrOffline, "agents_fetch", yes())
 	w.deps.Compiler.Offline = false
 	w.Call("agents_fetch", yes())
+}
+
+// TestFetchReplacesWhatWasChanged: each checkout once, whatever was done to it and however many modules are in it, and none that is as it was.
+func TestFetchReplacesWhatWasChanged(t *testing.T) {
+	w, r := newWorld(t), gitfixture.New(t, toolsRepo+"-- prompts/p.md --\np\n")
+	other := gitfixture.New(t, toolsRepo)
+	w.manifest(gitModule(r, "main"), fmt.Sprintf("  - {id: 'prompt:p', type: prompt, source: {git: {url: %q, ref: main, subdir: prompts}}}\n", r.Remote),
+		fmt.Sprintf("  - {id: 'skill:other', type: skill, source: {git: {url: %q, ref: main, subdir: skills/review}}}\n", other.Remote))
+	w.Call("agents_lock", yes())
+	at := func(r *gitfixture.Repo, file string) string {
+		return filepath.Join(w.user, ".agentpack", "cache", "git", deployment.SumOf([]byte(r.Remote)).String(), r.Head(), file)
+	}
+	untouched, err := os.Stat(at(other, "skills"))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		damage   func()
+		replaced int
+	}{
+		"nothing":          {func() {}, 0},
+		"edited":           {func() { w.Write(at(r, "skills/review/SKILL.md"), "tampered\n") }, 1},
+		"added":            {func() { w.Write(at(r, "skills/review/more.md"), "more\n") }, 1},
+		"both":             {func() { w.Write(at(r, "skills/review/more.md"), "more\n"); w.Write(at(r, "prompts/p.md"), "q\n") }, 1},
+		"subdir gone":      {func() { require.NoError(t, os.RemoveAll(at(r, "skills"))) }, 1},
+		"a link leads out": {func() { require.NoError(t, os.Symlink("/etc/hostname", at(r, "skills/review/link"))) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, call := range []string{"agents_fetch", "agents_update"} {
+				c.damage()
+				out := w.Call(call, yes())
+				require.Len(t, out.Warnings, c.replaced, "%v", out.Warnings)
+				for _, warning := range out.Warnings {
+					assert.Contains(t, warning, "replaced")
+				}
+				assert.Empty(t, w.Quiet("agents_fetch", yes()).Warnings)
+				assert.Contains(t, w.Text(at(r, "skills/review/SKILL.md")), "Look closely.")
+				assert.NoFileExists(t, at(r, "skills/review/more.md"))
+				now, err := os.Stat(at(other, "skills"))
+				require.NoError(t, err)
+				assert.True(t, os.SameFile(untouched, now))
+			}
+		})
+	}
+	w.Write(w.in("agentpack.lock.json"), strings.ReplaceAll(w.Text(w.in("agentpack.lock.json")), w.lock().Modules[0].Sum.String(), deployment.SumOf(nil).String()))
+	details := w.Refused(deployment.ErrContent, "agents_fetch", yes())
+	assert.Equal(t, "prompt:p", details["module_id"])
+	w.Write(at(r, "skills/review/SKILL.md"), "tampered\n")
+	require.NoError(t, os.Rename(r.Remote, r.Remote+".gone"))
+	w.Refused(deployment.ErrGit, "agents_fetch", yes())
 }
 
 func TestUpdate(t *testing.T) {
