@@ -288,6 +288,10 @@ func twins(t *testing.T, h Host) {
 	root := []plan.Root{h.Root("codex", "root")}
 	_, err := h.Machine.Apply(t.Context(), h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "one"}, Wish{Path: h.Path("root", "alias", "x"), Text: "two"}), nil)
 	require.ErrorIs(t, err, deployment.ErrPath, "it cannot be both")
+	before := Tree(t, h.Path("root"))
+	_, err = h.Machine.Apply(t.Context(), h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "one"}, Wish{Path: h.Path("root", "alias", "x", "y"), Text: "two"}), nil)
+	require.ErrorIs(t, err, deployment.ErrPath, "nor a file and a directory")
+	assert.Equal(t, before, Tree(t, h.Path("root")))
 	id := h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "same"}, Wish{Path: h.Path("root", "alias", "x"), Text: "same"}))
 	assert.Equal(t, "same", text(t, h.Path("root", "real", "x")))
 	h.Apply(t, h.Inverse(t, id, root, nil))
