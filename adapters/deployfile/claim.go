@@ -182,10 +182,10 @@ func (op *operation) registers() ([]record.Text, error) {
 	return out, nil
 }
 
-// settle marks the originals that a rollback settles: at a path that it lets go of, what stands there from now on is the user's again, and
+// settle marks the originals that a rollback, or another way back, settles: at a path that it lets go of, what stands there from now on is the user's again, and
 // what a later deployment finds there is the original then. They are kept all the same.
 func (op *operation) settle(originals []plan.Original) (any bool) {
-	if op.t.Kind != plan.KindRollback {
+	if op.t.Kind != plan.KindRollback && !op.t.Settle {
 		return false
 	}
 	ours := map[string]bool{}

@@ -167,17 +167,26 @@ func (op *operation) rootOf(w plan.Write) (string, error) {
 	return best, nil
 }
 
-// nested finds a write below a path that another one makes a file of.
+// nested finds a write below a path that another one makes a file of, by the names they have and by where links between directories lead.
 func (op *operation) nested() error {
+	if err := op.nestedBy(func(j *carry.Job) (path, top string) { return j.Path, j.Root }); err != nil {
+		return err
+	}
+	return op.nestedBy(func(j *carry.Job) (path, top string) { return j.At.File(filepath.Base(j.Path)), j.At.Root })
+}
+
+func (op *operation) nestedBy(name func(*carry.Job) (path, top string)) error {
 	files := make(map[string]bool, len(op.jobs))
-	for _, j := range op.jobs {
-		if j.After.Kind != plan.Absent {
-			files[j.Path] = true
+	for i := range op.jobs {
+		if path, _ := name(&op.jobs[i]); op.jobs[i].After.Kind != plan.Absent {
+			files[path] = true
 		}
 	}
 	checked := map[string]bool{}
-	for _, j := range op.jobs {
-		for dir := filepath.Dir(j.Path); j.After.Kind != plan.Absent && len(dir) > len(j.Root) && !checked[dir]; dir = filepath.Dir(dir) {
+	for i := range op.jobs {
+		j := &op.jobs[i]
+		path, top := name(j)
+		for dir := filepath.Dir(path); j.After.Kind != plan.Absent && len(dir) > len(top) && !checked[dir]; dir = filepath.Dir(dir) {
 			if checked[dir] = true; files[dir] {
 				return ground.Unusable(j.Path, dir+" is to be a file")
 			}

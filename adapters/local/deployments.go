@@ -51,6 +51,10 @@ func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, e
 	return s.git.Resolve(ctx, g)
 }
 
+func (s sources) Discard(ctx context.Context, at deployment.Place, g deployment.ResolvedGit) error {
+	return s.git.Discard(ctx, at, g)
+}
+
 // configs makes the tables of targets when the first manifest is read, and has what is remembered of files read in meanwhile: whoever
 // loads a manifest asks for its modules next.
 type configs struct {
@@ -100,7 +104,7 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
 	deps := deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
 		Clock: core.Clock, Version: l.config.Options.Version}
-	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Version: l.config.Options.Version}
+	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Version: l.config.Options.Version}
 	rules := org.New()
 	return []tool.Capability{deployments.Capability(deps), deployments.AuthoringCapability(
 		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(files), Clock: core.Clock,

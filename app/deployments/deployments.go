@@ -141,11 +141,16 @@ func request(c inputs.Call) compiler.Request {
 
 // look compiles and plans; what was warned of before a failure comes back in its details.
 func (s *service) look(ctx context.Context, c inputs.Call) (compiler.State, planner.Result, error) {
+	return s.with(ctx, c, s.Planner.Deploy)
+}
+
+// with compiles and has the planner do something with that.
+func (s *service) with(ctx context.Context, c inputs.Call, do func(context.Context, compiler.State) (planner.Result, error)) (compiler.State, planner.Result, error) {
 	state, err := s.Compiler.Compile(ctx, request(c))
 	if err != nil {
 		return state, planner.Result{}, action.Warned(err, state.Warnings)
 	}
-	result, err := s.Planner.Deploy(ctx, state)
+	result, err := do(ctx, state)
 	result.Warnings = action.Unique(state.Warnings, result.Warnings, s.interrupted(ctx, state))
 	if err != nil {
 		return state, result, action.Warned(err, result.Warnings)

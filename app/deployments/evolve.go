@@ -16,7 +16,7 @@ func (s *service) evolver() evolving.Evolver {
 }
 
 func (s *service) preparePropose(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
-	state, result, err := s.look(ctx, c)
+	state, result, err := s.with(ctx, c, s.Planner.Survey)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *service) propose(ctx context.Context, _ tool.Scope, _ inputs.Call, p to
 }
 
 func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
-	state, result, err := s.look(ctx, c)
+	state, result, err := s.with(ctx, c, s.Planner.Survey)
 	if err != nil {
 		return nil, err
 	}

@@ -13,40 +13,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile"
-	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/adapters/deployfile/place"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
-	"github.com/countersign-dev/countersign/adapters/docedit"
-	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/adapters/textdiff"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
-
-// sources are those of the config repository itself and of git, which is never asked here.
-type sources struct {
-	*configrepo.Files
-	*confgit.Client
-}
 
 // sampleDoor is the toolset over the sample and real files below dir, at a door whose clock a test moves.
 func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	t.Helper()
-	env := func(name string) string {
-		return map[string]string{"HOME": filepath.Join(dir, "home"), "AGENTPACK_HOME": filepath.Join(dir, "pack"), "AGENTPACK_MACHINE_ID": "workbench"}[name]
-	}
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "pack/repo"), os.DirFS("testdata/sample")))
 	project := filepath.Join(dir, "project")
 	require.NoError(t, os.MkdirAll(project, 0o755))
@@ -54,18 +38,11 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	store := memstore.New()
 	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	index := statindex.Open(filepath.Join(dir, "index"))
-	files, git := configrepo.NewFiles(index), confgit.New(confgit.Options{})
-	machine := deployfile.New(deployfile.Options{Index: index, Clock: c, Env: env})
-	scopes := map[string][]deployment.Scope{}
-	for _, name := range target.Names() {
-		scopes[name] = target.Scopes(name)
-	}
-	capability := deployments.Capability(deployments.Deps{
-		Compiler: compiler.Compiler{Places: place.New(env, project), Configs: configrepo.NewConfigs(scopes), Sources: sources{files, git},
-			Overlays: configrepo.NewOverlays(files), Offline: true, Sep: os.PathSeparator},
-		Planner:  planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}},
-		Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git, Clock: c, Version: "test"})
+	wired := deployrig.Wire(deployrig.Wiring{Dir: project, Index: filepath.Join(dir, "index"), Clock: c,
+		Env: map[string]string{"HOME": filepath.Join(dir, "home"), "AGENTPACK_HOME": filepath.Join(dir, "pack"), "AGENTPACK_MACHINE_ID": "workbench"}})
+	wired.Compiler.Offline = true
+	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: textdiff.Differ{},
+		History: wired.Git, Remote: wired.Git, Clock: c, Version: "test"})
 	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, door.Close(context.Background())) })

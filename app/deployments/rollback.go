@@ -66,16 +66,8 @@ func (s *service) rollback(ctx context.Context, sc tool.Scope, _ inputs.Call, p 
 	b := p.(*back)
 	t := b.result.Plan.Transaction(b.place, plan.KindRollback, deployment.Sum{})
 	t.RolledBackTo = b.to
-	for i, w := range t.Writes {
-		if w.After.Kind != plan.Regular || w.Data.Data != nil {
-			continue
-		}
-		data, err := s.Planner.Snapshots.Blob(ctx, b.place.Home, w.Data.Sum)
-		if err != nil {
-			return nil, err
-		}
-		t.Writes[i].Data = deployment.Bytes(data)
-		t.Writes[i].After.Size = int64(len(data))
+	if err := action.Fill(ctx, &t, s.Planner.Snapshots); err != nil {
+		return nil, err
 	}
 	event, err := s.Planner.Machine.Apply(ctx, t, action.Progress(sc, "rolling back"))
 	if err != nil {

@@ -149,3 +149,117 @@ func TestRestoreTouchesNothingElse(t *testing.T) {
 	assert.Equal(t, before, s.deployed())
 	assert.Contains(t, string(a.ask("evolve_restore", nil).Data), `"reason":"no_missing"`)
 }
+
+// TestEvolvePassesOverWhatCannotBeRead: a file that cannot be looked at or read is a warning and counted; everything else is restored and
+// proposed.
+func TestEvolvePassesOverWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		broken string
+		by     func(t *testing.T, path string)
+		said   string // in every warning
+		lost   int    // files whose state nobody can tell
+		folder bool   // something is there, it is no file
+	}{
+		"a loop of links above it": {broken: "home/.codex/skills/release-notes", by: loop, said: "release-notes", lost: 3},
+		"a root that is a loop":    {broken: "work/shop/.claude", by: loop, said: ".claude", lost: 4},
+		"a directory in its place": {broken: "home/.codex/prompts/review.md", by: folder, said: "review.md", folder: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.commitRepo()
+			a := s.agent()
+			a.deploys(nil)
+			missing := s.inHome(".claude/commands/tidy.md")
+			require.NoError(t, os.Remove(missing))
+			edit(t, s.inProject("AGENTS.md"), "Ask before", "Always ask before")
+			c.by(t, filepath.Join(s.base, c.broken))
+			before := stood(t, filepath.Join(s.base, c.broken))
+
+			var back struct{ Summary map[string]int }
+			restored := a.ask("evolve_restore", args{"yes": true})
+			require.True(t, restored.OK, "%+v", restored.Errors)
+			require.NoError(t, json.Unmarshal(restored.Data, &back))
+			assert.Equal(t, map[string]int{"missing": 1, "restored": 1, "skipped_existing": 20 - c.lost, "skipped_read_error": c.lost}, back.Summary)
+			assert.FileExists(t, missing)
+			told(t, restored.Warnings, c.said, c.lost)
+
+			var made struct {
+				Created bool
+				Reason  string
+				Summary map[string]int
+			}
+			proposed := a.ask("evolve_propose", args{"dry_run": true})
+			require.True(t, proposed.OK, "%+v", proposed.Errors)
+			require.NoError(t, json.Unmarshal(proposed.Data, &made))
+			assert.Equal(t, "dry_run", made.Reason)
+			unread := c.lost
+			if c.folder {
+				unread++
+			}
+			assert.Equal(t, unread, made.Summary["skipped_read_error"])
+			assert.Equal(t, 1, made.Summary["drifted_proposeable"])
+			assert.Zero(t, made.Summary["drifted_skipped"])
+			told(t, proposed.Warnings, c.said, unread)
+			assert.Contains(t, string(a.ask("evolve_propose", args{"yes": true}).Data), `"created":true`)
+			assert.Equal(t, before, stood(t, filepath.Join(s.base, c.broken)))
+		})
+	}
+}
+
+// TestEvolvePassesOverDocumentsThatCannotBeRead: nor does a document stop anything that the user broke, or that something else took the
+// place of.
+func TestEvolvePassesOverDocumentsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, path string){
+		"broken": func(t *testing.T, path string) { write(t, path, "[mcp_servers\n") },
+		"folder": folder,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newParts(t)
+			a := s.agent()
+			a.deploys(nil)
+			change(t, s.inHome(".codex/config.toml"))
+			require.NoError(t, os.Remove(s.inProject(".vscode/settings.json")))
+			before := stood(t, s.inHome(".codex/config.toml"))
+			proposed := a.ask("evolve_propose", args{"dry_run": true})
+			require.True(t, proposed.OK, "%+v", proposed.Errors)
+			assert.Contains(t, string(proposed.Data), `"skipped_read_error":1`)
+			told(t, proposed.Warnings, "config.toml", 1)
+			restored := a.ask("evolve_restore", args{"yes": true})
+			require.True(t, restored.OK, "%+v", restored.Errors)
+			assert.Contains(t, string(restored.Data), `"restored":1,`)
+			assert.FileExists(t, s.inProject(".vscode/settings.json"))
+			assert.Equal(t, before, stood(t, s.inHome(".codex/config.toml")))
+		})
+	}
+}
+
+// told holds warnings to naming so many files of one kind that cannot be read.
+func told(t *testing.T, warnings []string, of string, files int) {
+	t.Helper()
+	n := 0
+	for _, w := range warnings {
+		if strings.Contains(w, "cannot be read: ") && !strings.HasPrefix(w, "the manifest ") {
+			assert.Contains(t, w, of)
+			n++
+		}
+	}
+	assert.Equal(t, files, n, "%q", warnings)
+}
+
+// loop puts a symbolic link to itself where something is.
+func loop(t *testing.T, path string) {
+	t.Helper()
+	require.NoError(t, os.RemoveAll(path))
+	require.NoError(t, os.Symlink(filepath.Base(path), path))
+}
+
+// folder puts a directory where a file is.
+func folder(t *testing.T, path string) {
+	t.Helper()
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.Mkdir(path, 0o755))
+}

@@ -64,6 +64,8 @@ type Sources interface {
 	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
 	// Git is the tree of one resolved source out of the cache. A checkout that is missing is fetched unless offline (ErrOffline).
 	Git(ctx context.Context, at deployment.Place, source deployment.ResolvedGit, offline bool) (deployment.Tree, error)
+	// Discard takes a source's checkout out of the cache, so that Git fetches it again. None there is no error.
+	Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error
 	// Resolve asks the remote which commit a ref is.
 	Resolve(ctx context.Context, source deployment.GitSource) (commit string, err error)
 	// Content is a file's bytes, checked against its sum: ErrStale when the origin changed meanwhile.
@@ -83,6 +85,7 @@ type Look struct {
 	Place deployment.Place
 	Roots []plan.Root
 	Paths []string // besides what the manifests list
+	GoOn  bool     // a path that cannot be looked at is told in Unread, and a manifest that cannot be read is a warning; neither is an error
 }
 
 // Machine is the computer that is deployed to. Paths are absolute and native.

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/countersign-dev/countersign/adapters/deployfile/listing"
 	"github.com/countersign-dev/countersign/adapters/deployfile/manifest"
 	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -140,34 +141,28 @@ type walk struct {
 	named []deployment.File
 }
 
-// child is what stands in a directory.
-type child struct {
-	path string // absolute
-	kind fs.FileMode
-}
-
 // list collects the names below a directory. sub is how many bytes of a path are before the one within the tree.
 func (w *walk) list(ctx context.Context, dir string, sub int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := readDir(dir)
+	children, err := listing.Of(dir)
 	if err != nil {
 		return unreadable(dir, err)
 	}
 	skip := len(dir) + 1
-	slices.SortFunc(children, func(a, b child) int { return strings.Compare(a.path[skip:], b.path[skip:]) }) // little is left to sort of the tree then
+	slices.SortFunc(children, func(a, b listing.Entry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
 	w.named = slices.Grow(w.named, min(len(children), w.files.limit))
 	for _, c := range children {
-		name := c.path[skip:]
+		name := c.Path[skip:]
 		if reserved(name) {
 			continue
 		}
-		full := c.path
+		full := c.Path
 		if !utf8.ValidString(name) || strings.ContainsFunc(name, oddRune) {
 			return deployment.ErrPath.Sayf("the name %q cannot be used on every system; rename it", full[sub:]).With(deployment.Details{}.AddPath("path", full))
 		}
-		switch c.kind {
+		switch c.Kind {
 		case fs.ModeDir:
 			if err := w.list(ctx, full, sub); err != nil {
 				return err
@@ -179,13 +174,13 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 				return err
 			}
 		default:
-			return notAFile(full, c.kind)
+			return notAFile(full, c.Kind)
 		}
 		if len(w.named) >= w.files.limit {
 			return deployment.ErrPath.Sayf("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
 				With(deployment.Fields("max_files", w.files.limit).AddPath("path", w.root))
 		}
-		w.named = append(w.named, deployment.File{Path: filepath.ToSlash(c.path[sub:]), Content: deployment.Content{Origin: full}})
+		w.named = append(w.named, deployment.File{Path: filepath.ToSlash(c.Path[sub:]), Content: deployment.Content{Origin: full}})
 	}
 	return nil
 }

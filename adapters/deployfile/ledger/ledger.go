@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -117,7 +118,7 @@ func cause(err error) string {
 
 // inside is the shortest form of a manifest's path, or why it names no file below its root. Such a path is never touched.
 func inside(rel string) (clean, problem string) {
-	if filepath.Separator == '/' && fs.ValidPath(rel) && rel != "." && strings.IndexByte(rel, 0) < 0 && !IsName(rel) && !climbs(rel) {
+	if filepath.Separator == '/' && (native.Paths{Sep: '/'}).Confined(rel) == nil && !IsName(rel) && !climbs(rel) {
 		return rel, "" // what almost all are
 	}
 	clean = path.Clean(rel)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // plainly are documents that scan has to manage by itself.
@@ -61,10 +65,31 @@ func TestScanReadsManifestsAsTheyAreWritten(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// TestMostEntriesAreCommon: what Encode writes of a file of one module is read the short way.
+func TestMostEntriesAreCommon(t *testing.T) {
+	file := plan.Owned{Path: "/w/s/a", Sum: deployment.SumOf([]byte("a")), Modules: []string{"skill:ä"}}
+	data, err := Encode(Manifest{Target: "codex", Root: "/w", Files: []plan.Owned{file}})
+	require.NoError(t, err)
+	var e entry
+	s := scanner{text: string(data), at: strings.LastIndex(string(data), "    {")}
+	require.True(t, s.common(&e))
+	assert.Equal(t, entry{Path: "s/a", Sum: file.Sum.String(), Modules: file.Modules}, e)
+	assert.True(t, s.take(']'))
+	for _, other := range []string{"\\u0061", "\x01"} {
+		s := scanner{text: strings.Replace(string(data), "s/a", other, 1), at: s.at}
+		s.at = strings.LastIndex(s.text, "    {")
+		assert.False(t, s.common(&e), other)
+	}
+}
+
 // FuzzScan: what scan reads, the library reads the same.
 func FuzzScan(f *testing.F) {
 	for _, text := range append(plainly(), odd()...) {
 		f.Add([]byte(text))
+		var tidy bytes.Buffer
+		if json.Indent(&tidy, []byte(text), "", "  ") == nil {
+			f.Add(tidy.Bytes())
+		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, ok := scanned(data)

@@ -4,9 +4,14 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/ledger"
+	"github.com/countersign-dev/countersign/adapters/deployfile/listing"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -22,39 +27,67 @@ func (k *Looker) Extras(ctx context.Context, root plan.Root) ([]string, error) {
 	case err != nil:
 		return nil, refused("listed", root.Path, err)
 	}
-	var files []string
-	err = walk(ctx, root.Path, func(path string) { files = append(files, path) })
-	return files, err
+	return walk(ctx, root.Path)
 }
 
-// walk visits the files below dir. The names of a directory come sorted and each is finished before the next, which is the order of
-// path components (agentpack contract Appendix D).
-func walk(ctx context.Context, dir string, visit func(path string)) error {
+// wide is from how many directories on several are walked at once.
+const wide = 16
+
+// walk is the files below dir. The names of a directory come sorted and each is finished before the next, which is the order of path
+// components (agentpack contract Appendix D).
+func walk(ctx context.Context, dir string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
-		return fault.From(err)
+		return nil, fault.From(err)
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := listing.Of(dir)
 	switch {
 	case absent(err): // gone meanwhile
-		return nil
+		return nil, nil
 	case err != nil:
-		return refused("listed", dir, err)
+		return nil, refused("listed", dir, err)
 	}
-	for _, e := range entries {
-		name := e.Name()
-		if name == ".git" || name == ".agentpack" {
+	name := func(e listing.Entry) string { return e.Path[len(dir)+1:] }
+	slices.SortFunc(entries, func(a, b listing.Entry) int { return strings.Compare(name(a), name(b)) })
+	entries = slices.DeleteFunc(entries, func(e listing.Entry) bool {
+		return name(e) == ".git" || name(e) == ".agentpack" || e.Kind != fs.ModeDir && (e.Kind != 0 || ledger.IsName(name(e)))
+	})
+	below, err := walkAll(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, 0, len(entries))
+	for i, e := range entries {
+		if e.Kind == fs.ModeDir {
+			files = append(files, below[i]...)
+		} else {
+			files = append(files, e.Path)
+		}
+	}
+	return files, nil
+}
+
+// walkAll walks those of the entries that are directories. Of several that may not be read the first is reported.
+func walkAll(ctx context.Context, entries []listing.Entry) ([][]string, error) {
+	below, failed := make([][]string, len(entries)), make([]error, len(entries))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, e := range entries {
+		if e.Kind != fs.ModeDir {
 			continue
 		}
-		switch path := filepath.Join(dir, name); e.Type() {
-		case fs.ModeDir:
-			if err := walk(ctx, path, visit); err != nil {
-				return err
-			}
-		case 0:
-			if !ledger.IsName(name) {
-				visit(path)
-			}
+		one := func() error {
+			below[i], failed[i] = walk(ctx, e.Path)
+			return nil
+		}
+		if len(entries) < wide || !group.TryGo(one) {
+			_ = one() // its error is among the failed
 		}
 	}
-	return nil
+	_ = group.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return below, nil
 }

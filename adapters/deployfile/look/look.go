@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -38,20 +40,28 @@ type Looker struct {
 func New(index *statindex.Index) *Looker { return &Looker{index} }
 
 // Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the
-// first of the ledgers, l.Paths and the ledgers' other paths is reported: ErrPermission, ErrPathLong, ErrPath, or what the file system said.
+// first of the ledgers, l.Paths and the ledgers' other paths is reported, unless l says to go on: ErrPermission, ErrPathLong, ErrPath, or what
+// the file system said.
 func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed, error) {
 	files := make(map[string]plan.Seen, len(l.Paths))
-	round := k.begin(ctx, distinct(l.Paths, files))
-	o, err := ledgers(ctx, l.Roots) // meanwhile
+	paths := l.Paths
+	if mayRepeat(paths) {
+		paths = distinct(paths, files)
+	}
+	round := k.begin(ctx, paths, l.GoOn)
+	o, err := ledgers(ctx, l) // meanwhile
 	if err != nil {
 		round.stop.Store(true)
 	}
-	if failed := round.finish(files); err == nil {
+	o.Files, o.Looked, o.Seen = files, paths, round.seen
+	if l.GoOn {
+		o.Unread = map[string]error{}
+	}
+	if failed := round.finish(o); err == nil {
 		err = failed
 	}
 	if err == nil {
-		o.Files = files
-		err = k.begin(ctx, unseen(o, l.Paths)).finish(files)
+		err = k.begin(ctx, unseen(o, l.Paths), l.GoOn).finish(o)
 	}
 	if err != nil {
 		return plan.Observed{}, err
@@ -59,15 +69,31 @@ func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed,
 	return o, nil
 }
 
-// distinct is every path once. Files serves to tell them apart where they do not come sorted.
+// mayRepeat reports paths of which some may come twice. Those of a plan come sorted, target by target: as long as the targets' stretches
+// are apart, none does.
+func mayRepeat(paths []string) bool {
+	const most = 64
+	var stretches [][2]string // first and last
+	for i, path := range paths {
+		if i == 0 || path <= paths[i-1] {
+			if len(stretches) == most {
+				return true
+			}
+			stretches = append(stretches, [2]string{path})
+		}
+		stretches[len(stretches)-1][1] = path
+	}
+	slices.SortFunc(stretches, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	for i := 1; i < len(stretches); i++ {
+		if stretches[i][0] <= stretches[i-1][1] {
+			return true
+		}
+	}
+	return false
+}
+
+// distinct is every path once; files serves to tell them apart.
 func distinct(paths []string, files map[string]plan.Seen) []string {
-	increasing := true
-	for i := 1; i < len(paths) && increasing; i++ {
-		increasing = paths[i-1] < paths[i]
-	}
-	if increasing {
-		return paths
-	}
 	once := make([]string, 0, len(paths))
 	for _, path := range paths {
 		if _, known := files[path]; !known {
@@ -99,10 +125,10 @@ func unseen(o plan.Observed, looked []string) (rest []string) {
 }
 
 // ledgers reads the roots' manifests, each once; no warning comes twice.
-func ledgers(ctx context.Context, roots []plan.Root) (plan.Observed, error) {
+func ledgers(ctx context.Context, l deployport.Look) (plan.Observed, error) {
 	var o plan.Observed
 	looked, said := map[plan.Root]bool{}, map[string]bool{}
-	for _, root := range roots {
+	for _, root := range l.Roots {
 		if looked[root] {
 			continue
 		}
@@ -112,7 +138,10 @@ func ledgers(ctx context.Context, roots []plan.Root) (plan.Observed, error) {
 		}
 		read, warnings, err := ledger.Read(root)
 		if err != nil {
-			return plan.Observed{}, err
+			if !l.GoOn {
+				return plan.Observed{}, err
+			}
+			read, warnings = plan.Ledger{Root: root}, []string{"the manifest of " + root.Target + " in " + root.Path + " cannot be read: " + fault.From(err).Message}
 		}
 		o.Ledgers = append(o.Ledgers, read)
 		for _, w := range warnings {
@@ -132,15 +161,19 @@ type round struct {
 	paths  []string
 	seen   []plan.Seen
 	failed []error // of shares
+	unread []error // of paths; nil where one that cannot be looked at ends the round
 	next   atomic.Int64
 	stop   atomic.Bool
 	others errgroup.Group
 }
 
 // begin has others begin to look; finish lends a hand.
-func (k *Looker) begin(ctx context.Context, paths []string) *round {
+func (k *Looker) begin(ctx context.Context, paths []string, goOn bool) *round {
 	shares := (len(paths) + share - 1) / share
 	r := &round{Looker: k, ctx: ctx, paths: paths, seen: make([]plan.Seen, len(paths)), failed: make([]error, shares)}
+	if goOn {
+		r.unread = make([]error, len(paths))
+	}
 	for range min(runtime.GOMAXPROCS(0), shares) - 1 {
 		r.others.Go(r.work)
 	}
@@ -160,7 +193,11 @@ func (r *round) work() error {
 			return fault.From(err)
 		}
 		for i := n * share; i < min((n+1)*share, len(r.paths)) && r.failed[n] == nil; i++ {
-			r.seen[i], r.failed[n] = r.Looker.seen(eye, r.paths[i])
+			why := &r.failed[n]
+			if r.unread != nil {
+				why = &r.unread[i]
+			}
+			r.seen[i], *why = r.Looker.seen(eye, r.paths[i])
 		}
 		if r.failed[n] != nil {
 			r.stop.Store(true)
@@ -169,8 +206,8 @@ func (r *round) work() error {
 	return nil
 }
 
-// finish puts what was seen among files.
-func (r *round) finish(files map[string]plan.Seen) error {
+// finish puts what was seen among o's files.
+func (r *round) finish(o plan.Observed) error {
 	if err := errors.Join(r.work(), r.others.Wait()); err != nil {
 		return fault.From(err)
 	}
@@ -181,9 +218,12 @@ func (r *round) finish(files map[string]plan.Seen) error {
 	}
 	for i, path := range r.paths {
 		if r.seen[i].Kind == plan.Absent {
-			delete(files, path)
+			delete(o.Files, path)
 		} else {
-			files[path] = r.seen[i]
+			o.Files[path] = r.seen[i]
+		}
+		if r.unread != nil && r.unread[i] != nil {
+			o.Unread[path] = r.unread[i]
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func full() plan.Snapshot {
 			{Target: "codex", Op: plan.Create, Path: "/w/codex/new", After: plan.Seen{Kind: plan.Regular, Sum: sum(""), Mode: 0o644}},
 			{Target: "codex", Op: plan.Update, Path: "/w/codex/AGENTS.md", Before: plan.Seen{Kind: plan.Regular, Sum: sum("old"), Size: 3, Mode: 0o600},
 				After: plan.Seen{Kind: plan.Regular, Sum: sum("a"), Size: 1, Mode: 0o600}},
-			{Target: "codex", Op: plan.RollbackRestore, Path: "/w/codex/link", Before: plan.Seen{Kind: plan.Regular, Sum: sum("x"), Size: 1}, After: plan.Seen{Kind: plan.Link, Link: "../x"}},
+			{Target: "codex", Op: "rollback_restore", Path: "/w/codex/link", Before: plan.Seen{Kind: plan.Regular, Sum: sum("x"), Size: 1}, After: plan.Seen{Kind: plan.Link, Link: "../x"}},
 			{Target: "codex", Op: plan.Delete, Path: "/w/codex/gone", Before: plan.Seen{Kind: plan.Link, Link: "y", Sum: sum("y")}},
 		},
 		RolledBackTo: "17", Lock: sum("lock"),

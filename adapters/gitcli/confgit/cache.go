@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/adapters/gitcli/confgit/attic"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/relpath"
 )
@@ -46,14 +48,13 @@ func (c *Client) Git(ctx context.Context, at deployment.Place, source deployment
 
 // checkout is the directory of a source's checkout.
 func (c *Client) checkout(ctx context.Context, home string, source deployment.ResolvedGit, offline bool) (string, error) {
-	cache := filepath.Join(home, "cache", "git")
-	store := filepath.Join(cache, deployment.SumOf([]byte(source.URL)).String())
+	store := storeOf(home, source)
 	canonical := filepath.Join(store, source.Commit)
 	if isDir(canonical) {
 		return canonical, nil
 	}
-	if old := legacy(cache, source); old != "" {
-		return migrate(old, canonical), nil
+	if old := attic.Find(filepath.Dir(store), source); old != "" {
+		return attic.Move(old, canonical), nil
 	}
 	if offline {
 		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache, and --offline forbids fetching it; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
@@ -62,57 +63,41 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 	return canonical, c.fetch(ctx, store, source)
 }
 
-// legacy is a checkout in one of the older layouts, which named the directory above it after the module and not after the URL: any whose
-// repository says that it came from this URL and stands on this commit. No git is asked.
-func legacy(cache string, source deployment.ResolvedGit) string {
-	names, err := os.ReadDir(cache)
+// Discard takes the checkout of a source out of the cache, so that Git fetches it again. It fails with ErrLock for a commit that is none.
+func (c *Client) Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error {
+	commit, ok := commitOf(source.Commit)
+	if !ok {
+		return deployment.ErrLock.Sayf("%q is no commit of %s: it has 40 hex digits; lock again", source.Commit, shown(source.URL))
+	}
+	store := storeOf(at.Home, source)
+	if !isDir(filepath.Join(store, commit)) {
+		return nil
+	}
+	lock, err := await(ctx, docfile.At(store), lockName(commit))
 	if err != nil {
-		return ""
+		return err
 	}
-	for _, name := range names {
-		var sum deployment.Sum
-		if !name.IsDir() || sum.UnmarshalText([]byte(name.Name())) == nil {
-			continue
-		}
-		dir := filepath.Join(cache, name.Name(), source.Commit)
-		if !isDir(filepath.Join(dir, gitDir)) {
-			continue
-		}
-		head, _ := os.ReadFile(filepath.Join(dir, gitDir, "HEAD"))
-		config, _ := os.ReadFile(filepath.Join(dir, gitDir, "config"))
-		if strings.EqualFold(strings.TrimSpace(string(head)), source.Commit) && origin(string(config)) == source.URL {
-			return dir
-		}
-	}
-	return ""
+	defer func() { _ = lock.Retire() }()
+	return discard(store, commit)
 }
 
-// origin is the URL of the remote called origin in a repository's configuration as git clone writes it.
-func origin(config string) string {
-	in := false
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			in = line == `[remote "origin"]`
-		}
-		if key, value, ok := strings.Cut(line, "="); ok && in && strings.TrimSpace(key) == "url" {
-			return strings.Trim(strings.TrimSpace(value), `"`)
-		}
+// discard is Discard under the lock. The checkout goes whole or not at all.
+func discard(store, commit string) error {
+	done, partial := filepath.Join(store, commit), filepath.Join(store, partialName(commit))
+	err := os.RemoveAll(partial)
+	if err == nil {
+		err = os.Rename(done, partial)
 	}
-	return ""
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return disk(err, done)
+	}
+	_ = os.RemoveAll(partial) // what stays of it is swept later
+	return nil
 }
 
-// migrate moves an old checkout to where it belongs now, and says where it is.
-func migrate(old, canonical string) string {
-	if os.MkdirAll(filepath.Dir(canonical), 0o700) == nil && os.Rename(old, canonical) == nil {
-		_ = os.Remove(filepath.Dir(old)) // goes only when nothing else is in it
-		return canonical
-	}
-	if isDir(canonical) { // somebody was faster
-		return canonical
-	}
-	_ = os.Remove(filepath.Dir(canonical))
-	return old
+// storeOf is where the checkouts of a source's repository are.
+func storeOf(home string, source deployment.ResolvedGit) string {
+	return filepath.Join(home, "cache", "git", deployment.SumOf([]byte(source.URL)).String())
 }
 
 func isDir(path string) bool {

@@ -99,6 +99,30 @@ func TestOfflineNamesWhatIsMissing(t *testing.T) {
 	assert.NoDirExists(t, at.Home, "nothing is made")
 }
 
+func TestDiscard(t *testing.T) {
+	user(t, "")
+	r := gitfixture.New(t, archive)
+	at, source := place(t), deployment.ResolvedGit{URL: r.Remote, Commit: r.Head()}
+	require.NoError(t, client().Discard(t.Context(), at, source))
+	assert.NoDirExists(t, at.Home, "nothing is made")
+	require.ErrorIs(t, client().Discard(t.Context(), at, deployment.ResolvedGit{URL: r.Remote, Commit: "../.."}), deployment.ErrLock)
+
+	_, err := client().Git(t.Context(), at, source, false)
+	require.NoError(t, err)
+	beside := filepath.Join(filepath.Dir(canonical(at, source)), strings.Repeat("ab", 20), "file")
+	require.NoError(t, os.MkdirAll(filepath.Dir(beside), 0o700))
+	require.NoError(t, os.WriteFile(beside, nil, 0o600))
+	upper := source
+	upper.Commit = strings.ToUpper(source.Commit)
+	require.NoError(t, client().Discard(t.Context(), at, upper))
+	left := below(t, filepath.Dir(canonical(at, source)))
+	assert.Equal(t, []string{filepath.Dir(beside), beside}, left, "of this commit everything, of others nothing")
+	_, err = client().Git(t.Context(), at, source, true)
+	require.ErrorIs(t, err, deployment.ErrOffline)
+	_, err = client().Git(t.Context(), at, source, false)
+	require.NoError(t, err)
+}
+
 func TestOlderLayoutsAreMovedOrUsedWhereTheyAre(t *testing.T) {
 	r := gitfixture.New(t, archive)
 	source := deployment.ResolvedGit{URL: r.Remote, Commit: r.Head()}

@@ -23,8 +23,8 @@
 // when something else does, so locking twice writes nothing. A lockfile that cannot be read is replaced. A commit whose files are not what they
 // were when it was locked before is ErrContent: the cache was changed. Data: {lockfile, modules}.
 //
-// agents_fetch has every git module of the lockfile in the cache, and checked: ErrContent where the files are not what was locked,
-// ErrLockMissing without a lockfile. Data: {store, git_modules_fetched}.
+// agents_fetch has every git module of the lockfile in the cache, and checked. A checkout whose files are not what was locked is replaced,
+// with a warning; ErrContent where that is no help, or offline. ErrLockMissing without a lockfile. Data: {store, git_modules_fetched}.
 //
 // agents_update locks when there is no lockfile, or lock or latest asks for it, unless no_lock; then it fetches, unless no_fetch. Flags
 // that contradict each other are tool.ErrArguments. Data: {lockfile, store, steps: [{name, ok, detail}], git_modules_fetched}.

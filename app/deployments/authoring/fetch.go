@@ -2,10 +2,13 @@ package authoring
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
 	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -78,31 +81,78 @@ func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c inputs.Call)
 
 func (s *service) fetch(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
 	e := p.(*action.Edit)
-	if err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule)); err != nil {
+	warnings, err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule))
+	if err != nil {
 		return nil, action.Warned(err, e.Report.Warnings)
 	}
-	return e.Report, nil
+	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }
 
-// fetchAll makes sure that the cache has every module, as it was locked.
-func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Place, modules []deployment.LockedModule) error {
-	return each(ctx, sc, "fetching modules", len(modules), func(ctx context.Context, i int) error {
-		m := modules[i]
-		tree, err := s.Compiler.Sources.Git(ctx, at, *m.Source.Git, s.Compiler.Offline)
-		if err != nil {
-			return err
+// fetchAll makes sure that the cache has every module, as it was locked. A checkout that is not what was locked any more is replaced, which
+// is a warning; offline it is refused.
+func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Place, modules []deployment.LockedModule) ([]string, error) {
+	damaged := make([]bool, len(modules))
+	err := each(ctx, sc, "fetching modules", len(modules), func(ctx context.Context, i int) error {
+		err := s.fetchOne(ctx, at, modules[i])
+		damaged[i] = !s.Compiler.Offline && (errors.Is(err, deployment.ErrContent) || errors.Is(err, deployment.ErrConfig) || errors.Is(err, deployment.ErrPath))
+		if damaged[i] {
+			return nil
 		}
-		if sum := tree.Sum(); sum != m.Sum {
-			return s.tampered(at, m, sum)
-		}
-		return nil
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return s.replace(ctx, at, modules, damaged)
+}
+
+// fetchOne fails with ErrContent where the cache holds something else than was locked.
+func (s *service) fetchOne(ctx context.Context, at deployment.Place, m deployment.LockedModule) error {
+	tree, err := s.Compiler.Sources.Git(ctx, at, *m.Source.Git, s.Compiler.Offline)
+	if err != nil {
+		return err
+	}
+	if sum := tree.Sum(); sum != m.Sum {
+		return s.tampered(at, m, sum)
+	}
+	return nil
+}
+
+// replace fetches the checkouts of damaged modules again, each once and now that nobody here reads them.
+func (s *service) replace(ctx context.Context, at deployment.Place, modules []deployment.LockedModule, damaged []bool) (warnings []string, err error) {
+	gone := map[deployment.ResolvedGit]bool{}
+	for i, m := range modules {
+		checkout := *m.Source.Git
+		checkout.Subdir = ""
+		if !damaged[i] || gone[checkout] {
+			continue
+		}
+		gone[checkout] = true
+		if err := s.Compiler.Sources.Discard(ctx, at, checkout); err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, "the cached checkout of module "+m.ID+" was not what "+deployment.LockFile+" says any more, and was replaced")
+	}
+	for i, m := range modules {
+		if !damaged[i] {
+			continue
+		}
+		err := s.fetchOne(ctx, at, m)
+		if errors.Is(err, deployment.ErrContent) {
+			err = deployment.ErrContent.Sayf("module %s, fetched just now, is not what %s says of its commit; take the lockfile from its history, or delete it and lock again", m.ID, deployment.LockFile).
+				With(fault.From(err).Details)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return warnings, nil
 }
 
 // tampered reports a checkout in the cache that is not what its commit was when it was locked.
 func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum deployment.Sum) error {
 	checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
-	return deployment.ErrContent.Sayf("module %s in the cache is not what %s says of its commit; delete %s and fetch again", m.ID, deployment.LockFile, checkout).
+	return deployment.ErrContent.Sayf("module %s in the cache is not what %s says of its commit; fetch, which replaces %s", m.ID, deployment.LockFile, checkout).
 		With(deployment.Fields("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
 }
 
@@ -170,12 +220,12 @@ func (s *service) update(ctx context.Context, sc tool.Scope, c inputs.Call, p to
 			return nil, err
 		}
 	}
-	out, err := s.write(ctx, sc, c, e)
-	if err != nil {
+	if _, err := s.write(ctx, sc, c, e); err != nil {
 		return nil, err
 	}
-	if err := s.fetchAll(ctx, sc, e.Place, next.fetch); err != nil {
+	warnings, err := s.fetchAll(ctx, sc, e.Place, next.fetch)
+	if err != nil {
 		return nil, action.Warned(err, e.Report.Warnings)
 	}
-	return out, nil
+	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }

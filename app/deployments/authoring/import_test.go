@@ -26,8 +26,8 @@ const (
 func imports(t *testing.T) *world {
 	w := newWorld(t)
 	w.manifest("  - {id: 'prompt:known', type: prompt, source: {local_path: {path: known.md}}}\n")
-	home := func(file, text string) { w.write(filepath.Join(w.user, filepath.FromSlash(file)), text) }
-	project := func(file, text string) { w.write(filepath.Join(w.project, filepath.FromSlash(file)), text) }
+	home := func(file, text string) { w.Write(filepath.Join(w.user, filepath.FromSlash(file)), text) }
+	project := func(file, text string) { w.Write(filepath.Join(w.project, filepath.FromSlash(file)), text) }
 	home(".codex/prompts/Draft PR.md", "draft\n")
 	home(".codex/prompts/draft_pr.md", "other id\n")
 	home(".codex/prompts/draft-pr.md", "same id\n")
@@ -51,14 +51,14 @@ func imports(t *testing.T) *world {
 
 func TestImport(t *testing.T) {
 	w := imports(t)
-	dry := w.quiet("agents_import", args{})
+	dry := w.Quiet("agents_import", args{})
 	golden.JSON(t, "import", dry)
-	assert.JSONEq(t, string(dry.Data), string(w.quiet("agents_import_apply", args{"dry_run": true}).Data))
-	manifest := w.text(w.in("agentpack.yaml"))
+	assert.JSONEq(t, string(dry.Data), string(w.Quiet("agents_import_apply", args{"dry_run": true}).Data))
+	manifest := w.Text(w.in("agentpack.yaml"))
 
-	w.golden("import_apply", "agents_import_apply", yes())
+	w.Golden("import_apply", "agents_import_apply", yes())
 	got := map[string]string{}
-	for path, text := range w.shape() {
+	for path, text := range w.Shape() {
 		if rel, err := filepath.Rel(w.in("modules"), path); err == nil && filepath.IsLocal(rel) {
 			got[filepath.ToSlash(rel)] = text
 		}
@@ -73,8 +73,8 @@ func TestImport(t *testing.T) {
 	info, err := os.Stat(w.in("modules/skills/imported/review/bin/run.sh"))
 	require.NoError(t, err)
 	assert.Equal(t, deployment.Executable, deployment.ModeOf(info.Mode()))
-	assert.NotEqual(t, manifest, w.text(w.in("agentpack.yaml")))
-	assert.Contains(t, w.text(w.in("agentpack.yaml")), "# kept\n")
+	assert.NotEqual(t, manifest, w.Text(w.in("agentpack.yaml")))
+	assert.Contains(t, w.Text(w.in("agentpack.yaml")), "# kept\n")
 
 	config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
 	require.NoError(t, err)
@@ -86,15 +86,15 @@ func TestImport(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, state.Modules, 6, "what was imported can be deployed: codex's four of the user and two of the project")
 
-	again := w.quiet("agents_import_apply", yes())
+	again := w.Quiet("agents_import_apply", yes())
 	golden.JSON(t, "import_again", again)
 }
 
 func TestImportConflict(t *testing.T) {
 	w := imports(t)
-	w.write(w.in("modules/skills/imported/review/mine.md"), "mine\n")
-	w.write(w.in("modules/claude-commands/imported/user/go.md"), "mine\n")
-	dry := w.quiet("agents_import", args{})
+	w.Write(w.in("modules/skills/imported/review/mine.md"), "mine\n")
+	w.Write(w.in("modules/claude-commands/imported/user/go.md"), "mine\n")
+	dry := w.Quiet("agents_import", args{})
 	var data struct {
 		Conflicts []map[string]any
 		Plan      []map[string]any
@@ -108,23 +108,23 @@ func TestImportConflict(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 2, exists)
-	before := w.shape()
-	details := w.refused(deployment.ErrImportConflict, "agents_import_apply", yes())
+	before := w.Shape()
+	details := w.Refused(deployment.ErrImportConflict, "agents_import_apply", yes())
 	golden.JSON(t, "import_conflict_details", details)
-	assert.Equal(t, before, w.shape())
-	w.quiet("agents_import_apply", args{"dry_run": true})
+	assert.Equal(t, before, w.Shape())
+	w.Quiet("agents_import_apply", args{"dry_run": true})
 }
 
 // TestImportIsWhole changes a source between looking and writing.
 func TestImportIsWhole(t *testing.T) {
 	w := imports(t)
-	b, err := w.begin("agents_import_apply", yes())
+	b, err := w.Begin("agents_import_apply", yes())
 	require.NoError(t, err)
-	w.write(filepath.Join(w.user, ".codex/prompts/Draft PR.md"), "edited\n")
-	before := w.shape()
-	_, err = b.commit()
+	w.Write(filepath.Join(w.user, ".codex/prompts/Draft PR.md"), "edited\n")
+	before := w.Shape()
+	_, err = b.Commit()
 	require.ErrorIs(t, err, deployment.ErrStale)
-	after := w.shape()
+	after := w.Shape()
 	for path := range after {
 		if filepath.Base(filepath.Dir(path)) == "state" {
 			delete(after, path)
@@ -136,40 +136,40 @@ func TestImportIsWhole(t *testing.T) {
 func TestImportNothing(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	out := w.golden("import_nothing", "agents_import_apply", yes())
+	out := w.Golden("import_nothing", "agents_import_apply", yes())
 	assert.Empty(t, out.Warnings)
-	assert.Contains(t, string(w.quiet("agents_import", args{}).Data), `"reason":"dry_run"`)
+	assert.Contains(t, string(w.Quiet("agents_import", args{}).Data), `"reason":"dry_run"`)
 }
 
 func TestImportHomeRoot(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	w.write(filepath.Join(w.top, "other", ".codex", "prompts", "p.md"), "p\n")
-	out := w.call("agents_import", args{"home_root": w.top + "/other/../other/"})
+	w.Write(filepath.Join(w.Top, "other", ".codex", "prompts", "p.md"), "p\n")
+	out := w.Call("agents_import", args{"home_root": w.Top + "/other/../other/"})
 	assert.Contains(t, string(out.Data), `"home_root":"/w/other"`)
 	assert.Contains(t, string(out.Data), `"module_id":"prompt:p"`)
-	w.write(filepath.Join(w.user, "nested", ".codex", "prompts", "q.md"), "q\n")
-	assert.Contains(t, string(w.call("agents_import", args{"home_root": "~/nested"}).Data), `"module_id":"prompt:q"`)
-	w.refused(tool.ErrArguments, "agents_import", args{"home_root": "other"})
+	w.Write(filepath.Join(w.user, "nested", ".codex", "prompts", "q.md"), "q\n")
+	assert.Contains(t, string(w.Call("agents_import", args{"home_root": "~/nested"}).Data), `"module_id":"prompt:q"`)
+	w.Refused(tool.ErrArguments, "agents_import", args{"home_root": "other"})
 }
 
 // TestImportElsewhere looks where codex is told to live, and does not take the home directory for a project besides.
 func TestImportElsewhere(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	env := map[string]string{"HOME": w.user, "HOSTNAME": "box", "CODEX_HOME": filepath.Join(w.top, "codex"), "AGENTPACK_PROJECT_ROOT": w.user}
+	env := map[string]string{"HOME": w.user, "HOSTNAME": "box", "CODEX_HOME": filepath.Join(w.Top, "codex"), "AGENTPACK_PROJECT_ROOT": w.user}
 	w.deps.Compiler.Places = place.New(func(name string) string { return env[name] }, w.user)
-	w.write(filepath.Join(w.top, "codex", "prompts", "p.md"), "p\n")
-	w.write(filepath.Join(w.user, ".codex", "prompts", "q.md"), "q\n")
-	w.write(filepath.Join(w.user, ".claude", "commands", "go.md"), commandText)
-	w.write(filepath.Join(w.user, "AGENTS.md"), "# Mine\n")
+	w.Write(filepath.Join(w.Top, "codex", "prompts", "p.md"), "p\n")
+	w.Write(filepath.Join(w.user, ".codex", "prompts", "q.md"), "q\n")
+	w.Write(filepath.Join(w.user, ".claude", "commands", "go.md"), commandText)
+	w.Write(filepath.Join(w.user, "AGENTS.md"), "# Mine\n")
 	var data struct {
 		Plan []struct {
 			ID string `json:"module_id"`
 		}
 		Next []string `json:"next_actions"`
 	}
-	require.NoError(t, json.Unmarshal(w.call("agents_import", args{"repo": w.repo}).Data, &data))
+	require.NoError(t, json.Unmarshal(w.Call("agents_import", args{"repo": w.repo}).Data, &data))
 	require.Len(t, data.Plan, 2)
 	assert.Equal(t, "command:go", data.Plan[0].ID)
 	assert.Equal(t, "prompt:p", data.Plan[1].ID)
@@ -181,11 +181,11 @@ func TestImportLeavesDeployedFilesAlone(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
 	prompts := filepath.Join(w.user, ".codex", "prompts")
-	w.write(filepath.Join(prompts, "ours.md"), "ours\n")
-	w.write(filepath.Join(prompts, "mine.md"), "mine\n")
-	w.write(filepath.Join(prompts, ".agentpack.manifest.codex.json"), fmt.Sprintf(`{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"codex",
+	w.Write(filepath.Join(prompts, "ours.md"), "ours\n")
+	w.Write(filepath.Join(prompts, "mine.md"), "mine\n")
+	w.Write(filepath.Join(prompts, ".agentpack.manifest.codex.json"), fmt.Sprintf(`{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"codex",
 		"managed_files":[{"path":"ours.md","sha256":%q,"module_ids":["prompt:from-a-module"]}]}`, deployment.SumOf([]byte("ours\n"))))
-	out := w.call("agents_import", args{})
+	out := w.Call("agents_import", args{})
 	assert.NotContains(t, string(out.Data), "prompt:ours")
 	assert.Contains(t, string(out.Data), "prompt:mine")
 	assert.Equal(t, []string{"sources left out because a deployment wrote them: 1"}, out.Warnings)
@@ -195,10 +195,10 @@ func TestImportLeavesDeployedFilesAlone(t *testing.T) {
 func TestImportReadsNoSecretsThroughLinks(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	w.write(filepath.Join(w.user, ".ssh", "id"), "secret\n")
-	w.write(filepath.Join(w.user, ".codex/skills/evil/SKILL.md"), skillText)
+	w.Write(filepath.Join(w.user, ".ssh", "id"), "secret\n")
+	w.Write(filepath.Join(w.user, ".codex/skills/evil/SKILL.md"), skillText)
 	require.NoError(t, os.Symlink("../../../.ssh/id", filepath.Join(w.user, ".codex/skills/evil/notes.md")))
-	out := w.call("agents_import", args{})
+	out := w.Call("agents_import", args{})
 	assert.Contains(t, string(out.Data), `"skip_reason":"invalid_module_source"`)
 	require.Len(t, out.Warnings, 1)
 	assert.Contains(t, out.Warnings[0], "evil was left out: ")
@@ -208,12 +208,12 @@ func TestImportIsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
 	for i := range 200 {
-		w.write(filepath.Join(w.user, ".codex", "prompts", fmt.Sprintf("p%03d.md", i)), "p\n")
+		w.Write(filepath.Join(w.user, ".codex", "prompts", fmt.Sprintf("p%03d.md", i)), "p\n")
 	}
-	e := w.entry("agents_import")
+	e := w.Entry("agents_import")
 	invocation, err := e.Handler.Decode(json.RawMessage(`{}`))
 	require.NoError(t, err)
-	scope := w.scope()
+	scope := w.Scope()
 	scope.MaxOutput = 64 << 10
 	out, err := invocation.Commit(t.Context(), scope, nil)
 	require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestImportIsBounded(t *testing.T) {
 		Omitted int `json:"plan_omitted"`
 		Summary struct{ Candidates, Create int }
 	}
-	require.NoError(t, json.Unmarshal(w.read(out).Data, &data))
+	require.NoError(t, json.Unmarshal(w.Answer(out).Data, &data))
 	assert.Equal(t, 200, len(data.Plan)+data.Omitted)
 	assert.Positive(t, data.Omitted)
 	assert.Equal(t, 200, data.Summary.Create)

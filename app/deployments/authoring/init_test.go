@@ -22,15 +22,15 @@ import (
 
 func TestInit(t *testing.T) {
 	w := newWorld(t)
-	w.quiet("agents_init", args{"dry_run": true})
+	w.Quiet("agents_init", args{"dry_run": true})
 	assert.NoDirExists(t, w.repo)
-	w.golden("init", "agents_init", yes())
-	golden.Text(t, "init_manifest", w.text(w.in("agentpack.yaml")))
+	w.Golden("init", "agents_init", yes())
+	golden.Text(t, "init_manifest", w.Text(w.in("agentpack.yaml")))
 	for _, file := range []string{"modules/instructions/base/AGENTS.md", "modules/prompts/draftpr.md", "modules/claude-commands/ap-plan.md"} {
 		assert.FileExists(t, w.in(file))
 	}
 	assert.NoDirExists(t, w.in(".git"))
-	w.quiet("agents_init", yes())
+	w.Quiet("agents_init", yes())
 
 	config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
 	require.NoError(t, err)
@@ -41,10 +41,10 @@ func TestInit(t *testing.T) {
 // TestInitIsDeployable adds what init made and compiles it for every agent.
 func TestInitIsDeployable(t *testing.T) {
 	w := newWorld(t)
-	w.call("agents_init", yes())
+	w.Call("agents_init", yes())
 	for kind, source := range map[string]string{"instructions": "local:modules/instructions/base", "prompt": "local:modules/prompts/draftpr.md",
 		"command": "local:modules/claude-commands/ap-plan.md"} {
-		out := w.call("agents_add", yes("module_type", kind, "source", source, "tags", []string{"base"}))
+		out := w.Call("agents_add", yes("module_type", kind, "source", source, "tags", []string{"base"}))
 		assert.Empty(t, out.Warnings, kind)
 	}
 	state, err := w.deps.Compiler.Compile(t.Context(), compiler.Request{Profile: "default", Target: "all"})
@@ -56,11 +56,11 @@ func TestInitIsDeployable(t *testing.T) {
 
 func TestInitKeepsWhatIsThere(t *testing.T) {
 	w := newWorld(t)
-	w.write(w.in("agentpack.yaml"), "version: 1 # mine\n")
+	w.Write(w.in("agentpack.yaml"), "version: 1 # mine\n")
 	require.NoError(t, os.MkdirAll(w.in("modules/prompts"), 0o755))
 	require.NoError(t, os.Symlink("nowhere", w.in("modules/prompts/draftpr.md")))
-	w.call("agents_init", yes())
-	assert.Equal(t, "version: 1 # mine\n", w.text(w.in("agentpack.yaml")))
+	w.Call("agents_init", yes())
+	assert.Equal(t, "version: 1 # mine\n", w.Text(w.in("agentpack.yaml")))
 	to, err := os.Readlink(w.in("modules/prompts/draftpr.md"))
 	assert.Equal(t, "nowhere", to)
 	assert.NoError(t, err)
@@ -69,31 +69,31 @@ func TestInitKeepsWhatIsThere(t *testing.T) {
 
 func TestInitGit(t *testing.T) {
 	w := newWorld(t)
-	w.write(w.in(".gitignore"), "*.log\n.DS_Store")
-	w.golden("init_git", "agents_init", yes("git", true))
+	w.Write(w.in(".gitignore"), "*.log\n.DS_Store")
+	w.Golden("init_git", "agents_init", yes("git", true))
 	assert.DirExists(t, w.in(".git"))
-	assert.Equal(t, "*.log\n.DS_Store\n.agentpack.manifest*.json\n", w.text(w.in(".gitignore")))
-	out := w.quiet("agents_init", yes("git", true))
+	assert.Equal(t, "*.log\n.DS_Store\n.agentpack.manifest*.json\n", w.Text(w.in(".gitignore")))
+	out := w.Quiet("agents_init", yes("git", true))
 	assert.Contains(t, string(out.Data), `"gitignore_updated":false`)
 }
 
 func TestInitGitKeepsALink(t *testing.T) {
 	w := newWorld(t)
-	w.write(w.in("ignored"), "*.log\n")
+	w.Write(w.in("ignored"), "*.log\n")
 	require.NoError(t, os.Symlink("ignored", w.in(".gitignore")))
-	out := w.call("agents_init", yes("git", true))
+	out := w.Call("agents_init", yes("git", true))
 	assert.Contains(t, string(out.Data), `"gitignore_updated":false`)
 	require.Len(t, out.Warnings, 1)
-	assert.Equal(t, "*.log\n", w.text(w.in("ignored")))
+	assert.Equal(t, "*.log\n", w.Text(w.in("ignored")))
 }
 
 func TestInitGuided(t *testing.T) {
 	w := newWorld(t)
-	w.refused(deployment.ErrTarget, "agents_init", yes("targets", []string{"codex", "emacs"}))
+	w.Refused(deployment.ErrTarget, "agents_init", yes("targets", []string{"codex", "emacs"}))
 	assert.NoDirExists(t, w.repo)
-	w.golden("init_guided", "agents_init", yes("targets", []string{"zed", "codex"}, "scope", "user"))
-	golden.Text(t, "init_guided_manifest", w.text(w.in("agentpack.yaml")))
-	details := w.refused(deployment.ErrConfig, "agents_init", yes("targets", []string{"codex"}))
+	w.Golden("init_guided", "agents_init", yes("targets", []string{"zed", "codex"}, "scope", "user"))
+	golden.Text(t, "init_guided_manifest", w.Text(w.in("agentpack.yaml")))
+	details := w.Refused(deployment.ErrConfig, "agents_init", yes("targets", []string{"codex"}))
 	assert.Equal(t, "/w/user/.agentpack/repo/agentpack.yaml", details["path"])
 	assert.NotEmpty(t, details["hint"])
 }
@@ -102,7 +102,7 @@ func TestInitGuided(t *testing.T) {
 func TestInitGuidedForEveryAgent(t *testing.T) {
 	for _, scope := range []string{"user", "project", "both"} {
 		w := newWorld(t)
-		w.call("agents_init", yes("targets", target.Names(), "scope", scope))
+		w.Call("agents_init", yes("targets", target.Names(), "scope", scope))
 		config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
 		require.NoError(t, err, scope)
 		assert.Empty(t, config.Warnings)
@@ -112,7 +112,7 @@ func TestInitGuidedForEveryAgent(t *testing.T) {
 
 func TestInitBootstrap(t *testing.T) {
 	w := newWorld(t)
-	w.refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
+	w.Refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
 	assert.NoDirExists(t, w.repo)
 	w.deps.Bootstrap = func(_ context.Context, c inputs.Call, at deployment.Place) ([]plan.Write, any, error) {
 		assert.Equal(t, deployment.Project, c.TargetScope)
@@ -121,32 +121,32 @@ func TestInitBootstrap(t *testing.T) {
 		file := filepath.Join(at.Repo, ".claude", "commands", "ap-plan.md")
 		return []plan.Write{*action.Put(at.Repo, file, plan.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
 	}
-	out := w.call("agents_init", yes("bootstrap", true))
+	out := w.Call("agents_init", yes("bootstrap", true))
 	var data map[string]any
 	require.NoError(t, json.Unmarshal(out.Data, &data))
 	assert.Equal(t, map[string]any{"applied": true}, data["bootstrap"])
-	assert.Equal(t, "asset\n", w.text(w.in(".claude/commands/ap-plan.md")))
+	assert.Equal(t, "asset\n", w.Text(w.in(".claude/commands/ap-plan.md")))
 }
 
 func TestYesComesFirst(t *testing.T) {
 	w := newWorld(t) // there is no config repository: nobody gets to see that
 	for _, name := range []string{"agents_init", "agents_add", "agents_remove", "agents_lock", "agents_fetch", "agents_remote_set", "agents_sync", "agents_import_apply"} {
-		w.refused(deployment.ErrYes, name, args{})
-		w.refused(deployment.ErrYes, name, args{"yes": false})
+		w.Refused(deployment.ErrYes, name, args{})
+		w.Refused(deployment.ErrYes, name, args{"yes": false})
 	}
 	for _, name := range []string{"agents_lock", "agents_fetch", "agents_update", "agents_import_apply"} {
-		w.refused(deployment.ErrConfigMissing, name, yes())
+		w.Refused(deployment.ErrConfigMissing, name, yes())
 	}
-	w.refused(deployment.ErrConfigMissing, "agents_import", args{})
+	w.Refused(deployment.ErrConfigMissing, "agents_import", args{})
 }
 
 func TestWhatIsRequired(t *testing.T) {
 	w := newWorld(t)
 	for _, a := range []args{yes(), {"dry_run": true}} {
-		w.refused(tool.ErrArguments, "agents_add", a)
-		w.refused(tool.ErrArguments, "agents_remove", a)
-		w.refused(tool.ErrArguments, "agents_remote_set", a)
+		w.Refused(tool.ErrArguments, "agents_add", a)
+		w.Refused(tool.ErrArguments, "agents_remove", a)
+		w.Refused(tool.ErrArguments, "agents_remote_set", a)
 	}
-	w.refused(tool.ErrArguments, "agents_remove", yes("module_id", ""))
-	w.refused(tool.ErrArguments, "agents_remote_set", yes("url", " "))
+	w.Refused(tool.ErrArguments, "agents_remove", yes("module_id", ""))
+	w.Refused(tool.ErrArguments, "agents_remote_set", yes("url", " "))
 }

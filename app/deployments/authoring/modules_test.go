@@ -13,13 +13,13 @@ import (
 func TestAddAndRemove(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	before := w.text(w.in("agentpack.yaml"))
-	w.write(w.in("modules/a.b/AGENTS.md"), "# A\n")
+	before := w.Text(w.in("agentpack.yaml"))
+	w.Write(w.in("modules/a.b/AGENTS.md"), "# A\n")
 	add := yes("module_type", "instructions", "source", "local:./modules/a.b", "tags", []string{"base", " base", ""}, "targets", []string{"codex"})
-	dry := w.quiet("agents_add", args{"module_type": add["module_type"], "source": add["source"], "tags": add["tags"], "dry_run": true})
-	out := w.golden("add", "agents_add", add)
+	dry := w.Quiet("agents_add", args{"module_type": add["module_type"], "source": add["source"], "tags": add["tags"], "dry_run": true})
+	out := w.Golden("add", "agents_add", add)
 	assert.JSONEq(t, string(dry.Data), string(out.Data))
-	text := w.text(w.in("agentpack.yaml"))
+	text := w.Text(w.in("agentpack.yaml"))
 	assert.Contains(t, text, "# kept\n")
 	config, err := w.deps.Compiler.Configs.Load(t.Context(), w.repo)
 	require.NoError(t, err)
@@ -29,21 +29,21 @@ func TestAddAndRemove(t *testing.T) {
 	assert.Equal(t, []string{"codex"}, m.Targets)
 	assert.Equal(t, "modules/a.b", m.Source.Local)
 
-	details := w.refused(deployment.ErrConfig, "agents_add", add)
+	details := w.Refused(deployment.ErrConfig, "agents_add", add)
 	assert.Equal(t, "instructions:a", details["module_id"])
-	assert.Equal(t, text, w.text(w.in("agentpack.yaml")))
+	assert.Equal(t, text, w.Text(w.in("agentpack.yaml")))
 
-	w.golden("remove", "agents_remove", yes("module_id", "instructions:a"))
-	assert.Equal(t, before, w.text(w.in("agentpack.yaml")))
+	w.Golden("remove", "agents_remove", yes("module_id", "instructions:a"))
+	assert.Equal(t, before, w.Text(w.in("agentpack.yaml")))
 	assert.FileExists(t, w.in("modules/a.b/AGENTS.md"))
-	details = w.refused(deployment.ErrConfig, "agents_remove", yes("module_id", "instructions:a"))
+	details = w.Refused(deployment.ErrConfig, "agents_remove", yes("module_id", "instructions:a"))
 	assert.Equal(t, "module_not_found", details["reason_code"])
 }
 
 func TestAddGit(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	out := w.call("agents_add", yes("module_type", "skill", "source", "git:https://example.com/owner/tools.git#subdir=skills/review&ref=v2&shallow=0"))
+	out := w.Call("agents_add", yes("module_type", "skill", "source", "git:https://example.com/owner/tools.git#subdir=skills/review&ref=v2&shallow=0"))
 	assert.Contains(t, string(out.Data), `"module_id":"skill:review"`)
 	require.Len(t, out.Warnings, 1)
 	assert.Contains(t, out.Warnings[0], "no tags")
@@ -55,7 +55,7 @@ func TestAddGit(t *testing.T) {
 func TestAddRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	before := w.shape()
+	before := w.Shape()
 	for name, c := range map[string]struct {
 		args args
 		want error
@@ -67,18 +67,18 @@ func TestAddRefuses(t *testing.T) {
 		"escaping skill": {yes("module_type", "skill", "source", "local:x", "id", "skill:../x"), deployment.ErrConfig},
 		"target":         {yes("module_type", "skill", "source", "local:x", "targets", []string{"emacs"}), deployment.ErrTarget},
 	} {
-		_, err := w.try("agents_add", c.args)
+		_, err := w.Try("agents_add", c.args)
 		assert.ErrorIs(t, err, c.want, name)
 	}
-	assert.Equal(t, before, w.shape())
+	assert.Equal(t, before, w.Shape())
 }
 
 func TestAddDoubtsWhatCannotBeDeployed(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
-	w.write(w.in("modules/s/SKILL.md"), "no front matter\n")
+	w.Write(w.in("modules/s/SKILL.md"), "no front matter\n")
 	for source, says := range map[string]string{"local:modules/none": "there is nothing at", "local:modules/s": "frontmatter"} {
-		out := w.call("agents_add", yes("module_type", "skill", "source", source, "tags", []string{"base"}))
+		out := w.Call("agents_add", yes("module_type", "skill", "source", source, "tags", []string{"base"}))
 		require.Len(t, out.Warnings, 1, source)
 		assert.Contains(t, out.Warnings[0], says)
 	}
@@ -88,26 +88,26 @@ func TestAddDoubtsWhatCannotBeDeployed(t *testing.T) {
 func TestEditsAreNotOverwritten(t *testing.T) {
 	w := newWorld(t)
 	w.manifest("  - {id: 'prompt:p', type: prompt, source: {local_path: {path: p.md}}}\n")
-	w.write(w.in("p.md"), "p\n")
+	w.Write(w.in("p.md"), "p\n")
 	for _, c := range []struct {
 		name string
 		args args
 	}{
 		{"agents_add", yes("module_type", "prompt", "source", "local:q.md")}, {"agents_remove", yes("module_id", "prompt:p")},
 	} {
-		b, err := w.begin(c.name, c.args)
+		b, err := w.Begin(c.name, c.args)
 		require.NoError(t, err)
-		text := w.text(w.in("agentpack.yaml")) + "# edited\n"
-		w.write(w.in("agentpack.yaml"), text)
-		_, err = b.commit()
+		text := w.Text(w.in("agentpack.yaml")) + "# edited\n"
+		w.Write(w.in("agentpack.yaml"), text)
+		_, err = b.Commit()
 		require.ErrorIs(t, err, deployment.ErrStale, c.name)
-		assert.Equal(t, text, w.text(w.in("agentpack.yaml")))
+		assert.Equal(t, text, w.Text(w.in("agentpack.yaml")))
 	}
-	b, err := w.begin("agents_lock", yes())
+	b, err := w.Begin("agents_lock", yes())
 	require.NoError(t, err)
-	w.write(w.in("agentpack.lock.json"), "{}")
-	_, err = b.commit()
+	w.Write(w.in("agentpack.lock.json"), "{}")
+	_, err = b.Commit()
 	require.ErrorIs(t, err, deployment.ErrStale)
-	assert.Equal(t, "{}", w.text(w.in("agentpack.lock.json")))
-	assert.False(t, strings.Contains(w.text(w.in("agentpack.yaml")), "q.md"))
+	assert.Equal(t, "{}", w.Text(w.in("agentpack.lock.json")))
+	assert.False(t, strings.Contains(w.Text(w.in("agentpack.yaml")), "q.md"))
 }

@@ -27,18 +27,18 @@ func git(t *testing.T, dir string, words ...string) string {
 func TestRemoteSet(t *testing.T) {
 	gitfixture.New(t, "") // git is needed
 	w := newWorld(t)
-	w.refused(deployment.ErrConfigMissing, "agents_remote_set", yes("url", "https://example.com/a/b.git"))
+	w.Refused(deployment.ErrConfigMissing, "agents_remote_set", yes("url", "https://example.com/a/b.git"))
 	w.manifest()
-	w.quiet("agents_remote_set", args{"url": "https://example.com/a/b.git", "dry_run": true})
+	w.Quiet("agents_remote_set", args{"url": "https://example.com/a/b.git", "dry_run": true})
 	assert.NoDirExists(t, w.in(".git"))
-	w.golden("remote_set", "agents_remote_set", yes("url", "https://example.com/a/b.git"))
+	w.Golden("remote_set", "agents_remote_set", yes("url", "https://example.com/a/b.git"))
 	assert.Equal(t, "https://example.com/a/b.git", git(t, w.repo, "remote", "get-url", "origin"))
-	w.call("agents_remote_set", yes("url", "https://example.com/c/d.git"))
-	w.call("agents_remote_set", yes("url", "https://example.com/e/f.git", "name", "mirror"))
+	w.Call("agents_remote_set", yes("url", "https://example.com/c/d.git"))
+	w.Call("agents_remote_set", yes("url", "https://example.com/e/f.git", "name", "mirror"))
 	assert.Equal(t, "https://example.com/c/d.git", git(t, w.repo, "remote", "get-url", "origin"))
 	assert.Equal(t, "https://example.com/e/f.git", git(t, w.repo, "remote", "get-url", "mirror"))
-	w.refused(deployment.ErrConfig, "agents_remote_set", yes("url", "ext::sh -c x"))
-	w.refused(deployment.ErrConfig, "agents_remote_set", yes("url", "https://example.com/x", "name", "-x"))
+	w.Refused(deployment.ErrConfig, "agents_remote_set", yes("url", "ext::sh -c x"))
+	w.Refused(deployment.ErrConfig, "agents_remote_set", yes("url", "https://example.com/x", "name", "-x"))
 }
 
 // TestSyncChecksInOrder has everything wrong at once, and mends one thing after the other.
@@ -48,7 +48,7 @@ func TestSyncChecksInOrder(t *testing.T) {
 	w.manifest()
 	check := func(sentinel *fault.Error, a args, remote any) {
 		t.Helper()
-		details := w.refused(sentinel, "agents_sync", a)
+		details := w.Refused(sentinel, "agents_sync", a)
 		assert.Equal(t, "sync", details["command"])
 		assert.Equal(t, "/w/user/.agentpack/repo", details["repo"])
 		assert.Equal(t, "/w/user/.agentpack/repo", details["repo_posix"])
@@ -67,13 +67,13 @@ func TestSyncChecksInOrder(t *testing.T) {
 	check(deployment.ErrGitRemote, yes("remote", "mirror"), "mirror")
 	git(t, w.repo, "remote", "add", "origin", r.Remote)
 
-	dry := w.quiet("agents_sync", args{"dry_run": true})
+	dry := w.Quiet("agents_sync", args{"dry_run": true})
 	assert.Empty(t, git(t, r.Remote, "branch", "--list"))
-	out := w.golden("sync", "agents_sync", yes())
+	out := w.Golden("sync", "agents_sync", yes())
 	assert.JSONEq(t, string(dry.Data), string(out.Data), "a dry run says the very commands")
 	assert.Equal(t, git(t, w.repo, "rev-parse", "main"), git(t, r.Remote, "rev-parse", "main"))
-	dry = w.quiet("agents_sync", args{"dry_run": true, "rebase": true})
-	out = w.golden("sync_rebase", "agents_sync", yes("rebase", true))
+	dry = w.Quiet("agents_sync", args{"dry_run": true, "rebase": true})
+	out = w.Golden("sync_rebase", "agents_sync", yes("rebase", true))
 	assert.JSONEq(t, string(dry.Data), string(out.Data))
 }
 
@@ -85,13 +85,13 @@ func TestSyncLooksAgain(t *testing.T) {
 	git(t, w.repo, "add", "--all")
 	git(t, w.repo, "commit", "--quiet", "-m", "one")
 	git(t, w.repo, "remote", "add", "origin", r.Remote)
-	b, err := w.begin("agents_sync", yes())
+	b, err := w.Begin("agents_sync", yes())
 	require.NoError(t, err)
 	git(t, w.repo, "checkout", "--quiet", "-b", "other")
-	_, err = b.commit()
+	_, err = b.Commit()
 	require.ErrorIs(t, err, deployment.ErrStale)
 	require.NoError(t, os.WriteFile(filepath.Join(w.repo, "new.md"), nil, 0o644))
-	_, err = b.commit()
+	_, err = b.Commit()
 	require.ErrorIs(t, err, deployment.ErrGitDirty)
 	assert.Empty(t, git(t, r.Remote, "branch", "--list"))
 }

@@ -6,7 +6,8 @@
 // A bootstrap is an ordinary plan of an owner of its own (agentpack contract §5.12, §10.1): no deployment deletes or changes its files, it
 // touches nothing that a deployment owns, a second one changes nothing, and a file that it did not write, or that was edited since, is
 // overwritten only with adopt (ErrAdopt). Files that it wrote and that an option now keeps out are deleted. It can be rolled back like a
-// deployment. Scope says user, project or both, whatever the targets' own scope is; a project has to be one (ErrProject). It needs yes only
+// deployment. With remove, everything that it wrote goes, what stood there before comes back, and that counts as the user's from then on; what
+// was edited since is gone over only with adopt. Scope says user, project or both, whatever the targets' own scope is; a project has to be one (ErrProject). It needs yes only
 // where it has something to do (ErrYes). Failures besides: ErrConfigMissing, ErrConfig, ErrTarget.
 // Data: {applied, reason?: dry_run|no_changes, snapshot_id?, targets, scope, changes, summary}.
 //
@@ -34,9 +35,10 @@ import (
 
 // Deps is what the use case needs; all of it but Version is required.
 type Deps struct {
-	Compiler compiler.Compiler
-	Machine  deployport.Machine
-	Version  string // of the product: the assets carry it
+	Compiler  compiler.Compiler
+	Machine   deployport.Machine
+	Snapshots deployport.Snapshots
+	Version   string // of the product: the assets carry it
 }
 
 type service struct{ Deps }
@@ -75,7 +77,11 @@ func (p *pending) Hash() canon.Hash { return p.plan.Hash() }
 // Prompt is one line for whoever confirms.
 func (p *pending) Prompt() string {
 	s := p.plan.Summary()
-	return fmt.Sprintf("write operator assets for %s: %d to create, %d to update, %d to delete", strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
+	what := "write"
+	if p.call.Remove {
+		what = "take away"
+	}
+	return fmt.Sprintf("%s operator assets for %s: %d to create, %d to update, %d to delete", what, strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
 }
 
 // Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
@@ -107,7 +113,7 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, c inputs.Call) (too
 		return nil, action.Warned(err, state.Warnings)
 	}
 	p := &pending{place: state.Place, lock: state.Config.LockSum, call: c}
-	p.plan, p.warnings, err = s.plan(ctx, c.Profile, assets.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
+	p.plan, p.warnings, err = s.plan(ctx, c, assets.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
 		Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep})
 	p.warnings = action.Unique(state.Warnings, p.warnings)
 	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
@@ -120,10 +126,13 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, c inputs.Call) (too
 }
 
 // plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone.
-func (s *service) plan(ctx context.Context, profile string, in assets.Input) (plan.Plan, []string, error) {
+func (s *service) plan(ctx context.Context, c inputs.Call, in assets.Input) (plan.Plan, []string, error) {
 	set, err := assets.Files(in)
 	if err != nil {
 		return plan.Plan{}, nil, err
+	}
+	if c.Remove {
+		set.Files = nil
 	}
 	look := deployport.Look{Place: in.Place, Roots: set.Roots}
 	for _, f := range set.Files {
@@ -140,10 +149,29 @@ func (s *service) plan(ctx context.Context, profile string, in assets.Input) (pl
 			})
 	})
 	at := in.Place
-	out, err := plan.Make(plan.Wanted{Profile: profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: plan.Bootstrap,
-		Binding: plan.Binding{Home: at.Home, Machine: at.Machine, Profile: profile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
+	out, err := plan.Make(plan.Wanted{Profile: c.Profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: plan.Bootstrap,
+		Binding: plan.Binding{Home: at.Home, Machine: at.Machine, Profile: c.Profile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
 			Target: strings.Join(set.Targets, ","), UserHome: at.UserHome}}, observed)
+	if err == nil && c.Remove {
+		out, err = s.goBack(ctx, out, at, observed)
+	}
 	return out, observed.Warnings, err
+}
+
+// goBack has a plan that lets go of everything put back what stood there before a bootstrap first wrote.
+func (s *service) goBack(ctx context.Context, p plan.Plan, at deployment.Place, observed plan.Observed) (plan.Plan, error) {
+	originals, err := s.Snapshots.Originals(ctx, at.Home)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	ours := map[string]bool{}
+	for have := range observed.Entries() {
+		if have.Owner == plan.Bootstrap && slices.ContainsFunc(p.Roots, func(r plan.Root) bool { return r.Target == have.Target && r.Path == have.Root }) {
+			ours[have.Path] = true
+		}
+	}
+	originals = slices.DeleteFunc(originals, func(o plan.Original) bool { return !ours[o.Path] })
+	return p.Restore(originals, plan.Initial, observed), nil
 }
 
 // commit carries out the very plan that was shown.
@@ -152,7 +180,13 @@ func (s *service) commit(ctx context.Context, sc tool.Scope, _ inputs.Call, p to
 	if b.plan.Empty() {
 		return b.report(false, ""), nil
 	}
-	snapshot, err := s.Machine.Apply(ctx, b.plan.Transaction(b.place, plan.KindBootstrap, b.lock), action.Progress(sc, "bootstrapping"))
+	t := b.plan.Transaction(b.place, plan.KindBootstrap, b.lock)
+	if t.Settle = b.call.Remove; t.Settle {
+		if err := action.Fill(ctx, &t, s.Snapshots); err != nil {
+			return nil, action.Warned(err, b.warnings)
+		}
+	}
+	snapshot, err := s.Machine.Apply(ctx, t, action.Progress(sc, "bootstrapping"))
 	if err != nil {
 		return nil, action.Warned(err, b.warnings)
 	}
@@ -180,7 +214,7 @@ func Starting(d Deps) func(ctx context.Context, c inputs.Call, at deployment.Pla
 			}
 		}
 		p := &pending{place: at, call: c}
-		if p.plan, _, err = s.plan(ctx, c.Profile, in); err != nil {
+		if p.plan, _, err = s.plan(ctx, c, in); err != nil {
 			return nil, nil, err
 		}
 		p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c plan.Change) bool { return c.Gate.Adopts() || c.Op == plan.Delete })

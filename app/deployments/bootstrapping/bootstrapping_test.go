@@ -52,10 +52,7 @@ const (
 	operator  = "skills/agentpack-operator/SKILL.md"
 )
 
-type world struct {
-	*deployrig.Rig
-	entries []tool.Entry
-}
+type world struct{ *deployrig.Rig }
 
 func newWorld(t *testing.T, change ...string) *world {
 	t.Helper()
@@ -66,24 +63,9 @@ func newWorld(t *testing.T, change ...string) *world {
 
 // version makes the product that version.
 func (w *world) version(v string) {
-	w.entries = append(bootstrapping.Entries(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: v}),
+	w.Entries = append(bootstrapping.Entries(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: v}),
 		deployments.Capability(deployments.Deps{Compiler: w.Compiler, Planner: w.Planner, Recovery: w.Machine, Differ: textdiff.Differ{}, History: w.Git, Remote: w.Git,
 			Clock: w.Clock, Version: v}).Entries...)
-}
-
-func (w *world) must(name tool.Name, args string) string {
-	w.T.Helper()
-	out, err := w.Call(w.entries, name, args)
-	require.Nil(w.T, err, "%v", err)
-	return out
-}
-
-func (w *world) fails(name tool.Name, args string, as *fault.Error) *fault.Error {
-	w.T.Helper()
-	out, err := w.Call(w.entries, name, args)
-	require.NotNil(w.T, err, "it gave %s", out)
-	require.ErrorIs(w.T, err, as)
-	return err
 }
 
 // steady is the data without the snapshot's name and the sums of the files, whose goldens are those of package assets.
@@ -94,25 +76,25 @@ func steady(out string) []byte {
 
 func TestData(t *testing.T) {
 	w := newWorld(t)
-	golden.JSON(t, "dry_run", steady(w.must(bootstrap, `{"dry_run":true}`)))
+	golden.JSON(t, "dry_run", steady(w.Must(bootstrap, `{"dry_run":true}`)))
 	assert.NoDirExists(t, filepath.Join(w.Project, ".claude"), "a dry run writes nothing")
-	w.fails(bootstrap, `{}`, deployment.ErrYes)
-	golden.JSON(t, "project", steady(w.must(bootstrap, `{"scope":"project","target":"codex","yes":true}`)))
-	w.must(bootstrap, `{"yes":true}`)
-	golden.JSON(t, "no_changes", []byte(w.must(bootstrap, `{}`)))
-	golden.JSON(t, "no_assets", []byte(w.must(bootstrap, `{"target":"cursor"}`)))
+	w.Fails(bootstrap, `{}`, deployment.ErrYes)
+	golden.JSON(t, "project", steady(w.Must(bootstrap, `{"scope":"project","target":"codex","yes":true}`)))
+	w.Must(bootstrap, `{"yes":true}`)
+	golden.JSON(t, "no_changes", []byte(w.Must(bootstrap, `{}`)))
+	golden.JSON(t, "no_assets", []byte(w.Must(bootstrap, `{"target":"cursor"}`)))
 }
 
 // TestDeployAndBootstrapLeaveEachOtherAlone: one after the other, as often as one likes, each has nothing to do (agentpack contract §10.1).
 func TestDeployAndBootstrapLeaveEachOtherAlone(t *testing.T) {
 	w := newWorld(t)
-	w.must(bootstrap, `{"yes":true}`)
+	w.Must(bootstrap, `{"yes":true}`)
 	first := w.Tree(filepath.Join(w.UserHome, ".codex"))
 	assert.Contains(t, first, operator)
-	assert.Contains(t, w.must("deploy_apply", `{"yes":true}`), `"applied":true`)
+	assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"applied":true`)
 	for range 2 {
-		assert.Contains(t, w.must(bootstrap, `{}`), `"reason":"no_changes"`)
-		assert.Contains(t, w.must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+		assert.Contains(t, w.Must(bootstrap, `{}`), `"reason":"no_changes"`)
+		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
 	}
 	for name, text := range first {
 		if !strings.Contains(name, "manifest") {
@@ -120,48 +102,48 @@ func TestDeployAndBootstrapLeaveEachOtherAlone(t *testing.T) {
 		}
 	}
 	assert.FileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"))
-	status := w.must("status", `{}`)
+	status := w.Must("status", `{}`)
 	assert.Contains(t, status, `"drift":[]`)
 	assert.NotContains(t, status, "operator assets")
 
 	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "include_tags: [base]", "include_tags: [none]", 1))
-	w.must("deploy_apply", `{"yes":true}`)
+	w.Must("deploy_apply", `{"yes":true}`)
 	assert.NoFileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"))
 	assert.FileExists(t, filepath.Join(w.UserHome, ".codex", operator), "a deployment deletes nothing of a bootstrap")
-	assert.Contains(t, w.must(bootstrap, `{}`), `"reason":"no_changes"`)
+	assert.Contains(t, w.Must(bootstrap, `{}`), `"reason":"no_changes"`)
 }
 
 func TestAUsersOwnFileNeedsAdopt(t *testing.T) {
 	w := newWorld(t)
 	w.Write(w.Project, ".claude/commands/ap-plan.md", "my own\n")
-	f := w.fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
+	f := w.Fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
 	details := f.Details.(deployment.Details)
 	assert.Equal(t, 1, details["adopt_updates"])
 	assert.Equal(t, []string{filepath.Join(w.Project, ".claude/commands/ap-plan.md")}, details["sample_paths"])
 	assert.Equal(t, "my own\n", w.Read(w.Project, ".claude/commands/ap-plan.md"))
 	assert.NoFileExists(t, filepath.Join(w.Project, ".claude/commands/ap-deploy.md"), "all or nothing")
-	assert.Contains(t, w.must(bootstrap, `{"dry_run":true}`), `"update_kind":"adopt_update"`, "a dry run shows it")
+	assert.Contains(t, w.Must(bootstrap, `{"dry_run":true}`), `"update_kind":"adopt_update"`, "a dry run shows it")
 
-	assert.Contains(t, w.must(bootstrap, `{"yes":true,"adopt":true}`), `"applied":true`)
+	assert.Contains(t, w.Must(bootstrap, `{"yes":true,"adopt":true}`), `"applied":true`)
 	w.Write(w.Project, ".claude/commands/ap-plan.md", "edited\n")
-	w.fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
+	w.Fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
 }
 
 // TestAModuleOfTheSameName: neither operation overwrites what the other wrote unasked.
 func TestAModuleOfTheSameName(t *testing.T) {
 	w := newWorld(t, "command:hello", "command:ap-plan", "modules/hello.md", "modules/ap-plan.md")
-	w.must(bootstrap, `{"yes":true}`)
-	w.fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
-	w.must("deploy_apply", `{"yes":true,"adopt":true}`)
-	w.fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
-	assert.Contains(t, w.must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+	w.Must(bootstrap, `{"yes":true}`)
+	w.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
+	w.Must("deploy_apply", `{"yes":true,"adopt":true}`)
+	w.Fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
+	assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
 }
 
 func TestANewVersionUpdatesItsOwn(t *testing.T) {
 	w := newWorld(t)
-	w.must(bootstrap, `{"yes":true}`)
+	w.Must(bootstrap, `{"yes":true}`)
 	w.version("1.3.0")
-	out := w.must(bootstrap, `{"yes":true}`)
+	out := w.Must(bootstrap, `{"yes":true}`)
 	assert.Contains(t, out, `"summary":{"create":0,"delete":0,"update":20}`)
 	assert.NotContains(t, out, "adopt_update")
 	assert.Contains(t, w.Read(w.UserHome, ".codex/"+operator), `agentpack_version: "1.3.0"`)
@@ -169,21 +151,21 @@ func TestANewVersionUpdatesItsOwn(t *testing.T) {
 
 func TestTheSkillFollowsItsOption(t *testing.T) {
 	w := newWorld(t, "claude_code: {mode: files, scope: both}", "claude_code: {mode: files, scope: both, options: {write_user_skills: true}}")
-	w.must(bootstrap, `{"yes":true}`)
+	w.Must(bootstrap, `{"yes":true}`)
 	assert.FileExists(t, filepath.Join(w.UserHome, ".claude", operator))
 	assert.NoFileExists(t, filepath.Join(w.Project, ".claude", operator), "that is another option")
-	w.must("deploy_apply", `{"yes":true}`)
+	w.Must("deploy_apply", `{"yes":true}`)
 	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "write_user_skills: true", "write_user_skills: false", 1))
-	out := w.must(bootstrap, `{"yes":true}`)
+	out := w.Must(bootstrap, `{"yes":true}`)
 	assert.Contains(t, out, `"op":"delete"`)
 	assert.NoFileExists(t, filepath.Join(w.UserHome, ".claude", operator))
 }
 
 func TestScopes(t *testing.T) {
 	w := newWorld(t, "codex: {mode: files, scope: both}", "codex: {mode: files, scope: user}")
-	w.must(bootstrap, `{"yes":true,"scope":"user"}`)
+	w.Must(bootstrap, `{"yes":true,"scope":"user"}`)
 	assert.NoDirExists(t, filepath.Join(w.Project, ".codex"))
-	w.must(bootstrap, `{"yes":true,"scope":"project"}`)
+	w.Must(bootstrap, `{"yes":true,"scope":"project"}`)
 	assert.FileExists(t, filepath.Join(w.Project, ".codex", operator), "the target's own scope is not asked")
 }
 
@@ -196,14 +178,14 @@ func TestRefusals(t *testing.T) {
 		`{"yes":true,"scope":"everywhere"}`: tool.ErrArguments,
 		`{"scope":"user"}`:                  deployment.ErrYes,
 	} {
-		w.fails(bootstrap, args, as)
+		w.Fails(bootstrap, args, as)
 	}
 	w.In(w.UserHome)
 	w.version("1")
-	w.fails(bootstrap, `{"yes":true}`, deployment.ErrProject)
-	w.must(bootstrap, `{"yes":true,"scope":"user"}`)
+	w.Fails(bootstrap, `{"yes":true}`, deployment.ErrProject)
+	w.Must(bootstrap, `{"yes":true,"scope":"user"}`)
 	w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(w.Read(w.Repo.Dir, "agentpack.yaml"), "include_tags: [base]", "include_tags: [none]", 1))
-	assert.NotContains(t, w.must("status", `{}`), "/project)", "home is no project that lacks something")
+	assert.NotContains(t, w.Must("status", `{}`), "/project)", "home is no project that lacks something")
 }
 
 func TestStatusAsksForABootstrap(t *testing.T) {
@@ -215,7 +197,7 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 				Next []string `json:"next_actions"`
 			}
 		}
-		require.NoError(t, json.Unmarshal([]byte(w.must("status", args)), &report))
+		require.NoError(t, json.Unmarshal([]byte(w.Must("status", args)), &report))
 		for _, text := range report.Warnings {
 			if strings.Contains(text, "operator assets") {
 				warnings = append(warnings, text)
@@ -235,7 +217,7 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 		"agentpack --repo /repo --target claude_code bootstrap --scope project --yes --json", "agentpack --repo /repo --target claude_code bootstrap --scope user --yes --json",
 		"agentpack --repo /repo --target codex bootstrap --scope project --yes --json", "agentpack --repo /repo --target codex bootstrap --scope user --yes --json"}, actions)
 
-	w.must(bootstrap, `{"yes":true}`)
+	w.Must(bootstrap, `{"yes":true}`)
 	warnings, actions = answer(`{}`)
 	assert.Empty(t, warnings)
 	assert.Empty(t, actions)
@@ -255,15 +237,79 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 
 func TestABootstrapCanBeRolledBack(t *testing.T) {
 	w := newWorld(t)
-	w.must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
+	w.Must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
 	first := w.Tree(filepath.Join(w.UserHome, ".codex"))
 	snapshots, _, err := w.Machine.List(t.Context(), filepath.Join(w.UserHome, ".agentpack"))
 	require.NoError(t, err)
 	w.Clock.Advance(1e9)
 	w.version("2")
-	w.must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
-	w.must("rollback", `{"yes":true,"to":"`+snapshots[0].ID+`"}`)
+	w.Must(bootstrap, `{"yes":true,"target":"codex","scope":"user"}`)
+	w.Must("rollback", `{"yes":true,"to":"`+snapshots[0].ID+`"}`)
 	assert.Equal(t, first[operator], w.Read(w.UserHome, ".codex/"+operator))
+}
+
+// TestRemove: what a bootstrap wrote goes, what it overwrote comes back, and nothing else is touched; afterwards all of it is the user's.
+func TestRemove(t *testing.T) {
+	w := newWorld(t)
+	const mine, edited = ".claude/commands/ap-plan.md", ".claude/commands/ap-diff.md"
+	w.Must("deploy_apply", `{"yes":true}`)
+	w.Write(w.UserHome, mine, "my own\n")
+	require.NoError(t, os.Chmod(filepath.Join(w.UserHome, mine), 0o600))
+	trees := func() map[string]string {
+		all := w.Tree(w.UserHome)
+		for path, text := range w.Tree(w.Project) {
+			all["project/"+path] = text
+		}
+		for path := range all {
+			if strings.HasPrefix(path, ".agentpack/") || strings.HasPrefix(path, ".cache/") || strings.Contains(path, "manifest") {
+				delete(all, path)
+			}
+		}
+		return all
+	}
+	before := trees()
+	assert.Contains(t, w.Must(bootstrap, `{"remove":true}`), `"reason":"no_changes"`)
+	for range 2 {
+		w.Clock.Advance(1e9)
+		w.Must(bootstrap, `{"yes":true,"adopt":true}`)
+		with := trees()
+		assert.NotEqual(t, before[mine], with[mine])
+		assert.Contains(t, w.Must(bootstrap, `{"remove":true,"dry_run":true}`), `"reason":"dry_run"`)
+		w.Fails(bootstrap, `{"remove":true}`, deployment.ErrYes)
+		assert.Equal(t, with, trees())
+
+		w.Write(w.UserHome, edited, "edited\n")
+		w.Fails(bootstrap, `{"remove":true,"yes":true}`, deployment.ErrAdopt)
+		require.NoError(t, os.Remove(filepath.Join(w.UserHome, edited)))
+		w.Clock.Advance(1e9)
+		assert.Contains(t, w.Must(bootstrap, `{"remove":true,"yes":true}`), `"applied":true`)
+		assert.Equal(t, before, trees())
+		info, err := os.Stat(filepath.Join(w.UserHome, mine))
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		assert.Contains(t, w.Must(bootstrap, `{"remove":true}`), `"reason":"no_changes"`)
+		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+		before[mine] = "my own, and better\n" // what is there the next time is what comes back then
+		w.Write(w.UserHome, mine, before[mine])
+	}
+}
+
+// TestRemoveInOneScope: the other scope, and what the user deleted and a deployment overwrote, stay as they are.
+func TestRemoveInOneScope(t *testing.T) {
+	w := newWorld(t)
+	w.Write(w.UserHome, ".codex/skills/tool/SKILL.md", "overwritten by deploying\n")
+	w.Write(w.UserHome, ".codex/"+operator, "my own\n")
+	w.Must("deploy_apply", `{"yes":true,"adopt":true}`)
+	w.Must(bootstrap, `{"yes":true,"adopt":true}`)
+	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md")))
+	require.NoError(t, os.Remove(filepath.Join(w.UserHome, ".codex", operator)))
+	w.Clock.Advance(1e9)
+	project := w.Tree(w.Project)
+	w.Must(bootstrap, `{"remove":true,"yes":true,"scope":"user"}`)
+	assert.Equal(t, project, w.Tree(w.Project))
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".codex/skills/tool/SKILL.md"), "that is for rollback")
+	assert.Equal(t, "my own\n", w.Read(w.UserHome, ".codex/"+operator))
+	assert.NoFileExists(t, filepath.Join(w.UserHome, ".claude/commands/ap-plan.md"))
 }
 
 // TestStarting: for init, which has no manifest yet.
@@ -274,7 +320,7 @@ func TestStarting(t *testing.T) {
 	require.NoError(t, err)
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")
-	start := bootstrapping.Starting(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Version: "1.2.3"})
+	start := bootstrapping.Starting(bootstrapping.Deps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Version: "1.2.3"})
 	writes, shown, err := start(t.Context(), inputs.Call{TargetScope: deployment.Project, DryRun: true}, at)
 	require.NoError(t, err)
 	require.Len(t, writes, 9, "eight commands and a skill; what is somebody's own stays")

@@ -191,7 +191,7 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 		return nil, nil, err
 	}
 	if sum := tree.Sum(); sum != locked.Sum {
-		return nil, nil, deployment.ErrContent.Sayf("the cached checkout of module %s is not what %s says; fetch again, or delete the checkout", m.ID, deployment.LockFile).
+		return nil, nil, deployment.ErrContent.Sayf("the cached checkout of module %s is not what %s says; countersign agents fetch replaces it", m.ID, deployment.LockFile).
 			With(deployment.Fields("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
 	}
 	return tree, &overlay.Origin{Git: locked.Source.Git}, nil

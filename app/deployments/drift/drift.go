@@ -70,9 +70,8 @@ func Find(ctx context.Context, machine deployport.Machine, r planner.Result, unm
 	}
 	roots := slices.Clone(r.Plan.Roots)
 	slices.SortFunc(roots, func(a, b plan.Root) int { return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path)) })
-	known := knownPaths(r)
 	for _, root := range roots {
-		if err := d.root(ctx, machine, r, search{root, unmanaged, known}); err != nil {
+		if err := d.root(ctx, machine, r, search{root, unmanaged}); err != nil {
 			return d, err
 		}
 	}
@@ -83,28 +82,35 @@ func Find(ctx context.Context, machine deployport.Machine, r planner.Result, unm
 type search struct {
 	root      plan.Root
 	unmanaged bool
-	known     map[string]bool // what any target wants or owns
 }
 
-func knownPaths(r planner.Result) map[string]bool {
-	known := map[string]bool{}
-	for _, f := range r.Files {
-		known[f.Path] = true
+// unknown are those of the paths that no target wants or owns. What is there and is wanted or owned was seen; only what came since has to
+// be looked for.
+func unknown(r planner.Result, paths []string) []string {
+	paths = slices.DeleteFunc(paths, func(path string) bool { return r.Observed.Files[path].Kind != plan.Absent })
+	if len(paths) == 0 {
+		return nil
 	}
-	for _, have := range r.Observed.Owned() {
+	known := map[string]bool{}
+	for i := range r.Files {
+		known[r.Files[i].Path] = true
+	}
+	for have := range r.Observed.Entries() {
 		known[have.Path] = true
 	}
-	return known
+	return slices.DeleteFunc(paths, func(path string) bool { return known[path] })
 }
 
 func (d *Drift) root(ctx context.Context, machine deployport.Machine, r planner.Result, in search) error {
-	wanted, root := map[string]bool{}, in.root
+	ledger, root := ledgerOf(r.Observed, in.root), in.root
+	wanted := make(map[string]bool, len(ledger.Owned))
 	var items []Item
 	found := func(item Item) {
 		item.Target, item.Root, item.RootPosix, item.PathPosix = root.Target, root.Path, deployment.Posix(root.Path), deployment.Posix(item.Path)
 		items = append(items, item)
 	}
-	for _, f := range r.Files {
+	for i := range r.Files {
+		f := &r.Files[i]
 		if f.Target != root.Target || f.Root != root.Path || f.Part != nil && f.Merge.Ours.IsZero() {
 			continue
 		}
@@ -113,10 +119,12 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r planner.
 			found(item)
 		}
 	}
-	ledger := ledgerOf(r.Observed, root)
-	for _, have := range ledger.Owned {
-		now := r.Observed.Files[have.Path]
-		if !wanted[have.Path] && now.Kind != plan.Absent && have.Owner == plan.Deploy {
+	for i := range ledger.Owned {
+		have := &ledger.Owned[i]
+		if wanted[have.Path] || have.Owner != plan.Deploy {
+			continue
+		}
+		if now := r.Observed.Files[have.Path]; now.Kind != plan.Absent {
 			found(Item{Path: have.Path, Kind: Extra, Actual: labelled(now.Sum), Modules: have.Modules})
 		}
 	}
@@ -132,7 +140,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r planner.
 		if err != nil {
 			return err
 		}
-		paths = slices.DeleteFunc(paths, func(path string) bool { return in.known[path] })
+		paths = unknown(r, paths)
 		seen, err := machine.Observe(ctx, deployport.Look{Paths: paths})
 		if err != nil {
 			return err
@@ -146,18 +154,18 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r planner.
 }
 
 // differsFrom compares one wanted file with what stands there.
-func differsFrom(f plan.Desired, now plan.Seen) (Item, bool) {
-	item := Item{Path: f.Path, Expected: labelled(f.Content.Sum), Modules: f.Modules}
+func differsFrom(f *plan.Desired, now plan.Seen) (Item, bool) {
+	item := Item{Path: f.Path, Modules: f.Modules}
 	switch {
 	case now.Kind == plan.Absent || f.Part != nil && f.Merge.Now.IsZero():
 		item.Kind = Missing
-		return item, true
-	case f.Part != nil:
+	case f.Part != nil && f.Merge.Now == f.Merge.Ours, f.Part == nil && now.Is(f.Content.Sum, f.Mode):
+		return item, false
+	default:
 		item.Kind, item.Actual = Modified, labelled(now.Sum)
-		return item, f.Merge.Now != f.Merge.Ours
 	}
-	item.Kind, item.Actual = Modified, labelled(now.Sum)
-	return item, !now.Is(f.Content.Sum, f.Mode)
+	item.Expected = labelled(f.Content.Sum)
+	return item, true
 }
 
 func ledgerOf(o plan.Observed, root plan.Root) plan.Ledger {

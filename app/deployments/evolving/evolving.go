@@ -87,7 +87,14 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 	f := found{candidates: []Candidate{}, skipped: []Skipped{}}
 	input := e.Compiler.Input(ctx, in.state)
 	for _, d := range r.Files {
-		if in.module != "" && !slices.Contains(d.Modules, in.module) || d.Part != nil && d.Merge.Ours.IsZero() {
+		if in.module != "" && !slices.Contains(d.Modules, in.module) {
+			continue
+		}
+		if err := r.Observed.Unread[d.Path]; err != nil {
+			f.unread(d.Path, err)
+			continue
+		}
+		if d.Part != nil && d.Merge.Ours.IsZero() {
 			continue
 		}
 		now := r.Observed.Files[d.Path]
@@ -112,8 +119,7 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, in search) error {
 	actual, _, err := e.Planner.Machine.Read(ctx, d.File.Path)
 	if err != nil {
-		f.warnings = append(f.warnings, d.File.Path+" cannot be read: "+fault.From(err).Message)
-		f.summary.ReadError++
+		f.unread(d.File.Path, err)
 		return nil
 	}
 	d.Actual = actual
@@ -136,6 +142,16 @@ func (e Evolver) invert(ctx context.Context, f *found, d target.Drifted, in sear
 		f.propose(Candidate{ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.Posix(d.File.Path), Target: d.File.Target, edit: edit})
 	}
 	return nil
+}
+
+func (f *found) unread(path string, err error) {
+	f.warnings = append(f.warnings, unreadable(path, err))
+	f.summary.ReadError++
+}
+
+// unreadable is the warning of a file that is passed over.
+func unreadable(path string, err error) string {
+	return path + " cannot be read: " + fault.From(err).Message
 }
 
 // above is the layer that would change or hide an edit made in the scope: the edit is of what came out of all layers.

@@ -74,15 +74,23 @@ func (r *Restoration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r.report())
 }
 
-// Restore finds deployed files that are missing. Where there are some and the call is no dry run, it needs yes.
+// Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
+// missing and the call is no dry run, it needs yes.
 func (e Evolver) Restore(s compiler.State, r planner.Result, c inputs.Call) (*Restoration, error) {
-	out := &Restoration{place: s.Place, warnings: r.Warnings, data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+	out := &Restoration{place: s.Place, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {
-		if c.ModuleID != "" && !slices.Contains(d.Modules, c.ModuleID) || d.Part != nil && d.Merge.Ours.IsZero() {
+		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]
+		switch {
+		case c.ModuleID != "" && !slices.Contains(d.Modules, c.ModuleID):
 			continue
-		}
-		if r.Observed.Files[d.Path].Kind != plan.Absent {
+		case unread != nil && now.Kind == plan.Absent: // who knows what stands there
+			out.warnings = append(out.warnings, unreadable(d.Path, unread))
+			out.data.Summary.SkippedRead++
+			continue
+		case unread == nil && d.Part != nil && d.Merge.Ours.IsZero():
+			continue
+		case now.Kind != plan.Absent:
 			out.data.Summary.SkippedExisting++
 			continue
 		}
@@ -95,6 +103,7 @@ func (e Evolver) Restore(s compiler.State, r planner.Result, c inputs.Call) (*Re
 		}
 	}
 	slices.SortFunc(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	out.warnings = action.Unique(out.warnings)
 	if len(out.writes) > 0 {
 		out.data.Reason = "dry_run"
 		if !c.DryRun && !c.Yes {

@@ -64,10 +64,7 @@ distribution_policy: {required_targets: [codex, cursor], required_modules: ["ski
 supply_chain_policy: {allowed_git_remotes: [github.com/good], require_lockfile: true}
 `
 
-type world struct {
-	*deployrig.Rig
-	entries []tool.Entry
-}
+type world struct{ *deployrig.Rig }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
@@ -78,22 +75,7 @@ func newWorld(t *testing.T) world {
 }
 
 func (w *world) wire() {
-	w.entries = governing.Entries(governing.Deps{Compiler: w.Compiler, Machine: w.Machine, History: w.Git, Ancestry: w.Git, Orgs: org.New(), Lister: org.New()})
-}
-
-func (w world) must(name tool.Name, args string) string {
-	w.T.Helper()
-	out, err := w.Call(w.entries, name, args)
-	require.Nil(w.T, err, "%v", err)
-	return out
-}
-
-func (w world) fails(name tool.Name, args string, as *fault.Error) *fault.Error {
-	w.T.Helper()
-	out, err := w.Call(w.entries, name, args)
-	require.NotNil(w.T, err, "it gave %s", out)
-	require.ErrorIs(w.T, err, as)
-	return err
+	w.Entries = governing.Entries(governing.Deps{Compiler: w.Compiler, Machine: w.Machine, History: w.Git, Ancestry: w.Git, Orgs: org.New(), Lister: org.New()})
 }
 
 // details are a fault's, as JSON.
@@ -108,17 +90,17 @@ const lint, lock, audit = tool.Name("agents_policy_lint"), tool.Name("agents_pol
 
 func TestLint(t *testing.T) {
 	w := newWorld(t)
-	golden.JSON(t, "lint", []byte(w.must(lint, `{}`)))
+	golden.JSON(t, "lint", []byte(w.Must(lint, `{}`)))
 	before := w.Tree(w.Repo.Dir)
 	w.Repo.Write(broken)
-	golden.JSON(t, "lint_violations", w.details(w.fails(lint, `{}`, deployment.ErrPolicyViolations)))
+	golden.JSON(t, "lint_violations", w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations)))
 	w.Repo.Write("-- agentpack.org.yaml --\nversion: 7\n")
-	f := w.fails(lint, `{}`, deployment.ErrPolicyViolations)
+	f := w.Fails(lint, `{}`, deployment.ErrPolicyViolations)
 	assert.Contains(t, string(w.details(f)), `"policy_config"`)
 	for name := range before {
 		assert.Equal(t, before[name], w.Read(w.Repo.Dir, name), "lint writes nothing")
 	}
-	w.fails(lint, `{"repo":"/none"}`, deployment.ErrPath)
+	w.Fails(lint, `{"repo":"/none"}`, deployment.ErrPath)
 }
 
 // TestALongReportIsCut: it says how much is missing, and stays a failure.
@@ -126,20 +108,20 @@ func TestALongReportIsCut(t *testing.T) {
 	w := newWorld(t)
 	w.Repo.Write(broken)
 	w.MaxOutput = 1500
-	f := w.fails(lint, `{}`, deployment.ErrPolicyViolations)
+	f := w.Fails(lint, `{}`, deployment.ErrPolicyViolations)
 	details := f.Details.(deployment.Details)
 	assert.Len(t, details["issues"], 1)
 	assert.Equal(t, 6, details["issues_omitted"])
 	w.MaxOutput = 10
-	w.fails(lint, `{}`, deployment.ErrPolicyViolations)
+	w.Fails(lint, `{}`, deployment.ErrPolicyViolations)
 }
 
 func TestLintReportsWhatCannotBeRead(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, "agentpack.yaml")))
-	w.must(lint, `{}`)
+	w.Must(lint, `{}`)
 	w.Write(w.Repo.Dir, "agentpack.org.yaml", "version: 1\npolicy_pack: {source: 'local:nothing'}\nsupply_chain_policy: {require_lockfile: true}\n")
-	text := string(w.details(w.fails(lint, `{}`, deployment.ErrPolicyViolations)))
+	text := string(w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations)))
 	assert.Contains(t, text, `"rule":"supply_chain_policy"`, "there is no manifest")
 	assert.Contains(t, text, `"rule":"policy_pack_lock"`, "there is no pack")
 }
@@ -151,11 +133,11 @@ func TestLintSeesAnUnpinnedLock(t *testing.T) {
 	w.Write(w.Repo.Dir, "agentpack.yaml", w.Read(w.Repo.Dir, "agentpack.yaml")+`  - {id: "skill:far", type: skill, source: {git: {url: "https://github.com/good/far"}}}`+"\n")
 	w.Write(w.Repo.Dir, "agentpack.lock.json", `{"version":1,"generated_at":"2026-01-02T03:04:05Z","modules":[{"id":"skill:far","type":"skill","resolved_version":"main",
 		"sha256":"`+strings.Repeat("a", 64)+`","resolved_source":{"git":{"url":"https://github.com/good/far","commit":"main","subdir":""}},"file_manifest":[]}]}`)
-	text := string(w.details(w.fails(lint, `{}`, deployment.ErrPolicyViolations)))
+	text := string(w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations)))
 	assert.Contains(t, text, `"supply_chain_lockfile_unpinned_commit":1`)
 	assert.NotContains(t, text, "lockfile_invalid")
 	w.Write(w.Repo.Dir, "agentpack.lock.json", "{")
-	assert.Contains(t, string(w.details(w.fails(lint, `{}`, deployment.ErrPolicyViolations))), `"supply_chain_lockfile_invalid":1`)
+	assert.Contains(t, string(w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations))), `"supply_chain_lockfile_invalid":1`)
 }
 
 // TestOurOwnCommandsPass: the operator assets keep the rules.
@@ -166,25 +148,25 @@ func TestOurOwnCommandsPass(t *testing.T) {
 	for _, f := range set.Files {
 		w.Write(w.Repo.Dir, strings.TrimPrefix(f.Path, "/p/"), string(f.Content.Data))
 	}
-	assert.Contains(t, w.must(lint, `{}`), `"claude_command_files":10`)
+	assert.Contains(t, w.Must(lint, `{}`), `"claude_command_files":10`)
 }
 
 func TestLock(t *testing.T) {
 	w := newWorld(t)
-	w.fails(lock, `{}`, deployment.ErrYes)
-	f := w.fails(lock, `{"yes":true}`, deployment.ErrPolicyMissing)
+	w.Fails(lock, `{}`, deployment.ErrYes)
+	f := w.Fails(lock, `{"yes":true}`, deployment.ErrPolicyMissing)
 	assert.Contains(t, f.Details, "hint")
 	w.Write(w.Repo.Dir, "agentpack.org.yaml", "version: 1\npolicy_pack: {source: 'local:policy'}\n")
-	golden.JSON(t, "lock", []byte(w.must(lock, `{"dry_run":true}`)))
+	golden.JSON(t, "lock", []byte(w.Must(lock, `{"dry_run":true}`)))
 	assert.NoFileExists(t, filepath.Join(w.Repo.Dir, "agentpack.org.lock.json"))
-	golden.JSON(t, "lock", []byte(w.must(lock, `{"yes":true}`)))
+	golden.JSON(t, "lock", []byte(w.Must(lock, `{"yes":true}`)))
 	text := w.Read(w.Repo.Dir, "agentpack.org.lock.json")
 	w.Clock.Advance(1e12)
-	w.must(lock, `{"yes":true}`)
+	w.Must(lock, `{"yes":true}`)
 	assert.Equal(t, text, w.Read(w.Repo.Dir, "agentpack.org.lock.json"), "it holds no time")
-	w.must(lint, `{}`)
+	w.Must(lint, `{}`)
 	w.Write(w.Repo.Dir, "policy/rule.txt", "allow: everything\n")
-	assert.Contains(t, string(w.details(w.fails(lint, `{}`, deployment.ErrPolicyViolations))), "changed since it was locked")
+	assert.Contains(t, string(w.details(w.Fails(lint, `{}`, deployment.ErrPolicyViolations))), "changed since it was locked")
 }
 
 func TestLockRefuses(t *testing.T) {
@@ -200,25 +182,25 @@ func TestLockRefuses(t *testing.T) {
 		"version: 1\npolicy_pack: {source: 'local:policy'}\nsupply_chain_policy: {allowed_git_remotes: ['']}\n":                   deployment.ErrPolicyConfig,
 	} {
 		w.Write(w.Repo.Dir, "agentpack.org.yaml", text)
-		w.fails(lock, `{"yes":true}`, as)
+		w.Fails(lock, `{"yes":true}`, as)
 	}
 	assert.NoFileExists(t, filepath.Join(w.Repo.Dir, "agentpack.org.lock.json"))
 	w.Compiler.Offline = true
 	w.wire()
 	w.Write(w.Repo.Dir, "agentpack.org.yaml", "version: 1\npolicy_pack: {source: 'git:https://github.com/x/y'}\n")
-	w.fails(lock, `{"yes":true}`, deployment.ErrOffline)
+	w.Fails(lock, `{"yes":true}`, deployment.ErrOffline)
 }
 
 func TestLockOfAGitPack(t *testing.T) {
 	w := newWorld(t)
 	pack := gitfixture.New(t, "-- p/rule.txt --\ndeny: example\n")
 	w.Write(w.Repo.Dir, "agentpack.org.yaml", "version: 1\npolicy_pack: {source: 'git:"+pack.Remote+"#subdir=p'}\nsupply_chain_policy: {allowed_git_remotes: ['"+filepath.Dir(pack.Remote)+"']}\n")
-	out := w.must(lock, `{"yes":true}`)
+	out := w.Must(lock, `{"yes":true}`)
 	assert.Contains(t, out, `"resolved_version":"`+pack.Head()+`"`)
 	assert.Contains(t, out, `"sha256":"db1789261d917b6b01fc77f8b2414fc2c00579c5d272180ae03dbb57cafec7bd"`)
-	w.must(lint, `{}`)
+	w.Must(lint, `{}`)
 	w.Write(w.Repo.Dir, "agentpack.org.lock.json", strings.Replace(w.Read(w.Repo.Dir, "agentpack.org.lock.json"), `"commit": "`+pack.Head(), `"commit": "main`, 1))
-	w.fails(lint, `{}`, deployment.ErrPolicyViolations)
+	w.Fails(lint, `{}`, deployment.ErrPolicyViolations)
 }
 
 // lockfile writes a lockfile with these local modules.
@@ -238,27 +220,27 @@ func (w world) lockfile(ids ...string) {
 
 func TestAudit(t *testing.T) {
 	w := newWorld(t)
-	w.fails(audit, `{}`, deployment.ErrLockMissing)
+	w.Fails(audit, `{}`, deployment.ErrLockMissing)
 	w.Write(w.Repo.Dir, "agentpack.lock.json", "{")
-	w.fails(audit, `{}`, deployment.ErrLock)
+	w.Fails(audit, `{}`, deployment.ErrLock)
 	w.Write(w.Repo.Dir, "agentpack.lock.json", `{"version":9}`)
-	w.fails(audit, `{}`, deployment.ErrLockVersion)
-	w.fails(audit, `{"repo":"/none"}`, deployment.ErrConfigMissing)
+	w.Fails(audit, `{}`, deployment.ErrLockVersion)
+	w.Fails(audit, `{"repo":"/none"}`, deployment.ErrConfigMissing)
 
 	w.lockfile("skill:a", "skill:b=1", "skill:c")
-	assert.NotContains(t, w.must(audit, `{}`), "change_summary", "nothing was committed before")
+	assert.NotContains(t, w.Must(audit, `{}`), "change_summary", "nothing was committed before")
 	w.Repo.Commit("locked")
 	w.lockfile("skill:b=2", "skill:c", "skill:d")
-	assert.Contains(t, w.must(audit, `{}`), `"modules_added":["skill:b","skill:c","skill:d"]`, "the first commit had none")
+	assert.Contains(t, w.Must(audit, `{}`), `"modules_added":["skill:b","skill:c","skill:d"]`, "the first commit had none")
 	w.Write(w.Repo.Dir, "agentpack.org.yaml", "version: 1\npolicy_pack: {source: 'local:policy'}\n")
-	w.must(lock, `{"yes":true}`)
+	w.Must(lock, `{"yes":true}`)
 	w.Repo.Commit("changed")
-	golden.JSON(t, "audit", []byte(w.must(audit, `{}`)))
+	golden.JSON(t, "audit", []byte(w.Must(audit, `{}`)))
 
 	w.Write(w.Repo.Dir, "agentpack.org.lock.json", "{")
-	assert.NotContains(t, w.must(audit, `{}`), "org_policy_pack")
+	assert.NotContains(t, w.Must(audit, `{}`), "org_policy_pack")
 	require.NoError(t, os.RemoveAll(filepath.Join(w.Repo.Dir, ".git")))
-	assert.NotContains(t, w.must(audit, `{}`), "change_summary")
+	assert.NotContains(t, w.Must(audit, `{}`), "change_summary")
 }
 
 func TestAuditOfADamagedPast(t *testing.T) {
@@ -267,7 +249,7 @@ func TestAuditOfADamagedPast(t *testing.T) {
 	w.Repo.Commit("damaged")
 	w.lockfile("skill:a")
 	w.Repo.Commit("mended")
-	out := w.must(audit, `{}`)
+	out := w.Must(audit, `{}`)
 	assert.NotContains(t, out, "change_summary")
 	assert.Contains(t, out, "of commit")
 }

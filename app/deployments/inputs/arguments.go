@@ -34,7 +34,7 @@ type Call struct {
 	ModuleType, Source, ID        string
 	Tags, Targets                 []string
 	TargetScope                   deployment.Scope // of init and bootstrap
-	Git, Bootstrap                bool
+	Git, Bootstrap, Remove        bool
 	Lock, Fetch, NoLock, NoFetch  bool
 	Latest                        bool
 	Sparse, Materialize, Sparsify bool
@@ -178,7 +178,7 @@ func (c *Call) field(a argument) any {
 	return map[string]any{
 		"repo": &c.Repo, "profile": &c.Profile, "target": &c.Target, "machine": &c.Machine, "dry_run": &c.DryRun, "diff": &c.Diff, "only": &c.Only,
 		"adopt": &c.Adopt, "yes": &c.Yes, "to": &c.To, "module_id": &c.ModuleID, "scope": &c.Scope, "branch": &c.Branch, "kind": &c.Kind,
-		"module_type": &c.ModuleType, "source": &c.Source, "id": &c.ID, "tags": &c.Tags, "targets": &c.Targets, "git": &c.Git, "bootstrap": &c.Bootstrap,
+		"module_type": &c.ModuleType, "source": &c.Source, "id": &c.ID, "tags": &c.Tags, "targets": &c.Targets, "git": &c.Git, "bootstrap": &c.Bootstrap, "remove": &c.Remove,
 		"lock": &c.Lock, "fetch": &c.Fetch, "no_lock": &c.NoLock, "no_fetch": &c.NoFetch, "latest": &c.Latest, "sparse": &c.Sparse,
 		"materialize": &c.Materialize, "sparsify": &c.Sparsify, "home_root": &c.HomeRoot, "ids": &c.IDs, "keep": &c.Keep, "event": &c.Event,
 		"url": &c.URL, "name": &c.Name, "remote": &c.Remote, "rebase": &c.Rebase,

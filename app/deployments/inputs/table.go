@@ -128,7 +128,7 @@ func authoring(of tool.Name) []argument {
 	case "agents_import", "agents_import_apply":
 		return with(argument{name: "home_root", description: "Home directory to scan."}, machine())
 	case "agents_bootstrap":
-		return with(targetFilter(), targetScope(), adopt(), machine())
+		return with(targetFilter(), targetScope(), adopt(), flag("remove", "Take them away, and put back what they overwrote."), machine())
 	case "agents_doctor_fix":
 		return with(targetFilter(), machine())
 	}

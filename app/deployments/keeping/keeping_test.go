@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/app/deployments/keeping"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -25,14 +25,14 @@ func TestYesComesFirst(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.RemoveAll(w.repo))
 	for _, name := range []string{"agents_doctor_fix", "agents_snapshots_prune", "agents_record", "agents_recover"} {
-		w.refused(deployment.ErrYes, name, args{})
+		w.Refused(deployment.ErrYes, name, args{})
 	}
-	w.refused(deployment.ErrConfigMissing, "agents_doctor_fix", yes())
+	w.Refused(deployment.ErrConfigMissing, "agents_doctor_fix", yes())
 	for _, a := range []args{yes(), {"dry_run": true}} {
-		w.refused(tool.ErrArguments, "agents_record", a)
-		w.refused(tool.ErrArguments, "agents_recover", a)
+		w.Refused(tool.ErrArguments, "agents_record", a)
+		w.Refused(tool.ErrArguments, "agents_recover", a)
 	}
-	w.refused(tool.ErrArguments, "agents_recover", yes("kind", "forget"))
+	w.Refused(tool.ErrArguments, "agents_recover", yes("kind", "forget"))
 }
 
 func TestDoctorFix(t *testing.T) {
@@ -44,13 +44,13 @@ func TestDoctorFix(t *testing.T) {
 		out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	w.write(filepath.Join(w.user, ".gitignore"), "*.log\r\n")
-	dry := w.quiet("agents_doctor_fix", args{"dry_run": true})
+	w.Write(filepath.Join(w.user, ".gitignore"), "*.log\r\n")
+	dry := w.Quiet("agents_doctor_fix", args{"dry_run": true})
 	assert.Contains(t, string(dry.Data), `"updated":true`)
-	w.golden("doctor_fix", "agents_doctor_fix", yes())
-	assert.Equal(t, ".agentpack.manifest*.json\n", w.text(filepath.Join(w.project, ".gitignore")))
-	assert.Equal(t, "*.log\r\n.agentpack.manifest*.json\r\n", w.text(filepath.Join(w.user, ".gitignore")))
-	out := w.quiet("agents_doctor_fix", yes())
+	w.Golden("doctor_fix", "agents_doctor_fix", yes())
+	assert.Equal(t, ".agentpack.manifest*.json\n", w.Text(filepath.Join(w.project, ".gitignore")))
+	assert.Equal(t, "*.log\r\n.agentpack.manifest*.json\r\n", w.Text(filepath.Join(w.user, ".gitignore")))
+	out := w.Quiet("agents_doctor_fix", yes())
 	assert.Contains(t, string(out.Data), `"gitignore_fixes":[]`)
 }
 
@@ -63,13 +63,13 @@ func TestDoctorFixLeavesAlone(t *testing.T) {
 	out, err := exec.Command("git", "init", "--quiet", w.project).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	ignore := filepath.Join(w.project, ".gitignore")
-	w.write(ignore, ".agentpack.manifest*.json\n!.agentpack.manifest.codex.json\n")
-	answer := w.quiet("agents_doctor_fix", yes())
+	w.Write(ignore, ".agentpack.manifest*.json\n!.agentpack.manifest.codex.json\n")
+	answer := w.Quiet("agents_doctor_fix", yes())
 	assert.Contains(t, string(answer.Data), `"updated":false`)
 	assert.Contains(t, strings.Join(answer.Warnings, "\n"), "look for a rule that takes it back")
 	require.NoError(t, os.Remove(ignore))
 	require.NoError(t, os.Symlink("elsewhere", ignore))
-	answer = w.quiet("agents_doctor_fix", yes())
+	answer = w.Quiet("agents_doctor_fix", yes())
 	assert.Contains(t, string(answer.Data), `"updated":false`)
 	assert.Contains(t, strings.Join(answer.Warnings, "\n"), "by hand")
 }
@@ -87,24 +87,24 @@ func prunes(t *testing.T) (*world, []string) {
 
 func TestSnapshots(t *testing.T) {
 	w, ids := prunes(t)
-	w.golden("snapshots_list", "agents_snapshots_list", args{})
-	w.golden("snapshots_show", "agents_snapshots_show", args{"id": ids[1]})
-	w.refused(deployment.ErrSnapshot, "agents_snapshots_show", args{"id": "17"})
-	w.refused(deployment.ErrSnapshot, "agents_snapshots_show", args{"id": "../journal"})
-	w.refused(tool.ErrArguments, "agents_snapshots_show", args{})
-	w.write(filepath.Join(w.home, "state", "snapshots", ids[0]+".json"), "{")
-	out := w.call("agents_snapshots_list", args{})
+	w.Golden("snapshots_list", "agents_snapshots_list", args{})
+	w.Golden("snapshots_show", "agents_snapshots_show", args{"id": ids[1]})
+	w.Refused(deployment.ErrSnapshot, "agents_snapshots_show", args{"id": "17"})
+	w.Refused(deployment.ErrSnapshot, "agents_snapshots_show", args{"id": "../journal"})
+	w.Refused(tool.ErrArguments, "agents_snapshots_show", args{})
+	w.Write(filepath.Join(w.home, "state", "snapshots", ids[0]+".json"), "{")
+	out := w.Call("agents_snapshots_list", args{})
 	assert.Len(t, out.Warnings, 1)
-	w.refused(deployment.ErrSnapshotDamaged, "agents_snapshots_show", args{"id": ids[0]})
+	w.Refused(deployment.ErrSnapshotDamaged, "agents_snapshots_show", args{"id": ids[0]})
 }
 
 // TestSnapshotsAreBounded shows the newest of a list, and the beginning of the files, within what the caller takes.
 func TestSnapshotsAreBounded(t *testing.T) {
 	w, ids := prunes(t)
-	run := func(name, raw string, limit int) (a answer, size int) {
-		invocation, err := entry(t, keeping.Entries(w.deps), name).Handler.Decode(json.RawMessage(raw))
+	run := func(name, raw string, limit int) (a deployrig.Answer, size int) {
+		invocation, err := w.Entry(name).Handler.Decode(json.RawMessage(raw))
 		require.NoError(t, err)
-		scope := w.scope()
+		scope := w.Scope()
 		scope.MaxOutput = limit
 		out, err := invocation.Commit(t.Context(), scope, nil)
 		require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	}
 	out, size := run("agents_snapshots_list", `{}`, room)
 	assert.Less(t, size, room)
-	w.decode(out, &list)
+	w.Decode(out, &list)
 	require.Len(t, list.Snapshots, 2)
 	assert.Equal(t, ids[2], list.Snapshots[0].ID)
 	assert.Equal(t, 2, list.Omitted)
@@ -131,7 +131,7 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	}
 	out, size = run("agents_snapshots_show", `{"id":"`+ids[0]+`"}`, room)
 	assert.Less(t, size, room)
-	w.decode(out, &show)
+	w.Decode(out, &show)
 	assert.Equal(t, 3, len(show.Changes)+len(show.Files)+show.Omitted)
 	assert.Positive(t, show.Omitted)
 }
@@ -145,30 +145,30 @@ type pruned struct {
 func TestPrune(t *testing.T) {
 	w, ids := prunes(t)
 	for _, a := range []args{yes(), yes("keep", 0), yes("keep", -1)} {
-		w.refused(tool.ErrArguments, "agents_snapshots_prune", a)
+		w.Refused(tool.ErrArguments, "agents_snapshots_prune", a)
 	}
-	w.refused(deployment.ErrSnapshot, "agents_snapshots_prune", yes("ids", []string{"17"}))
-	w.refused(tool.ErrArguments, "agents_snapshots_prune", yes("ids", []string{ids[3]}))
-	dry := w.quiet("agents_snapshots_prune", args{"keep": 2, "dry_run": true})
+	w.Refused(deployment.ErrSnapshot, "agents_snapshots_prune", yes("ids", []string{"17"}))
+	w.Refused(tool.ErrArguments, "agents_snapshots_prune", yes("ids", []string{ids[3]}))
+	dry := w.Quiet("agents_snapshots_prune", args{"keep": 2, "dry_run": true})
 	var got pruned
-	w.decode(dry, &got)
+	w.Decode(dry, &got)
 	assert.Equal(t, pruned{Pruned: ids[:2], Kept: 2}, got)
-	out := w.call("agents_snapshots_prune", yes("keep", 3, "ids", []string{ids[2]}))
+	out := w.Call("agents_snapshots_prune", yes("keep", 3, "ids", []string{ids[2]}))
 	golden.JSON(t, "snapshots_prune", json.RawMessage(strings.Replace(string(out.Data), freed(out), "-1", 1)))
-	w.decode(out, &got)
+	w.Decode(out, &got)
 	assert.Equal(t, []string{ids[0], ids[2]}, got.Pruned)
 	assert.Positive(t, got.Freed)
-	w.refused(deployment.ErrSnapshot, "agents_snapshots_show", args{"id": ids[0]})
-	w.quiet("agents_snapshots_prune", yes("keep", 2))
-	w.write(filepath.Join(w.home, "state", "snapshots", ids[1]+".json"), "{")
-	w.decode(w.call("agents_snapshots_prune", yes("ids", []string{ids[1]})), &got)
+	w.Refused(deployment.ErrSnapshot, "agents_snapshots_show", args{"id": ids[0]})
+	w.Quiet("agents_snapshots_prune", yes("keep", 2))
+	w.Write(filepath.Join(w.home, "state", "snapshots", ids[1]+".json"), "{")
+	w.Decode(w.Call("agents_snapshots_prune", yes("ids", []string{ids[1]})), &got)
 	assert.Equal(t, []string{ids[1]}, got.Pruned, "a record that cannot be read can be forgotten")
-	w.decode(w.call("agents_snapshots_prune", yes("keep", 1)), &got)
+	w.Decode(w.Call("agents_snapshots_prune", yes("keep", 1)), &got)
 	assert.Empty(t, got.Pruned)
 	assert.Equal(t, 1, got.Kept)
 }
 
-func freed(a answer) string {
+func freed(a deployrig.Answer) string {
 	var data struct {
 		Freed json.Number `json:"freed_bytes"`
 	}
@@ -181,51 +181,51 @@ func TestPruneKeepsWhatIsUnderWay(t *testing.T) {
 	w, ids := prunes(t)
 	w.interrupt("AGENTS.md", "five\n")
 	var got pruned
-	w.decode(w.call("agents_snapshots_prune", args{"keep": 1, "dry_run": true}), &got)
+	w.Decode(w.Call("agents_snapshots_prune", args{"keep": 1, "dry_run": true}), &got)
 	assert.Equal(t, ids[:3], got.Pruned)
 	assert.Equal(t, 2, got.Kept)
 }
 
 func TestPruneForgetsWhatWasShown(t *testing.T) {
 	w, _ := prunes(t)
-	b, err := w.begin("agents_snapshots_prune", yes("keep", 2))
+	b, err := w.Begin("agents_snapshots_prune", yes("keep", 2))
 	require.NoError(t, err)
 	w.deployed("AGENTS.md", "five\n")
-	before := w.shape()
-	_, err = b.commit()
+	before := w.Shape()
+	_, err = b.Commit()
 	require.ErrorIs(t, err, deployment.ErrStale)
-	assert.Equal(t, before, w.shape())
+	assert.Equal(t, before, w.Shape())
 }
 
 func TestRecord(t *testing.T) {
 	w := newWorld(t)
 	event := map[string]any{"moduleId": "skill:x", "ok": false, "durationMs": 12, "target": "codex", "command_id": "deploy", "gitRev": "abc",
 		"snapshotId": "17", "note": "a < b"}
-	dry := w.quiet("agents_record", args{"event": event, "dry_run": true})
-	out := w.golden("record", "agents_record", yes("event", event, "machine", "Other Box"))
+	dry := w.Quiet("agents_record", args{"event": event, "dry_run": true})
+	out := w.Golden("record", "agents_record", yes("event", event, "machine", "Other Box"))
 	var data map[string]any
-	w.decode(dry, &data)
+	w.Decode(dry, &data)
 	assert.Equal(t, "box-1", data["machine_id"])
-	w.decode(out, &data)
+	w.Decode(out, &data)
 	w.clock.Advance(1500 * time.Millisecond)
-	w.call("agents_record", yes("event", map[string]any{"targets": []string{"zed", "codex", "zed"}, "success": true, "ok": false, "module_id": 7}))
-	w.call("agents_record", yes("event", []int{1, 2}))
-	golden.Text(t, "events", w.text(filepath.Join(w.home, "state", "logs", "events.jsonl")))
+	w.Call("agents_record", yes("event", map[string]any{"targets": []string{"zed", "codex", "zed"}, "success": true, "ok": false, "module_id": 7}))
+	w.Call("agents_record", yes("event", []int{1, 2}))
+	golden.Text(t, "events", w.Text(filepath.Join(w.home, "state", "logs", "events.jsonl")))
 
-	first, err := w.begin("agents_record", yes("event", event))
+	first, err := w.Begin("agents_record", yes("event", event))
 	require.NoError(t, err)
 	w.clock.Advance(time.Hour)
-	second, err := w.begin("agents_record", yes("event", event))
+	second, err := w.Begin("agents_record", yes("event", event))
 	require.NoError(t, err)
-	assert.Equal(t, first.plan.Hash(), second.plan.Hash(), "a confirmation is good whenever it is given")
-	other, err := w.begin("agents_record", yes("event", map[string]any{}))
+	assert.Equal(t, first.Plan.Hash(), second.Plan.Hash(), "a confirmation is good whenever it is given")
+	other, err := w.Begin("agents_record", yes("event", map[string]any{}))
 	require.NoError(t, err)
-	assert.NotEqual(t, first.plan.Hash(), other.plan.Hash())
+	assert.NotEqual(t, first.Plan.Hash(), other.Plan.Hash())
 }
 
 func TestScore(t *testing.T) {
 	w := newWorld(t)
-	w.golden("score_none", "agents_score", args{})
+	w.Golden("score_none", "agents_score", args{})
 	log := filepath.Join(w.home, "state", "logs", "events.jsonl")
 	lines := []string{
 		`{"schema_version":1,"recorded_at":"2026-01-01T00:00:00Z","module_id":"skill:a","success":false,"event":{}}`,
@@ -237,30 +237,30 @@ func TestScore(t *testing.T) {
 		`{"schema_version":1,"recorded_at":"2026-01-02T00:00:00Z","event":{"note":"of no module"}}`,
 		`{"schema_version":2,"module_id":"skill:a"}`, `{"module_id":"skill:a"}`, `[1]`, `{"schema`, "\xff",
 	}
-	w.write(log, strings.Join(lines, "\n")+"\n")
-	w.golden("score", "agents_score", args{})
-	w.write(log, strings.Repeat("no\n", 25))
-	out := w.call("agents_score", args{})
+	w.Write(log, strings.Join(lines, "\n")+"\n")
+	w.Golden("score", "agents_score", args{})
+	w.Write(log, strings.Repeat("no\n", 25))
+	out := w.Call("agents_score", args{})
 	assert.Len(t, out.Warnings, 21)
-	w.write(filepath.Join(w.repo, "agentpack.yaml"), "no: manifest\n")
-	w.call("agents_score", args{})
+	w.Write(filepath.Join(w.repo, "agentpack.yaml"), "no: manifest\n")
+	w.Call("agents_score", args{})
 }
 
 func TestRecover(t *testing.T) {
 	for _, kind := range []string{"resume", "undo"} {
 		t.Run(kind, func(t *testing.T) {
 			w := newWorld(t)
-			w.golden("pending_none", "agents_pending", args{})
-			w.quiet("agents_recover", yes("kind", kind))
+			w.Golden("pending_none", "agents_pending", args{})
+			w.Quiet("agents_recover", yes("kind", kind))
 			w.deployed("AGENTS.md", "one\n")
 			w.interrupt("AGENTS.md", "two\n")
-			w.golden("pending", "agents_pending", args{"repo": w.repo})
-			dry := w.quiet("agents_recover", args{"kind": kind, "dry_run": true})
-			out := w.golden("recover_"+kind, "agents_recover", yes("kind", kind))
+			w.Golden("pending", "agents_pending", args{"repo": w.repo})
+			dry := w.Quiet("agents_recover", args{"kind": kind, "dry_run": true})
+			out := w.Golden("recover_"+kind, "agents_recover", yes("kind", kind))
 			assert.JSONEq(t, string(dry.Data), string(out.Data))
 			want := map[string]string{"resume": "two\n", "undo": "one\n"}[kind]
-			assert.Equal(t, want, w.text(filepath.Join(w.user, ".codex", "AGENTS.md")))
-			assert.Contains(t, string(w.call("agents_pending", args{}).Data), `"interrupted":null`)
+			assert.Equal(t, want, w.Text(filepath.Join(w.user, ".codex", "AGENTS.md")))
+			assert.Contains(t, string(w.Call("agents_pending", args{}).Data), `"interrupted":null`)
 		})
 	}
 }
@@ -269,14 +269,14 @@ func TestRecoverLeavesEditsAlone(t *testing.T) {
 	w := newWorld(t)
 	w.deployed("AGENTS.md", "one\n")
 	w.interrupt("AGENTS.md", "two\n")
-	b, err := w.begin("agents_recover", yes("kind", "resume"))
+	b, err := w.Begin("agents_recover", yes("kind", "resume"))
 	require.NoError(t, err)
-	w.write(filepath.Join(w.user, ".codex", "AGENTS.md"), "mine\n")
-	out, err := b.commit()
+	w.Write(filepath.Join(w.user, ".codex", "AGENTS.md"), "mine\n")
+	out, err := b.Commit()
 	require.NoError(t, err)
 	assert.Contains(t, string(out.Data), `"left":["/w/user/.codex/AGENTS.md"]`)
 	assert.Len(t, out.Warnings, 1)
-	assert.Equal(t, "mine\n", w.text(filepath.Join(w.user, ".codex", "AGENTS.md")))
-	_, err = b.commit()
+	assert.Equal(t, "mine\n", w.Text(filepath.Join(w.user, ".codex", "AGENTS.md")))
+	_, err = b.Commit()
 	require.ErrorIs(t, err, deployment.ErrStale, "it is not the interrupted one any more")
 }

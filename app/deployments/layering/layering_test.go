@@ -53,51 +53,34 @@ friend
 // overlayDir is where the overlay of skill:tool is.
 const overlayDir = "overlays/skill_tool--6d3c3e2c8e"
 
-type world struct {
-	*deployrig.Rig
-	entries []tool.Entry
-}
+type world struct{ *deployrig.Rig }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
 	r := deployrig.New(t, archive)
 	require.NoError(t, os.Chmod(filepath.Join(r.Repo.Dir, "modules/tool/run.sh"), 0o755))
 	r.Repo.Commit("executable")
-	return world{r, layering.Entries(layering.Deps{Compiler: r.Compiler, Machine: r.Machine, History: r.Git, Merger: r.Git, Differ: textdiff.Differ{}, Clock: r.Clock})}
-}
-
-func (w world) must(name tool.Name, args string) string {
-	w.T.Helper()
-	out, err := w.Call(w.entries, name, args)
-	require.Nil(w.T, err, "%v", err)
-	return out
-}
-
-func (w world) fails(name tool.Name, args string, as *fault.Error) *fault.Error {
-	w.T.Helper()
-	out, err := w.Call(w.entries, name, args)
-	require.NotNil(w.T, err, "it gave %s", out)
-	require.ErrorIs(w.T, err, as)
-	return err
+	r.Entries = layering.Entries(layering.Deps{Compiler: r.Compiler, Machine: r.Machine, History: r.Git, Merger: r.Git, Differ: textdiff.Differ{}, Clock: r.Clock})
+	return world{r}
 }
 
 const edit, path, rebase = tool.Name("agents_overlay_edit"), tool.Name("agents_overlay_path"), tool.Name("agents_overlay_rebase")
 
 func TestDataOfEveryCommand(t *testing.T) {
 	w := newWorld(t)
-	golden.JSON(t, "edit_dry_run", []byte(w.must(edit, `{"module_id":"skill:tool","dry_run":true}`)))
+	golden.JSON(t, "edit_dry_run", []byte(w.Must(edit, `{"module_id":"skill:tool","dry_run":true}`)))
 	assert.NoDirExists(t, filepath.Join(w.Repo.Dir, "overlays"), "a dry run writes nothing")
-	golden.JSON(t, "edit", []byte(w.must(edit, `{"module_id":"skill:tool","yes":true}`)))
-	golden.JSON(t, "edit_machine_patch", []byte(w.must(edit, `{"module_id":"skill:tool","scope":"machine","kind":"patch","yes":true}`)))
+	golden.JSON(t, "edit", []byte(w.Must(edit, `{"module_id":"skill:tool","yes":true}`)))
+	golden.JSON(t, "edit_machine_patch", []byte(w.Must(edit, `{"module_id":"skill:tool","scope":"machine","kind":"patch","yes":true}`)))
 	golden.JSON(t, "edit_project_sparse", []byte(strings.ReplaceAll(
-		w.must(edit, `{"module_id":"skill:tool","scope":"project","sparse":true,"yes":true}`), deployment.ProjectID("", w.Project), "<project>")))
-	golden.JSON(t, "path", []byte(w.must(path, `{"module_id":"instructions:none","scope":"machine"}`)))
-	golden.JSON(t, "rebase", []byte(w.must(rebase, `{"module_id":"skill:tool","yes":true,"sparsify":true}`)))
+		w.Must(edit, `{"module_id":"skill:tool","scope":"project","sparse":true,"yes":true}`), deployment.ProjectID("", w.Project), "<project>")))
+	golden.JSON(t, "path", []byte(w.Must(path, `{"module_id":"instructions:none","scope":"machine"}`)))
+	golden.JSON(t, "rebase", []byte(w.Must(rebase, `{"module_id":"skill:tool","yes":true,"sparsify":true}`)))
 }
 
 func TestEditCopiesTheModuleOnce(t *testing.T) {
 	w := newWorld(t)
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true}`), `"created":true`)
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true}`), `"created":true`)
 	files := w.Tree(filepath.Join(w.Repo.Dir, overlayDir))
 	assert.Equal(t, w.Read(w.Repo.Dir, "modules/tool/run.sh"), files["run.sh"])
 	assert.Equal(t, "skill:tool\n", files[".agentpack/module_id"])
@@ -110,12 +93,12 @@ func TestEditCopiesTheModuleOnce(t *testing.T) {
 	w.Write(w.Repo.Dir, overlayDir+"/run.sh", "mine\n")
 	w.Write(w.Repo.Dir, overlayDir+"/.agentpack/overlay.json", `{"note": 1}`)
 	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, overlayDir, "SKILL.md")))
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true}`), `"created":false`)
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true}`), `"created":false`)
 	assert.Equal(t, "mine\n", w.Read(w.Repo.Dir, overlayDir+"/run.sh"))
 	assert.Equal(t, `{"note": 1}`, w.Read(w.Repo.Dir, overlayDir+"/.agentpack/overlay.json"))
 	assert.NoFileExists(t, filepath.Join(w.Repo.Dir, overlayDir, "SKILL.md"), "an overlay that exists is not filled")
 
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true,"materialize":true}`), `"materialized":true`)
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true,"materialize":true}`), `"materialized":true`)
 	assert.Equal(t, "mine\n", w.Read(w.Repo.Dir, overlayDir+"/run.sh"))
 	assert.FileExists(t, filepath.Join(w.Repo.Dir, overlayDir, "SKILL.md"))
 }
@@ -124,35 +107,35 @@ func TestEditCopiesTheModuleOnce(t *testing.T) {
 func TestAPlanIsTheSameLater(t *testing.T) {
 	w := newWorld(t)
 	const args = `{"module_id":"skill:tool","yes":true}`
-	before := w.Prepare(w.entries, edit, args).Hash()
+	before := w.Prepare(w.Entries, edit, args).Hash()
 	w.Clock.Advance(time.Hour)
-	assert.Equal(t, before, w.Prepare(w.entries, edit, args).Hash())
-	w.must(edit, args)
+	assert.Equal(t, before, w.Prepare(w.Entries, edit, args).Hash())
+	w.Must(edit, args)
 	assert.Contains(t, w.Read(w.Repo.Dir, overlayDir+"/.agentpack/baseline.json"), `"created_at": "2026-01-02T04:04:05Z"`)
 
 	w.Write(w.Repo.Dir, "modules/tool/run.sh", "next\n")
 	w.Repo.Commit("next")
-	before = w.Prepare(w.entries, rebase, args).Hash()
+	before = w.Prepare(w.Entries, rebase, args).Hash()
 	w.Clock.Advance(time.Hour)
-	assert.Equal(t, before, w.Prepare(w.entries, rebase, args).Hash())
-	w.must(rebase, args)
+	assert.Equal(t, before, w.Prepare(w.Entries, rebase, args).Hash())
+	w.Must(rebase, args)
 	assert.Contains(t, w.Read(w.Repo.Dir, overlayDir+"/.agentpack/baseline.json"), `"created_at": "2026-01-02T05:04:05Z"`)
 }
 
 func TestEditKinds(t *testing.T) {
 	w := newWorld(t)
-	w.must(edit, `{"module_id":"skill:tool","yes":true,"sparse":true}`)
+	w.Must(edit, `{"module_id":"skill:tool","yes":true,"sparse":true}`)
 	assert.Len(t, w.Tree(filepath.Join(w.Repo.Dir, overlayDir)), 3, "metadata alone")
 	w.Write(w.Repo.Dir, overlayDir+"/.agentpack/overlay.json", `{"note": 1, "overlay_kind": "dir"}`)
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true,"kind":"patch"}`), `"overlay_kind":"patch"`)
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true,"kind":"patch"}`), `"overlay_kind":"patch"`)
 	assert.JSONEq(t, `{"note": 1, "overlay_kind": "patch"}`, w.Read(w.Repo.Dir, overlayDir+"/.agentpack/overlay.json"))
 	assert.DirExists(t, filepath.Join(w.Repo.Dir, overlayDir, ".agentpack/patches"))
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true}`), `"overlay_kind":"patch"`, "without a kind it keeps its own")
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true}`), `"overlay_kind":"patch"`, "without a kind it keeps its own")
 }
 
 func TestEditRefuses(t *testing.T) {
 	w := newWorld(t)
-	w.must(edit, `{"module_id":"prompt:hello","yes":true}`)
+	w.Must(edit, `{"module_id":"prompt:hello","yes":true}`)
 	for args, as := range map[string]*fault.Error{
 		`{"module_id":"skill:tool"}`:                                              deployment.ErrYes,
 		`{"module_id":"skill:none"}`:                                              deployment.ErrYes,
@@ -167,7 +150,7 @@ func TestEditRefuses(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			w := w
 			w.T = t
-			w.fails(edit, args, as)
+			w.Fails(edit, args, as)
 		})
 	}
 	assert.Len(t, w.Tree(filepath.Join(w.Repo.Dir, "overlays")), 4, "the one that was made")
@@ -176,54 +159,54 @@ func TestEditRefuses(t *testing.T) {
 func TestAnOverlayOutsideGitWarns(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.RemoveAll(filepath.Join(w.Repo.Dir, ".git")))
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true}`), "cannot be rebased")
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true}`), "cannot be rebased")
 	assert.Contains(t, w.Read(w.Repo.Dir, overlayDir+"/.agentpack/baseline.json"), `"repo_git_rev": null`)
 	w.Write(w.Repo.Dir, "modules/tool/run.sh", "theirs\n")
 	w.Write(w.Repo.Dir, overlayDir+"/run.sh", "ours\n")
-	f := w.fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrBaseline)
+	f := w.Fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrBaseline)
 	assert.Equal(t, "modules/tool", f.Details.(deployment.Details)["repo_rel_path"])
 }
 
 func TestPathFindsTheDirectoryThereIs(t *testing.T) {
 	w := newWorld(t)
 	w.Write(w.Repo.Dir, "overlays/plain/x", "")
-	assert.Contains(t, w.must(path, `{"module_id":"plain"}`), `"overlay_dir":"/repo/overlays/plain"`)
+	assert.Contains(t, w.Must(path, `{"module_id":"plain"}`), `"overlay_dir":"/repo/overlays/plain"`)
 	w.Write(w.Repo.Dir, overlayDir+"/.agentpack/overlay.json", "damaged")
-	assert.Contains(t, w.must(path, `{"module_id":"skill:tool"}`), `"overlay_dir":"/repo/`+overlayDir+`"`)
-	w.fails(path, `{"module_id":"plain","repo":"/none"}`, deployment.ErrConfigMissing)
+	assert.Contains(t, w.Must(path, `{"module_id":"skill:tool"}`), `"overlay_dir":"/repo/`+overlayDir+`"`)
+	w.Fails(path, `{"module_id":"plain","repo":"/none"}`, deployment.ErrConfigMissing)
 }
 
 func TestRebaseChecksInOrder(t *testing.T) {
 	w := newWorld(t)
-	w.fails(rebase, `{"module_id":"skill:none"}`, deployment.ErrYes)
-	w.fails(rebase, `{"module_id":"skill:none","yes":true}`, deployment.ErrOverlayMissing)
+	w.Fails(rebase, `{"module_id":"skill:none"}`, deployment.ErrYes)
+	w.Fails(rebase, `{"module_id":"skill:none","yes":true}`, deployment.ErrOverlayMissing)
 	dir := "overlays/" + deployment.ModuleKey("skill:none")
 	w.Write(w.Repo.Dir, dir+"/a", "a\n")
 	w.Write(w.Repo.Dir, dir+"/.agentpack/patches/a.patch", "x\n")
-	f := w.fails(rebase, `{"module_id":"skill:none","dry_run":true}`, deployment.ErrBaselineMissing)
+	f := w.Fails(rebase, `{"module_id":"skill:none","dry_run":true}`, deployment.ErrBaselineMissing)
 	assert.Contains(t, f.Details, "baseline_path")
 	w.Write(w.Repo.Dir, dir+"/.agentpack/baseline.json", `{"version":1,"upstream_sha256":"`+strings.Repeat("a", 64)+`","file_manifest":[]}`)
-	f = w.fails(rebase, `{"module_id":"skill:none","yes":true}`, deployment.ErrConfig)
+	f = w.Fails(rebase, `{"module_id":"skill:none","yes":true}`, deployment.ErrConfig)
 	assert.Contains(t, f.Details, "override_files")
 	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, dir, ".agentpack/patches/a.patch")))
-	f = w.fails(rebase, `{"module_id":"skill:none","yes":true}`, deployment.ErrConfig)
+	f = w.Fails(rebase, `{"module_id":"skill:none","yes":true}`, deployment.ErrConfig)
 	assert.Equal(t, "module_not_found", f.Details.(deployment.Details)["reason_code"])
 }
 
 // TestRebaseMerges: ours changed the first line, theirs the last.
 func TestRebaseMerges(t *testing.T) {
 	w := newWorld(t)
-	w.must(edit, `{"module_id":"skill:tool","yes":true}`)
+	w.Must(edit, `{"module_id":"skill:tool","yes":true}`)
 	skill := w.Read(w.Repo.Dir, "modules/tool/SKILL.md")
 	w.Write(w.Repo.Dir, overlayDir+"/SKILL.md", strings.Replace(skill, "one", "ONE", 1))
 	w.Write(w.Repo.Dir, "modules/tool/SKILL.md", strings.Replace(skill, "five", "FIVE", 1))
 	w.Write(w.Repo.Dir, "modules/tool/run.sh", "#!/bin/sh\necho 2\n")
 
 	before := w.Tree(w.Repo.Dir)
-	dry := w.must(rebase, `{"module_id":"skill:tool","dry_run":true}`)
+	dry := w.Must(rebase, `{"module_id":"skill:tool","dry_run":true}`)
 	assert.Equal(t, before, w.Tree(w.Repo.Dir), "a dry run writes nothing")
 	assert.Contains(t, dry, `"updated":["SKILL.md","run.sh"]`)
-	done := w.must(rebase, `{"module_id":"skill:tool","yes":true}`)
+	done := w.Must(rebase, `{"module_id":"skill:tool","yes":true}`)
 	assert.Equal(t, dry, strings.Replace(done, `"dry_run":false`, `"dry_run":true`, 1), "both say the same")
 	merged := w.Read(w.Repo.Dir, overlayDir+"/SKILL.md")
 	assert.Contains(t, merged, "ONE\ntwo\nthree\nfour\nFIVE\n")
@@ -235,7 +218,7 @@ func TestRebaseMerges(t *testing.T) {
 
 func TestRebaseConflicts(t *testing.T) {
 	w := newWorld(t)
-	w.must(edit, `{"module_id":"skill:tool","yes":true}`)
+	w.Must(edit, `{"module_id":"skill:tool","yes":true}`)
 	w.Clock.Advance(1)
 	skill := w.Read(w.Repo.Dir, "modules/tool/SKILL.md")
 	w.Write(w.Repo.Dir, overlayDir+"/SKILL.md", strings.Replace(skill, "one", "ours", 1))
@@ -244,10 +227,10 @@ func TestRebaseConflicts(t *testing.T) {
 	w.Repo.Commit("theirs")
 
 	before := w.Tree(w.Repo.Dir)
-	dry := w.fails(rebase, `{"module_id":"skill:tool","dry_run":true}`, deployment.ErrRebaseConflict)
+	dry := w.Fails(rebase, `{"module_id":"skill:tool","dry_run":true}`, deployment.ErrRebaseConflict)
 	assert.Equal(t, before, w.Tree(w.Repo.Dir), "a dry run writes nothing")
 	assert.Equal(t, true, dry.Details.(deployment.Details)["dry_run"])
-	f := w.fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrRebaseConflict)
+	f := w.Fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrRebaseConflict)
 	text, err := golden.Indent(f.Details)
 	require.NoError(t, err)
 	golden.Text(t, "rebase_conflict", w.Plain(string(text)))
@@ -256,10 +239,10 @@ func TestRebaseConflicts(t *testing.T) {
 	assert.Contains(t, w.Read(w.Repo.Dir, artifact), "<<<<<<< overlay\nours\n")
 	assert.Contains(t, w.Read(w.Repo.Dir, overlayDir+"/SKILL.md"), "ours", "the overlay stays as it was")
 	assert.Contains(t, w.Read(w.Repo.Dir, overlayDir+"/run.sh"), "echo 2", "what merged was written")
-	w.fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrRebaseConflict)
+	w.Fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrRebaseConflict)
 
 	w.Write(w.Repo.Dir, artifact, strings.Replace(skill, "one", "both", 1))
-	w.must(rebase, `{"module_id":"skill:tool","yes":true}`)
+	w.Must(rebase, `{"module_id":"skill:tool","yes":true}`)
 	assert.NoFileExists(t, filepath.Join(w.Repo.Dir, artifact))
 	assert.Contains(t, w.Read(w.Repo.Dir, overlayDir+"/SKILL.md"), "both")
 }
@@ -268,33 +251,33 @@ func TestRebaseConflicts(t *testing.T) {
 func TestASingleFileModuleRebases(t *testing.T) {
 	w := newWorld(t)
 	dir := "overlays/" + deployment.ModuleKey("prompt:hello")
-	w.must(edit, `{"module_id":"prompt:hello","yes":true}`)
+	w.Must(edit, `{"module_id":"prompt:hello","yes":true}`)
 	w.Write(w.Repo.Dir, dir+"/hello.md", "HELLO\nthere\nfriend\n")
 	w.Write(w.Repo.Dir, "modules/prompts/hello.md", "hello\nthere\nFRIEND\n")
-	w.must(rebase, `{"module_id":"prompt:hello","yes":true}`)
+	w.Must(rebase, `{"module_id":"prompt:hello","yes":true}`)
 	assert.Equal(t, "HELLO\nthere\nFRIEND\n", w.Read(w.Repo.Dir, dir+"/hello.md"))
 }
 
 func TestABaselineOfAnUnknownCommit(t *testing.T) {
 	w := newWorld(t)
-	w.must(edit, `{"module_id":"skill:tool","yes":true}`)
+	w.Must(edit, `{"module_id":"skill:tool","yes":true}`)
 	baseline := w.Read(w.Repo.Dir, overlayDir+"/.agentpack/baseline.json")
 	w.Write(w.Repo.Dir, overlayDir+"/.agentpack/baseline.json", strings.Replace(baseline, w.Repo.Head(), strings.Repeat("a", 40), 1))
 	w.Write(w.Repo.Dir, overlayDir+"/run.sh", "ours\n")
 	w.Write(w.Repo.Dir, "modules/tool/run.sh", "theirs\n")
 	before := w.Tree(w.Repo.Dir)
-	w.fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrBaseline)
+	w.Fails(rebase, `{"module_id":"skill:tool","yes":true}`, deployment.ErrBaseline)
 	assert.Equal(t, before, w.Tree(w.Repo.Dir), "nothing is written")
 }
 
 func TestPatchOverlaysRebase(t *testing.T) {
 	w := newWorld(t)
-	w.must(edit, `{"module_id":"skill:tool","kind":"patch","yes":true}`)
+	w.Must(edit, `{"module_id":"skill:tool","kind":"patch","yes":true}`)
 	skill := w.Read(w.Repo.Dir, "modules/tool/SKILL.md")
 	ours := textdiff.Differ{}.Unified("a/SKILL.md", "b/SKILL.md", []byte(skill), []byte(strings.Replace(skill, "five", "FIVE", 1)))
 	w.Write(w.Repo.Dir, overlayDir+"/.agentpack/patches/SKILL.md.patch", ours)
 	w.Write(w.Repo.Dir, "modules/tool/SKILL.md", strings.Replace(skill, "one", "zero\none", 1))
-	w.must(rebase, `{"module_id":"skill:tool","yes":true}`)
+	w.Must(rebase, `{"module_id":"skill:tool","yes":true}`)
 	golden.Text(t, "patch", w.Read(w.Repo.Dir, overlayDir+"/.agentpack/patches/SKILL.md.patch"))
 }
 
@@ -305,11 +288,11 @@ func TestGitModules(t *testing.T) {
 	commit := upstream.Head()
 	manifest := w.Read(w.Repo.Dir, "agentpack.yaml") + `  - {id: "skill:far", type: skill, tags: [base], source: {git: {url: "` + upstream.Remote + `", subdir: skill}}}` + "\n"
 	w.Write(w.Repo.Dir, "agentpack.yaml", manifest)
-	f := w.fails(edit, `{"module_id":"skill:far","yes":true}`, deployment.ErrLockMissing)
+	f := w.Fails(edit, `{"module_id":"skill:far","yes":true}`, deployment.ErrLockMissing)
 	assert.Contains(t, f.Details, "path_posix")
 
 	w.lock(upstream, commit)
-	w.must(edit, `{"module_id":"skill:far","yes":true}`)
+	w.Must(edit, `{"module_id":"skill:far","yes":true}`)
 	dir := "overlays/" + deployment.ModuleKey("skill:far")
 	assert.Contains(t, w.Read(w.Repo.Dir, dir+"/.agentpack/baseline.json"), `"commit": "`+commit+`"`)
 	text := w.Read(w.Repo.Dir, dir+"/SKILL.md")
@@ -320,7 +303,7 @@ func TestGitModules(t *testing.T) {
 	next := upstream.Commit("next")
 	upstream.Git("push", "--quiet")
 	w.lock(upstream, next)
-	w.must(rebase, `{"module_id":"skill:far","yes":true}`)
+	w.Must(rebase, `{"module_id":"skill:far","yes":true}`)
 	assert.Contains(t, w.Read(w.Repo.Dir, dir+"/SKILL.md"), "---\nA\nb\nc\nd\nE\n")
 	assert.Contains(t, w.Read(w.Repo.Dir, dir+"/.agentpack/baseline.json"), `"commit": "`+next+`"`)
 }
@@ -345,7 +328,7 @@ func TestWithoutGit(t *testing.T) {
 	_, err := exec.LookPath("git")
 	require.NoError(t, err)
 	t.Setenv("PATH", t.TempDir())
-	assert.Contains(t, w.must(edit, `{"module_id":"skill:tool","yes":true}`), "cannot be rebased")
+	assert.Contains(t, w.Must(edit, `{"module_id":"skill:tool","yes":true}`), "cannot be rebased")
 }
 
 func request(w world) compiler.Request {

@@ -14,7 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted.
+// mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted. Where the look
+// was to go on, so does this: a file that cannot be merged with is told in o.Unread.
 func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed) ([]plan.Desired, error) {
 	owned := map[[2]string]plan.Owned{}
 	for have := range o.Entries() {
@@ -33,18 +34,30 @@ func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed)
 		if files[i].Part == nil {
 			continue
 		}
-		if err := p.merge(ctx, w.Binding.Home, &files[i], have, managed); err != nil {
+		if err := p.merge(ctx, w.Binding.Home, &files[i], have, managed); err != nil && !passedOver(ctx, o, files[i].Path, err) {
 			return nil, err
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
 		d := plan.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &plan.Part{Format: have.Part.Format}}
-		if err := p.merge(ctx, w.Binding.Home, &d, have, true); err != nil {
+		if err := p.merge(ctx, w.Binding.Home, &d, have, true); err == nil {
+			files = append(files, d)
+		} else if !passedOver(ctx, o, d.Path, err) {
 			return nil, err
 		}
-		files = append(files, d)
 	}
 	return files, nil
+}
+
+// passedOver reports whether to go on after an error with one file, and keeps it then.
+func passedOver(ctx context.Context, o plan.Observed, path string, err error) bool {
+	if o.Unread == nil || ctx.Err() != nil {
+		return false
+	}
+	if o.Unread[path] == nil {
+		o.Unread[path] = err
+	}
+	return true
 }
 
 func anyPart(files []plan.Desired) bool {

@@ -35,13 +35,25 @@ type Result struct {
 // Deploy is the plan that makes the compiled state so. Roots that a deployment of this repository wrote to and that no target names any
 // more are looked at too, so that nothing is left behind in them.
 func (p Planner) Deploy(ctx context.Context, s compiler.State) (Result, error) {
-	roots, err := p.withOrphans(ctx, s)
+	w, err := p.wanted(ctx, s)
 	if err != nil {
 		return Result{}, err
 	}
-	return p.make(ctx, s.Place, plan.Wanted{
-		Binding: Binding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files,
-	})
+	return p.make(ctx, s.Place, w)
+}
+
+// Survey looks as Deploy does and makes no plan. What cannot be read fails nothing: it is in Observed.Unread.
+func (p Planner) Survey(ctx context.Context, s compiler.State) (Result, error) {
+	w, err := p.wanted(ctx, s)
+	if err != nil {
+		return Result{}, err
+	}
+	return p.look(ctx, s.Place, w, true)
+}
+
+func (p Planner) wanted(ctx context.Context, s compiler.State) (plan.Wanted, error) {
+	roots, err := p.withOrphans(ctx, s)
+	return plan.Wanted{Binding: Binding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files}, err
 }
 
 // Binding is what a confirmation of a deployment is good for, resolved.
@@ -72,11 +84,22 @@ func (p Planner) withOrphans(ctx context.Context, s compiler.State) ([]plan.Root
 
 // make looks, merges and compares.
 func (p Planner) make(ctx context.Context, at deployment.Place, w plan.Wanted) (Result, error) {
+	r, err := p.look(ctx, at, w, false)
+	if err != nil {
+		return r, err
+	}
+	w.Files = r.Files
+	r.Plan, err = plan.Make(w, r.Observed)
+	return r, err
+}
+
+// look looks and merges; goOn does so as deployport.Look says.
+func (p Planner) look(ctx context.Context, at deployment.Place, w plan.Wanted, goOn bool) (Result, error) {
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
 		return Result{}, err
 	}
-	look := deployport.Look{Place: at, Roots: neighbours(w.Roots, known), Paths: make([]string, len(w.Files))}
+	look := deployport.Look{Place: at, Roots: neighbours(w.Roots, known), Paths: make([]string, len(w.Files)), GoOn: goOn}
 	for i := range w.Files {
 		look.Paths[i] = w.Files[i].Path
 	}
@@ -85,11 +108,7 @@ func (p Planner) make(ctx context.Context, at deployment.Place, w plan.Wanted) (
 	if err != nil {
 		return r, err
 	}
-	if w.Files, err = p.mergeParts(ctx, w, observed); err != nil {
-		return r, err
-	}
-	r.Files = w.Files
-	r.Plan, err = plan.Make(w, observed)
+	r.Files, err = p.mergeParts(ctx, w, observed)
 	return r, err
 }
 

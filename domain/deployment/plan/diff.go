@@ -27,7 +27,7 @@ func Make(w Wanted, o Observed) (Plan, error) {
 	mine := entriesOf(w, o)
 	for i := range w.Files {
 		d := &w.Files[i]
-		have, now := mine.take(place{d.Target, d.Path}), o.Files[d.Path]
+		have, now := mine.take(place{d.Target, d.Path}), o.at(i, d.Path)
 		if now.Kind == Directory && d.Part == nil && mine.below(d.Path) {
 			now = Seen{} // what is owned in it goes, and the directory with it; whoever writes checks that nothing else is there
 		}

@@ -15,7 +15,6 @@ const (
 	KindDeploy    SnapshotKind = "deploy"
 	KindBootstrap SnapshotKind = "bootstrap"
 	KindRollback  SnapshotKind = "rollback"
-	KindRestore   SnapshotKind = "restore"
 	KindEdit      SnapshotKind = "edit"
 )
 
@@ -31,12 +30,6 @@ const (
 
 // Initial is what rollback is told to go back to the state before the first deployment.
 const Initial = "initial"
-
-// The operations that only snapshots of rollbacks know (agentpack contract §4.6).
-const (
-	RollbackRestore Op = "rollback_restore"
-	RollbackDelete  Op = "rollback_delete"
-)
 
 // Snapshot is the record of one operation: what was there before every write, and what its maker owned afterwards. The content of both
 // is kept by sum.
@@ -58,7 +51,7 @@ type Snapshot struct {
 // Record is one write of a snapshot, manifests included.
 type Record struct {
 	Target string
-	Op     Op
+	Op     Op     // also rollback_restore and rollback_delete, in the original's records of rollbacks (agentpack contract §4.6)
 	Path   string // absolute, native
 	Before Seen   // Absent: there was nothing
 	After  Seen   // Absent: it was deleted
@@ -88,6 +81,7 @@ type Transaction struct {
 	Lock         deployment.Sum
 	RolledBackTo string
 	Claim        bool // manifests are to be written; KindEdit has none
+	Settle       bool // what the owner lets go of is the user's again, as it stood before: the originals there count no more
 }
 
 // Transaction is the plan as writes.

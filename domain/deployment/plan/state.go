@@ -131,6 +131,23 @@ type Observed struct {
 	Ledgers  []Ledger
 	Files    map[string]Seen // by absolute native path; a path that is absent may be left out
 	Warnings []string
+
+	// Unread is why, by path, of what could not be looked at or read, where that was to stop nobody; otherwise nil. What could not even be
+	// looked at is not in Files.
+	Unread map[string]error
+
+	// Looked is the paths that were asked for and Seen what stands at each, where whoever looked has kept them. That is nothing that Files
+	// does not say, but is found without a search.
+	Looked []string
+	Seen   []Seen
+}
+
+// at is what stands at the path, which probably was the one at that place of those that were asked for.
+func (o Observed) at(i int, path string) Seen {
+	if i < len(o.Looked) && o.Looked[i] == path {
+		return o.Seen[i]
+	}
+	return o.Files[path]
 }
 
 // Owned is every entry of every ledger.

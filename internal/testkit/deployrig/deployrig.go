@@ -5,7 +5,6 @@
 package deployrig
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -15,16 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile"
-	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/adapters/deployfile/place"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
-	"github.com/countersign-dev/countersign/adapters/docedit"
-	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/planner"
-	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -39,25 +29,10 @@ type Rig struct {
 	UserHome string           // with .agentpack in it
 	Project  string           // marked as one
 	Clock    *clock.Fake
-	Git      *confgit.Client
-	Machine  *deployfile.Machine
-	Compiler compiler.Compiler
-	Planner  planner.Planner
+	Wired
 
-	MaxOutput int // bytes that callers take; 0 is any number
-}
-
-type sources struct {
-	*configrepo.Files
-	git *confgit.Client
-}
-
-func (s sources) Git(ctx context.Context, at deployment.Place, g deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
-	return s.git.Git(ctx, at, g, offline)
-}
-
-func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, error) {
-	return s.git.Resolve(ctx, g)
+	Entries   []tool.Entry // what Must and Fails call
+	MaxOutput int          // bytes that callers take; 0 is any number
 }
 
 // New is a rig whose config repository holds the files of a txtar archive, committed.
@@ -78,25 +53,8 @@ func New(t *testing.T, archive string) *Rig {
 
 // In works in another directory from now on.
 func (r *Rig) In(dir string) {
-	env := func(name string) string {
-		return map[string]string{"HOME": r.UserHome, "AGENTPACK_HOME": filepath.Join(r.UserHome, ".agentpack"), "AGENTPACK_MACHINE_ID": "ada"}[name]
-	}
-	index := statindex.Open(filepath.Join(r.UserHome, ".cache", "deployments.idx"))
-	files := configrepo.NewFiles(index)
-	r.Git = confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
-		if sub == "" {
-			sub = "."
-		}
-		return files.Local(ctx, deployment.Place{Repo: root}, sub)
-	}})
-	scopes := map[string][]deployment.Scope{}
-	for _, name := range target.Names() {
-		scopes[name] = target.Scopes(name)
-	}
-	r.Machine = deployfile.New(deployfile.Options{Index: index, Clock: r.Clock, Env: env})
-	r.Compiler = compiler.Compiler{Places: place.New(env, dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{files, r.Git},
-		Overlays: configrepo.NewOverlays(files), Sep: os.PathSeparator}
-	r.Planner = planner.Planner{Machine: r.Machine, Snapshots: r.Machine, Registry: r.Machine, Documents: docedit.Documents{}}
+	r.Wired = Wire(Wiring{Dir: dir, Clock: r.Clock, Index: filepath.Join(r.UserHome, ".cache", "deployments.idx"),
+		Env: map[string]string{"HOME": r.UserHome, "AGENTPACK_HOME": filepath.Join(r.UserHome, ".agentpack"), "AGENTPACK_MACHINE_ID": "ada"}})
 }
 
 // Call is a tool's answer, paths replaced as Plain does, or its fault. Arguments are a JSON object; the config repository is added to them.
@@ -110,6 +68,23 @@ func (r *Rig) Call(entries []tool.Entry, name tool.Name, args string) (string, *
 	text, err := json.Marshal(value)
 	require.NoError(r.T, err)
 	return r.Plain(string(text)), nil
+}
+
+// Must is the answer of one of Entries that has to succeed.
+func (r *Rig) Must(name tool.Name, args string) string {
+	r.T.Helper()
+	out, err := r.Call(r.Entries, name, args)
+	require.Nil(r.T, err, "%v", err)
+	return out
+}
+
+// Fails is the fault of one of Entries that has to fail so.
+func (r *Rig) Fails(name tool.Name, args string, as *fault.Error) *fault.Error {
+	r.T.Helper()
+	out, err := r.Call(r.Entries, name, args)
+	require.NotNil(r.T, err, "it gave %s", out)
+	require.ErrorIs(r.T, err, as)
+	return err
 }
 
 func (r *Rig) call(entries []tool.Entry, name tool.Name, args string) (any, error) {

@@ -38,6 +38,7 @@ func Look(t *testing.T, open func(t testing.TB) Looker) {
 		"ObserveLooksAgain":            observeLooksAgain,
 		"ObserveIsDeterministic":       observeIsDeterministic,
 		"ObserveRefusesImpossible":     observeRefusesImpossible,
+		"ObserveGoesOn":                observeGoesOn,
 		"ReadsFiles":                   readsFiles,
 		"ExtrasInComponentOrder":       extrasInComponentOrder,
 		"ExtrasSkipByRelativePath":     extrasSkipByRelativePath,
@@ -234,6 +235,31 @@ func observeRefusesImpossible(t *testing.T, k Looker) {
 		assert.Equal(t, path, details["path"])
 		assert.Equal(t, path, details["path_posix"])
 	}
+}
+
+func observeGoesOn(t *testing.T, k Looker) {
+	dir := home(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	put(t, dir, map[string]string{"root/.agentpack.manifest.codex.json": manifest("codex", map[string]string{"loop/owned": "a", "b": "b"}), "root/b": "b"})
+	require.NoError(t, os.Symlink("loop", at("loop")))
+	require.NoError(t, os.Symlink("loop", at("root/loop")))
+	long := at(strings.Repeat("n", 300))
+	root, lost := plan.Root{Target: "codex", Path: at("root")}, plan.Root{Target: "codex", Path: at("loop")}
+	o := observe(t, k, deployport.Look{Roots: []plan.Root{root, lost}, Paths: []string{at("absent"), at("loop/below"), at("root/b"), long}, GoOn: true})
+	require.ErrorIs(t, o.Unread[at("loop/below")], deployment.ErrPath)
+	require.ErrorIs(t, o.Unread[at("root/loop/owned")], deployment.ErrPath)
+	require.ErrorIs(t, o.Unread[long], deployment.ErrPathLong)
+	assert.Len(t, o.Unread, 3)
+	assert.Equal(t, plan.Regular, o.Files[at("root/b")].Kind)
+	for path := range o.Unread {
+		assert.Equal(t, plan.Absent, o.Files[path].Kind, path)
+	}
+	require.Len(t, o.Ledgers, 2)
+	assert.Len(t, o.Ledgers[0].Owned, 2)
+	assert.Equal(t, plan.Ledger{Root: lost}, o.Ledgers[1])
+	require.Len(t, o.Warnings, 1)
+	assert.Contains(t, o.Warnings[0], lost.Path)
+	assert.Nil(t, observe(t, k, deployport.Look{Paths: []string{at("root/b")}}).Unread)
 }
 
 func readsFiles(t *testing.T, k Looker) {

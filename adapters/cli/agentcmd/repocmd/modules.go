@@ -131,7 +131,7 @@ func (g author) importing() *cobra.Command {
 
 func (g author) bootstrap() *cobra.Command {
 	var scope string
-	var adopt bool
+	var adopt, remove bool
 	c := g.Command("bootstrap", "Write the files that teach agents to operate this", func(cmd *cobra.Command, _ []string) error {
 		draw := func(data json.RawMessage, done bool) error {
 			p, err := show.Read[show.Plan](data)
@@ -146,7 +146,7 @@ func (g author) bootstrap() *cobra.Command {
 			g.Screen().Total(p.Summary)
 			return nil
 		}
-		_, err := g.Alter(cmd, desk.Change{Tool: "agents_bootstrap", Args: desk.Arguments{"scope": scope, "adopt": adopt}, Draw: draw,
+		_, err := g.Alter(cmd, desk.Change{Tool: "agents_bootstrap", Args: desk.Arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
 			Idle: func(data json.RawMessage) bool {
 				p, err := show.Read[show.Plan](data)
 				return err == nil && p.Summary.Empty()
@@ -155,6 +155,7 @@ func (g author) bootstrap() *cobra.Command {
 	})
 	c.Flags().StringVar(&scope, "scope", "", "where they go: user, project or both (default: both)")
 	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote")
+	c.Flags().BoolVar(&remove, "remove", false, "take them away, and put back what they overwrote")
 	return c
 }
 

@@ -73,6 +73,9 @@ func (n Paths) Root(p string) bool {
 
 // Confined fails with ErrPath unless below, a slash path, stays below whatever it is joined to on this system.
 func (n Paths) Confined(below string) error {
+	if ordinary(below) {
+		return nil
+	}
 	bad := !fs.ValidPath(below) || below == "." || strings.ContainsRune(below, 0)
 	if n.Sep != '/' {
 		bad = bad || strings.ContainsAny(below, `\:`)
@@ -82,6 +85,28 @@ func (n Paths) Confined(below string) error {
 			With(deployment.Reason("output_path_invalid", "fix_path", "retry_command").Add("path", below))
 	}
 	return nil
+}
+
+// ordinary reports a path of ASCII names without anything that is special on some system: it is confined on all of them. It is asked for
+// every file that is deployed.
+func ordinary(below string) bool {
+	dots, length := 0, 0 // of the name at hand
+	for i := range len(below) {
+		switch c := below[i]; {
+		case c == '/':
+			if length == 0 || dots == length {
+				return false
+			}
+			dots, length = 0, 0
+			continue
+		case c < ' ' || c > '~' || c == '\\' || c == ':':
+			return false
+		case c == '.':
+			dots++
+		}
+		length++
+	}
+	return length > 0 && dots < length
 }
 
 // reserved are the directories that belong to version control and to overlays.

@@ -106,9 +106,9 @@ func modes(t *testing.T, h Host) {
 	require.Len(t, tx.Writes, 1, "only the mode differs")
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o755), mode(t, h.Path("root", "run")))
-	w := plan.Write{Target: "codex", Op: plan.RollbackRestore, Path: h.Path("root", "doc"), Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf(nil), Mode: deployment.Plain &^ umask},
+	w := plan.Write{Target: "codex", Op: plan.Update, Path: h.Path("root", "doc"), Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf(nil), Mode: deployment.Plain &^ umask},
 		After: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("x")), Mode: 0o406}, Data: deployment.Bytes([]byte("x"))}
-	tx = plan.Transaction{Kind: plan.KindRestore, Place: deployment.Place{Home: h.Home}, Roots: root, Writes: []plan.Write{w}}
+	tx = plan.Transaction{Kind: plan.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: root, Writes: []plan.Write{w}}
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o406), mode(t, h.Path("root", "doc")), "any other mode is meant as it is, whatever the umask")
 }
@@ -288,6 +288,10 @@ func twins(t *testing.T, h Host) {
 	root := []plan.Root{h.Root("codex", "root")}
 	_, err := h.Machine.Apply(t.Context(), h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "one"}, Wish{Path: h.Path("root", "alias", "x"), Text: "two"}), nil)
 	require.ErrorIs(t, err, deployment.ErrPath, "it cannot be both")
+	before := Tree(t, h.Path("root"))
+	_, err = h.Machine.Apply(t.Context(), h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "one"}, Wish{Path: h.Path("root", "alias", "x", "y"), Text: "two"}), nil)
+	require.ErrorIs(t, err, deployment.ErrPath, "nor a file and a directory")
+	assert.Equal(t, before, Tree(t, h.Path("root")))
 	id := h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "same"}, Wish{Path: h.Path("root", "alias", "x"), Text: "same"}))
 	assert.Equal(t, "same", text(t, h.Path("root", "real", "x")))
 	h.Apply(t, h.Inverse(t, id, root, nil))

@@ -137,10 +137,10 @@ func (h Host) Inverse(t testing.TB, id string, roots []plan.Root, owned []plan.O
 		if strings.HasPrefix(filepath.Base(c.Path), ".agentpack.manifest.") {
 			continue
 		}
-		w := plan.Write{Target: c.Target, Op: plan.RollbackRestore, Path: c.Path, Before: c.After, After: c.Before,
+		w := plan.Write{Target: c.Target, Op: plan.Update, Path: c.Path, Before: c.After, After: c.Before,
 			Data: deployment.Content{Sum: c.Before.Sum, Size: c.Before.Size}}
 		if c.Before.Kind == plan.Absent {
-			w.Op = plan.RollbackDelete
+			w.Op = plan.Delete
 		}
 		tx.Writes = append(tx.Writes, w)
 	}

@@ -1,14 +1,14 @@
 //go:build !linux
 
-package configrepo
+package listing
 
 import (
 	"os"
 	"path/filepath"
 )
 
-// readDir is what stands in a directory, in no order.
-func readDir(dir string) ([]child, error) {
+// Of is what stands in a directory, in no order.
+func Of(dir string) ([]Entry, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -18,9 +18,9 @@ func readDir(dir string) ([]child, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]child, len(entries))
+	out := make([]Entry, len(entries))
 	for i, e := range entries {
-		out[i] = child{dir + string(filepath.Separator) + e.Name(), e.Type()}
+		out[i] = Entry{dir + string(filepath.Separator) + e.Name(), e.Type()}
 	}
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package configrepo
+package listing
 
 import (
 	"bytes"
@@ -17,15 +17,15 @@ const (
 	nameAt   = 19
 )
 
-// readDir is what stands in a directory, in no order. It is os.File.ReadDir without what that makes of every name, of which there are
+// Of is what stands in a directory, in no order. It is os.File.ReadDir without what that makes of every name, of which there are
 // thousands.
-func readDir(dir string) ([]child, error) {
+func Of(dir string) ([]Entry, error) {
 	fd, err := again(func() (int, error) { return unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}
 	defer unix.Close(fd) // nothing was written
-	var out []child
+	var out []Entry
 	buffer := make([]byte, 8<<10)
 	for {
 		n, err := again(func() (int, error) { return unix.Getdents(fd, buffer) })
@@ -46,13 +46,13 @@ func readDir(dir string) ([]child, error) {
 			if string(name) == "." || string(name) == ".." {
 				continue
 			}
-			c := child{path: dir + "/" + string(name)}
-			if c.kind, err = kind(entry[kindAt], c.path); errors.Is(err, fs.ErrNotExist) {
+			e := Entry{Path: dir + "/" + string(name)}
+			if e.Kind, err = kind(entry[kindAt], e.Path); errors.Is(err, fs.ErrNotExist) {
 				continue // it went meanwhile
 			} else if err != nil {
 				return nil, err
 			}
-			out = append(out, c)
+			out = append(out, e)
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package deployrig
+
+import (
+	"context"
+	"os"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
+	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+)
+
+// Wiring is what the adapters are put together with.
+type Wiring struct {
+	Env   map[string]string
+	Dir   string // the working directory
+	Index string // the file of the stat index; empty for none
+	Clock *clock.Fake
+	Step  func(step, path string) // of every operation of the machine; may be nil
+}
+
+// Wired is the adapters, put together as the product does.
+type Wired struct {
+	Files    *configrepo.Files
+	Git      *confgit.Client
+	Machine  *deployfile.Machine
+	Compiler compiler.Compiler
+	Planner  planner.Planner
+}
+
+type sources struct {
+	*configrepo.Files
+	*confgit.Client
+}
+
+// Wire puts the adapters together.
+func Wire(w Wiring) Wired {
+	env := func(name string) string { return w.Env[name] }
+	index := statindex.Open(w.Index)
+	out := Wired{Files: configrepo.NewFiles(index)}
+	out.Git = confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
+		if sub == "" {
+			sub = "."
+		}
+		return out.Files.Local(ctx, deployment.Place{Repo: root}, sub)
+	}})
+	scopes := map[string][]deployment.Scope{}
+	for _, name := range target.Names() {
+		scopes[name] = target.Scopes(name)
+	}
+	out.Machine = deployfile.New(deployfile.Options{Index: index, Clock: w.Clock, Env: env, Step: w.Step})
+	out.Compiler = compiler.Compiler{Places: place.New(env, w.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{out.Files, out.Git},
+		Overlays: configrepo.NewOverlays(out.Files), Sep: os.PathSeparator}
+	out.Planner = planner.Planner{Machine: out.Machine, Snapshots: out.Machine, Registry: out.Machine, Documents: docedit.Documents{}}
+	return out
+}
