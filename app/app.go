@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/journal"
 	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -54,6 +55,7 @@ type Options struct {
 	MaxOutput  int           // bytes; zero is DefaultMaxOutput
 	Version    string        // of the product, for contracts that state it
 	Serve      Selection
+	Absent     []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
 }
 
 // App is the door. It is safe for concurrent use.
@@ -64,6 +66,7 @@ type App struct {
 	served   map[tool.Name]bool
 	journal  *journal.Journal
 	runs     *runlog.Keeper
+	grants   *grants.Keeper
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
@@ -79,12 +82,13 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	served, err := opts.Serve.apply(registry)
+	served, err := opts.Serve.apply(registry, opts.Absent)
 	if err != nil {
 		return nil, err
 	}
-	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log),
-		runs: runlog.New(core.Runs, core.Owner, core.Clock, core.Log)}, nil
+	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
+	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs,
+		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.

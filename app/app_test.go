@@ -37,6 +37,8 @@ type house struct {
 	store *memstore.Store
 	shelf *shelf
 	log   *strings.Builder
+	core  app.Core
+	caps  []tool.Capability
 }
 
 type shelf struct {
@@ -112,7 +114,7 @@ func (s *shelf) capability() tool.Capability {
 		query("panic_note", func(context.Context, tool.Scope, noteInput) (any, error) { panic("boom " + secret()) }),
 		query("torn_note", func(context.Context, tool.Scope, noteInput) (any, error) { return "half", app.ErrPlanStale }),
 		query("leak_note", func(context.Context, tool.Scope, noteInput) (any, error) {
-			return nil, fault.New(fault.Invalid, "test_leak", "cannot use %s", secret()).With(map[string]string{"password": "hunter2hunter2"})
+			return nil, fault.New(fault.Invalid, "test_leak", "a leak").Sayf("cannot use %s", secret()).With(map[string]string{"password": "hunter2hunter2"})
 		}),
 		query("wait_note", func(ctx context.Context, _ tool.Scope, _ noteInput) (any, error) { <-ctx.Done(); return nil, ctx.Err() }),
 		query("long_note", func(context.Context, tool.Scope, noteInput) (any, error) { return strings.Repeat("é", 400_000), nil }),
@@ -143,7 +145,8 @@ func openWith(t *testing.T, more []tool.Capability, change ...func(*app.Options)
 	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Runs: h.store.Runs(), Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
 	var err error
-	h.App, err = app.New(core, opts, append(more, ctl, h.shelf.capability())...)
+	h.core, h.caps = core, append(more, ctl, h.shelf.capability())
+	h.App, err = app.New(core, opts, h.caps...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.App.Close(context.Background())) })
 	return h

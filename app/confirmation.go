@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
-	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/app/grants"
+	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
@@ -36,33 +36,22 @@ func (r *run) present(ctx context.Context) error {
 	})
 }
 
-// confirmed passes when the plan at hand was confirmed: by the call's token, by a person's answer, or by a grant that a person has
+// confirmed passes when the plan at hand was confirmed: by the call's token, by a person's answer to it, or by a grant that a person has
 // approved meanwhile. Otherwise it asks. The grant is spent later, after the intent is on record.
 func (r *run) confirmed(ctx context.Context) error {
-	ledger, now := r.app.core.Ledger, r.app.core.Clock.Now()
-	if r.call.Answer == nil && !r.call.Token.IsZero() {
-		r.digest, r.answerer = r.call.Token.Digest(), "token"
-		err := ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
-			if r.grantID = g.ID; g.Answerer != "" {
-				r.answerer = g.Answerer
-			}
-			return r.explain(g, g.Check(r.binding(), r.call.Typed, now))
-		})
-		if errors.Is(err, confirm.ErrBurnt) {
-			r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped)
-		}
-		return err
-	}
 	if a := r.call.Answer; a != nil {
 		g, err := r.app.answer(ctx, *a)
 		if err != nil {
 			return err
 		}
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, a.By
-		return r.explain(&g, g.Check(r.binding(), a.Typed, now))
+		return r.explain(&g, g.Check(r.binding(), a.Typed, r.app.core.Clock.Now()))
+	}
+	if r.redeems() {
+		return r.brought(ctx)
 	}
 	binding := r.binding()
-	pending, err := ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
+	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, r.app.core.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -78,27 +67,57 @@ func (r *run) confirmed(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
-// Changed is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
-type Changed struct {
-	Current     canon.Hash           `json:"current_plan_hash"`
-	Confirmed   canon.Hash           `json:"confirmed_plan_hash"`
-	Differences []confirm.Difference `json:"differences,omitempty"`
+// brought checks the confirmation that the call brings along: by its token, or, where only people confirm, by having asked for it.
+func (r *run) brought(ctx context.Context) error {
+	r.digest, r.answerer = r.call.Asked, ""
+	if !r.call.Token.IsZero() {
+		r.digest, r.answerer = r.call.Token.Digest(), "token"
+	}
+	err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+		if r.call.Token.IsZero() && !g.HumanOnly {
+			return confirm.ErrUnknown // having asked confirms nothing
+		}
+		if r.grantID = g.ID; g.Answerer != "" {
+			r.answerer = g.Answerer
+		}
+		return r.explain(g, g.Check(r.binding(), r.call.Typed, r.app.core.Clock.Now()))
+	})
+	switch {
+	case errors.Is(err, confirm.ErrBurnt):
+		r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped, "")
+	case errors.Is(err, confirm.ErrDenied):
+		if rec, none := r.app.runs.Load(ctx, r.grantID); none == nil && rec.Said != "" {
+			return confirm.ErrDenied.Sayf("a person denied this call: %s", rec.Said)
+		}
+	}
+	return err
 }
+
+// Changed is the details of a confirmation that was given for another plan than there is now.
+type Changed = grants.Changed
 
 // explain says, of a confirmation that fits but for its plan, which plan it was for, and what has changed since.
 func (r *run) explain(g *confirm.Grant, err error) error {
-	binding := r.binding()
-	if binding.Subject == g.Binding.Subject || !errors.Is(err, confirm.ErrMismatch) {
+	if !errors.Is(err, confirm.ErrMismatch) {
 		return err
 	}
-	if binding.Subject = g.Binding.Subject; binding != g.Binding {
-		return err
+	now, unshown := r.shown(r.plan)
+	if unshown != nil {
+		now = nil
 	}
-	changed := Changed{Current: r.planHash, Confirmed: g.Binding.Subject}
-	if doc, err := tool.Encode(r.plan); err == nil && r.plan != nil && len(g.Plan) > 0 {
-		changed.Differences = confirm.Differences(g.Plan, r.mask.JSON(doc))
+	return grants.Explain(g, r.binding(), now)
+}
+
+// shown is a plan as a person sees it before deciding: without its secrets, and with nothing hidden in it.
+func (r *run) shown(plan tool.Plan) (json.RawMessage, error) {
+	if plan == nil {
+		return nil, nil
 	}
-	return confirm.ErrMismatch.With(changed)
+	doc, err := tool.Encode(plan)
+	if err != nil {
+		return nil, err
+	}
+	return confirm.VisibleJSON(r.mask.JSON(doc)), nil
 }
 
 // ask issues a grant for the plan at hand and answers with it.
@@ -116,24 +135,15 @@ func (r *run) ask(ctx context.Context) error {
 	return r.asked(g, token)
 }
 
-// keepGrants is how long a grant that has expired is remembered, so that its token is told from one that never was.
-const keepGrants = 24 * time.Hour
-
-// issue stores a grant and forgets those nobody will ask about any more.
+// issue stores a grant. Only so many may wait for people, but what a person does by hand is never held up by what agents ask.
 func (r *run) issue(ctx context.Context, g confirm.Grant) error {
-	if err := r.app.core.Ledger.Issue(ctx, g); err != nil {
-		return err
-	}
-	if _, err := r.app.core.Ledger.Purge(ctx, r.app.core.Clock.Now().Add(-keepGrants)); err != nil {
-		r.app.core.Log.Warn("old confirmations could not be forgotten", "cause", err.Error())
-	}
-	return nil
+	return r.app.grants.Issue(ctx, g, g.HumanOnly && !r.call.Person)
 }
 
 // asked puts the question into the outcome.
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
-		ID: g.ID, Token: token, Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
+		ID: g.ID, Token: token, Digest: g.Digest, Args: confirm.VisibleJSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
 		PlanHash: g.Binding.Subject, Plan: g.Plan, ExpiresAt: g.ExpiresAt,
 	}
 	if token.IsZero() {
@@ -149,7 +159,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
-		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(r.app.confirmTTL(plan)),
+		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
 	}
 	if t, ok := plan.(tool.Targeter); ok {
 		g.Target = t.Target()
@@ -157,13 +167,13 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	if p, ok := plan.(tool.Prompter); ok {
 		g.Prompt = p.Prompt()
 	}
-	g.Prompt = r.mask.Text(g.Prompt)
+	g.Prompt = confirm.Visible(r.mask.Text(g.Prompt))
 	if plan != nil {
-		doc, err := tool.Encode(plan)
-		if err != nil {
+		var err error
+		if g.Plan, err = r.shown(plan); err != nil {
 			return confirm.Grant{}, confirm.Token{}, err
 		}
-		g.Plan, g.Binding.Subject = r.mask.JSON(doc), plan.Hash()
+		g.Binding.Subject = plan.Hash()
 	}
 	if g.HumanOnly {
 		return g, confirm.Token{}, nil
@@ -182,23 +192,16 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	if err != nil {
 		return err
 	}
-	if err := r.issue(ctx, g); err != nil {
+	if again, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &g.Binding}, g.IssuedAt); err == nil && g.HumanOnly && len(again) > 0 {
+		g = again[0] // people need not be asked twice
+	} else if err := r.issue(ctx, g); errors.Is(err, grants.ErrLimit) {
+		r.out.Warnings = append(r.out.Warnings, fault.From(err).Message)
+		return nil // looking is no question; the call that carries it out asks
+	} else if err != nil {
 		return err
 	}
 	r.asked(g, token) //nolint:errcheck // the preview itself succeeded; only the question is wanted
 	return nil
-}
-
-// confirmTTL is how long a confirmation of the plan may be answered: as the operator says, else as the plan does.
-func (a *App) confirmTTL(plan tool.Plan) time.Duration {
-	ttl := a.opts.ConfirmTTL
-	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
-		ttl = p.TTL()
-	}
-	if ttl == 0 {
-		return confirm.DefaultTTL
-	}
-	return min(max(ttl, confirm.MinTTL), confirm.MaxTTL)
 }
 
 // Answer records what a person said to a pending confirmation, on a channel only a person has (a terminal, the console). An approval
@@ -214,53 +217,28 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 	return g.View(), err
 }
 
-// answer settles the grant an answer names, records who said what, and remembers an "always".
+// answer settles the grant an answer names. What a person says about it holds no secret.
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
-	now := a.core.Clock.Now()
-	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now)
-	if err != nil {
-		return confirm.Grant{}, err
-	}
-	if len(found) == 0 {
-		return confirm.Grant{}, confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", answer.ID)
-	}
-	var settled confirm.Grant
-	err = a.core.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Grant) error {
-		err := answer.Settle(g, now)
-		settled = *g
-		return err
-	})
-	word := "approve"
-	if !answer.Approve {
-		word = "deny"
-	}
-	event := audit.Event{Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
-		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: answer.By, CallID: answer.ID}
-	switch {
-	case errors.Is(err, confirm.ErrBurnt):
-		a.runs.Deny(ctx, settled.ID, toolrun.Mistyped)
-	case settled.State == confirm.Denied:
-		a.runs.Deny(ctx, settled.ID, toolrun.UserDenied)
-	}
-	if auditErr := a.core.Audit.Append(ctx, event); auditErr != nil && err == nil {
-		return settled, auditErr
-	}
-	if err == nil && answer.Always && settled.Lasting() {
-		err = a.remember(ctx, settled.Binding, settled.Scope)
-	}
-	return settled, err
+	mask := masking.New(a.core.Redact)
+	answer.Reason = mask.Text(confirm.Visible(masking.Runes(answer.Reason, confirm.MaxReason)))
+	return a.grants.Answer(ctx, answer)
 }
 
-// remember keeps "always allow" for that scope of the tool in the session the confirmation came from.
-func (a *App) remember(ctx context.Context, b confirm.Binding, scope string) error {
-	return a.core.Sessions.Update(ctx, ports.SessionKey(b.Principal, b.Session), func(s *ports.Session) error {
-		s.Grant(ports.GrantOf(b.Tool, scope))
-		return nil
-	})
+// Waiting reports whether nobody has decided yet on the confirmation of that id. It is cheap enough to ask several times a second.
+func (a *App) Waiting(ctx context.Context, id string) (bool, error) { return a.grants.Waiting(ctx, id) }
+
+// Withdraw ends a confirmation whose call nobody waits for any more: its client cancelled it.
+func (a *App) Withdraw(ctx context.Context, id string) error {
+	return a.grants.Withdraw(ctx, id, "client")
 }
 
-// Confirmations lists what is waiting for an answer, oldest first; session empty lists all of them, for the machine's owner.
+// Confirmations lists what is waiting for an answer, oldest first, each with the arguments it was asked with; session empty lists all of
+// them, for the machine's owner.
 func (a *App) Confirmations(ctx context.Context, session string) ([]confirm.View, error) {
 	pending, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, a.core.Clock.Now())
-	return confirm.Views(pending), err
+	views, mask := confirm.Views(pending), masking.New(a.core.Redact)
+	for i, g := range pending {
+		views[i].Arguments = confirm.VisibleJSON(mask.Args(g.Args))
+	}
+	return views, err
 }

@@ -6,14 +6,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/countersign-dev/countersign/app/journal"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
-
-// auditPage is how many records are read at a time.
-const auditPage = 1000
 
 // settingsTool is the name under which changes of the settings stand in the audit. It is no tool: only people change settings.
 const settingsTool = "settings"
@@ -21,24 +19,7 @@ const settingsTool = "settings"
 // AuditTrail yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An
 // error ends it.
 func (a *App) AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error] {
-	return func(yield func(audit.Record, error) bool) {
-		for {
-			page, err := a.core.Audit.Records(ctx, after, auditPage)
-			if err != nil {
-				yield(audit.Record{}, err)
-				return
-			}
-			for _, r := range page {
-				if !yield(r, nil) {
-					return
-				}
-				after = r.Seq
-			}
-			if len(page) < auditPage {
-				return
-			}
-		}
-	}
+	return journal.Trail(ctx, a.core.Audit, after)
 }
 
 // AuditTail is the last n records, oldest first.

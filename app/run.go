@@ -144,7 +144,7 @@ func (r *run) admit(ctx context.Context) error {
 }
 
 // redeems reports a call that brings a confirmation along.
-func (r *run) redeems() bool { return !r.call.Token.IsZero() || r.call.Answer != nil }
+func (r *run) redeems() bool { return !r.call.Token.IsZero() || r.decided() }
 
 // decide asks policy, with the settings and the session as they are now. Unreadable settings let reads through and nothing else.
 func (r *run) decide(ctx context.Context) error {
@@ -169,11 +169,14 @@ func (r *run) decide(ctx context.Context) error {
 	switch {
 	case r.decision.Verdict == policy.Deny:
 		return r.refusal()
-	case r.decision.Verdict == policy.Allow && r.insists():
+	case r.decision.Verdict == policy.Allow && (r.insists() || r.decided()):
 		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(a.Strength, policy.Preview)
 	}
 	return nil
 }
+
+// decided reports a call that brings along what a person said to it: that holds, also where nobody would be asked any more.
+func (r *run) decided() bool { return r.call.Answer != nil || r.call.Asked != confirm.Digest{} }
 
 // insists reports a call that needs a confirmation although policy lets it run: its tool takes only tokens of its preview tool, or its
 // own arguments would approve it where only a person may.
@@ -251,7 +254,7 @@ func (r *run) intend(ctx context.Context) error {
 	}
 	asked := r.assessment.Raised(policy.Assessment{Strength: r.decision.Strength})
 	if r.decision.Verdict == policy.Confirm && r.call.Always && asked.Lasting() {
-		return r.app.remember(ctx, r.binding(), r.assessment.Scope)
+		return r.app.grants.Remember(ctx, r.binding(), r.assessment.Scope)
 	}
 	return nil
 }

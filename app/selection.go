@@ -13,34 +13,32 @@ import (
 // ControlToolset is served whatever is selected.
 const ControlToolset = "control"
 
+// everything stands for every toolset in a Selection.
+const everything = "all"
+
 // Selection is what an operator serves. It filters the list of tools and is checked again at every call.
 type Selection struct {
-	Toolsets []string // names, or "all"; empty is every toolset given to New
+	Toolsets []string // names, or "all"; empty, without Tools, is every toolset given to New
 	Tools    []string // single tools, added to the toolsets
 	Exclude  []string // single tools, taken away whatever else says
 	ReadOnly bool     // only tools that have something to read
 }
 
+// Serves reports whether the toolset of that name is served as a whole. A host need not make those that are not, except where Tools names
+// one of theirs.
+func (s Selection) Serves(toolset string) bool {
+	return toolset == ControlToolset || len(s.Toolsets) == 0 && len(s.Tools) == 0 || slices.Contains(s.Toolsets, everything) ||
+		slices.Contains(s.Toolsets, toolset)
+}
+
 // apply works out the served names. An unknown name fails closed.
-func (s Selection) apply(r *tool.Registry) (map[tool.Name]bool, error) {
-	toolsets := map[string]bool{}
+func (s Selection) apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
+	if err := s.known(r, absent); err != nil {
+		return nil, err
+	}
+	served := make(map[tool.Name]bool, r.Len())
 	for spec := range r.Specs() {
-		toolsets[spec.Toolset] = true
-	}
-	for _, name := range s.Toolsets {
-		if name != "all" && !toolsets[name] {
-			return nil, ErrWiring.Sayf("there is no toolset %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
-		}
-	}
-	for _, name := range slices.Concat(s.Tools, s.Exclude) {
-		if _, ok := r.Lookup(tool.Name(name)); !ok {
-			return nil, ErrWiring.Sayf("there is no tool %q; countersign tools list shows those there are", name)
-		}
-	}
-	whole := len(s.Toolsets) == 0 && len(s.Tools) == 0 || slices.Contains(s.Toolsets, "all")
-	served := map[tool.Name]bool{}
-	for spec := range r.Specs() {
-		wanted := whole || spec.Toolset == ControlToolset || slices.Contains(s.Toolsets, spec.Toolset) || slices.Contains(s.Tools, string(spec.Name))
+		wanted := s.Serves(spec.Toolset) || slices.Contains(s.Tools, string(spec.Name))
 		if s.ReadOnly && spec.Class > policy.ClassScratch {
 			wanted = false
 		}
@@ -49,7 +47,32 @@ func (s Selection) apply(r *tool.Registry) (map[tool.Name]bool, error) {
 	return served, nil
 }
 
-// Toolsets lists every toolset with the tools that are served and those the selection hides.
+// known fails with ErrWiring when s names what there is not, and lists the names of all toolsets there are.
+func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
+	toolsets := map[string]bool{}
+	for spec := range r.Specs() {
+		toolsets[spec.Toolset] = true
+	}
+	for _, name := range s.Toolsets {
+		if name == everything || toolsets[name] {
+			continue
+		}
+		for _, t := range absent {
+			if toolsets[t.Name] = true; t.Name == name {
+				return ErrWiring.Sayf("the toolset %q was left out of this door; assemble it with that toolset, or do not choose it", name)
+			}
+		}
+		return ErrWiring.Sayf("there is no toolset %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
+	}
+	for _, name := range slices.Concat(s.Tools, s.Exclude) {
+		if _, ok := r.Lookup(tool.Name(name)); !ok {
+			return ErrWiring.Sayf("there is no tool %q; countersign tools list shows those there are", name)
+		}
+	}
+	return nil
+}
+
+// Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
 func (a *App) Toolsets() []tool.Toolset {
 	byName := map[string]*tool.Toolset{}
 	for s := range a.registry.Specs() {
@@ -64,7 +87,7 @@ func (a *App) Toolsets() []tool.Toolset {
 			t.Hidden = append(t.Hidden, string(s.Name))
 		}
 	}
-	var out []tool.Toolset
+	out := slices.Clone(a.opts.Absent)
 	for _, t := range byName {
 		out = append(out, *t)
 	}

@@ -42,7 +42,8 @@ type PendingFilter struct {
 	Binding *confirm.Binding
 }
 
-// Ledger keeps confirmations. What it stores survives a restart, and it never stores a token, only its digest.
+// Ledger keeps confirmations. What it stores survives a restart, and it never stores a token, only its digest. The arguments of a grant
+// that is final may be forgotten.
 type Ledger interface {
 	// Issue stores a new grant. A digest or ID that exists already is an internal error.
 	Issue(ctx context.Context, g confirm.Grant) error

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/cli/tour"
@@ -27,9 +28,10 @@ import (
 
 // Program is what the command line needs from the one who assembles it.
 type Program struct {
-	Version  string
-	Open     shell.Open
-	ServeMCP Serve
+	Version      string
+	Open         shell.Open
+	ServeMCP     Serve
+	ServeGateway ServeGateway // may be nil
 }
 
 // Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for.
@@ -142,13 +144,19 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	}
 	if len(s.Argv) > 0 && s.Argv[0] == mcpName {
 		add("start", mcpCommand(p, s)) // hosts wait for it: it does not pay for a hundred commands that it is not
+		root.CompletionOptions.DisableDefaultCmd = true // nor for the one that cobra would add
+		return root
+	}
+	if len(s.Argv) > 0 && s.Argv[0] == gatewayName {
+		root.AddCommand(gatewayCommand(p, s)) // nor does the gateway, which a start waits for
 		return root
 	}
 	add("start", tour.Command(s), mcpCommand(p, s))
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("projects", projectcmd.Commands(s)...)
+	add("projects", sandboxcmd.Command(s))
 	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Runs(s), operator.Audit(s))
-	root.AddCommand(versionCommand(p, s))
+	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	s.Everything()
 	return root
 }

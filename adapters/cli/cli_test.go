@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -76,6 +77,7 @@ func openDemo(env func(string) string) (shell.Door, error) {
 
 // stores is what the demo keeps: in memory, or in a directory that several commands share.
 type stores struct {
+	ports.Ledger
 	kept
 	sessions ports.Sessions
 	runs     ports.Runs
@@ -83,7 +85,6 @@ type stores struct {
 }
 
 type kept interface {
-	ports.Ledger
 	ports.AuditLog
 	ports.SettingsStore
 }
@@ -91,10 +92,10 @@ type kept interface {
 func storesOf(dir string) stores {
 	if dir == "" {
 		store := memstore.New()
-		return stores{store, store.Sessions(), store.Runs(), func() error { return nil }}
+		return stores{store, store, store.Sessions(), store.Runs(), func() error { return nil }}
 	}
 	store := sqlitestore.Open(filepath.Join(dir, "demo.db"))
-	return stores{store, store.Sessions(), rundb.New(store), store.Close}
+	return stores{grantdb.New(store), store, store.Sessions(), rundb.New(store), store.Close}
 }
 
 type input struct {

@@ -29,6 +29,7 @@ var serverOptions = []option{
 	{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "highest mode anybody can set: ask, plan or execute"},
 	{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who confirms: host (the client, or the caller with a token) or human (never the caller)"},
 	{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long a confirmation may be answered: 1m to 10m (default 5m)"},
+	{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person under --approval human: 0s to 10m (default 45s)"},
 	{flag: "permission-level", variable: "COUNTERSIGN_PERMISSION_LEVEL", usage: "read_only, execute_with_confirm or full_access"},
 }
 

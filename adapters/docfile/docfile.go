@@ -107,14 +107,17 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 // Write stores data as the document, over whatever has that name. When it returns nil the document survives a crash of the machine; when it
 // fails, or the process dies in the middle, the document is what it was. The one exception is an error whose Op is "sync": the new document is
 // there, but the machine could not promise to keep it. Missing directories are made.
-func (d *Dir) Write(name string, data []byte) error {
+func (d *Dir) Write(name string, data []byte) error { return d.WriteMode(name, data, fileMode) }
+
+// WriteMode is Write for a document with permissions of its own, whatever the umask.
+func (d *Dir) WriteMode(name string, data []byte, mode fs.FileMode) error {
 	root, err := d.openFor(name)
 	if err != nil {
 		return d.in("write", name, err)
 	}
 	defer root.Close()
 	temp := path.Join(path.Dir(name), tempPrefix+path.Base(name)+"."+rand.Text()+tempSuffix)
-	if err := writeSynced(root, temp, data); err != nil {
+	if err := writeSynced(root, temp, data, mode); err != nil {
 		_ = root.Remove(temp)
 		return d.in("write", name, err)
 	}
@@ -125,12 +128,15 @@ func (d *Dir) Write(name string, data []byte) error {
 	return d.in("sync", name, syncDir(root, path.Dir(name)))
 }
 
-func writeSynced(root *os.Root, name string, data []byte) error {
+func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
+	if err == nil && mode != fileMode { // only now: nobody reads it before it is whole
+		err = f.Chmod(mode)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

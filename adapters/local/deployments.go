@@ -88,7 +88,23 @@ func (c configs) Frontmatter(doc []byte) (fields map[string]any, found bool, err
 }
 
 // deployments is the toolsets about deployments, over files and git of this machine. It opens nothing.
-func (l *Local) deployments(core app.Core) []tool.Capability {
+func (l *Local) deployments(core app.Core) []toolset {
+	parts := sync.OnceValue(func() deploymentParts { return l.deploymentParts(core) })
+	return []toolset{
+		{name: deployments.Name, build: func() tool.Capability { return deployments.Capability(parts().deps) }},
+		{name: deployments.Authoring, build: func() tool.Capability { return parts().authoring() }},
+	}
+}
+
+// deploymentParts is what the tools about deployments work with.
+type deploymentParts struct {
+	deps    deployments.Deps
+	git     *confgit.Client
+	files   *configrepo.Files
+	machine *deployfile.Machine
+}
+
+func (l *Local) deploymentParts(core app.Core) deploymentParts {
 	c, env := l.config.Deployments, l.config.Env
 	index := statindex.Open(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
 	l.atClose = append(l.atClose, index.Save)
@@ -102,17 +118,22 @@ func (l *Local) deployments(core app.Core) []tool.Capability {
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
-	deps := deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine, Differ: textdiff.Differ{}, History: git, Remote: git,
-		Clock: core.Clock, Version: l.config.Options.Version}
-	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Version: l.config.Options.Version}
+	return deploymentParts{git: git, files: files, machine: machine, deps: deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine,
+		Differ: textdiff.Differ{}, History: git, Remote: git, Clock: core.Clock, Version: l.config.Options.Version}}
+}
+
+// authoring is the toolset that looks after the config repository itself.
+func (p deploymentParts) authoring() tool.Capability {
+	compile, machine, git, clock := p.deps.Compiler, p.machine, p.git, p.deps.Clock
+	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Version: p.deps.Version}
 	rules := org.New()
-	return []tool.Capability{deployments.Capability(deps), deployments.AuthoringCapability(
-		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(files), Clock: core.Clock,
+	return deployments.AuthoringCapability(
+		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(p.files), Clock: clock,
 			Bootstrap: bootstrapping.Starting(boot)}),
 		keeping.Entries(keeping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
-			Clock: core.Clock, Doctor: deployments.DoctorQuery(deps)}),
-		layering.Entries(layering.Deps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: textdiff.Differ{}, Clock: core.Clock}),
+			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),
+		layering.Entries(layering.Deps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: textdiff.Differ{}, Clock: clock}),
 		bootstrapping.Entries(boot),
 		governing.Entries(governing.Deps{Compiler: compile, Machine: machine, History: git, Ancestry: git, Orgs: rules, Lister: rules}),
-	)}
+	)
 }

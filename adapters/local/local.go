@@ -10,19 +10,19 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
-	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/app/sandboxes/mending"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
@@ -32,6 +32,7 @@ type Config struct {
 	Packs       Packs               // where context packs are
 	Deployments Deployments         // where deployments work
 	Projects    Projects            // how projects' programs are started
+	Sandboxes   Sandboxes           // how the gateway of agent servers is started
 	Options     app.Options         // policy and bounds
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
 	Log         *slog.Logger        // default: discard
@@ -44,7 +45,10 @@ type Local struct {
 	*app.App
 	config    Config
 	store     *sqlitestore.Store
-	processes *osproc.Processes
+	processes func() *osproc.Processes  // of projects
+	servers   func() *osproc.Processes  // of sandboxes
+	files     func() *sandboxfile.Store // likewise
+	mender    func() mending.Mender     // likewise
 	atClose   []func() error
 }
 
@@ -60,6 +64,19 @@ func Open(c Config) (*Local, error) {
 		return nil, err
 	}
 	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
+	core := c.core(store)
+	l := &Local{config: c, store: store}
+	sets := l.toolsets(core)
+	c.Options.Serve = c.selection(sets)
+	caps, options := choose(sets, c.Options)
+	if l.App, err = app.New(core, options, caps...); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return l, nil
+}
+
+// core is what the door needs besides toolsets. It opens nothing.
+func (c Config) core(store *sqlitestore.Store) app.Core {
 	redactor := sync.OnceValue(func() *redact.Redactor {
 		var known []string
 		if c.Known != nil {
@@ -67,40 +84,10 @@ func Open(c Config) (*Local, error) {
 		}
 		return redact.New(redact.Options{Known: known})
 	})
-	core := app.Core{
-		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	return app.Core{
+		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 	}
-	l := &Local{config: c, store: store}
-	caps := l.capabilities(core)
-	c.Options.Serve = c.selection(caps)
-	if l.App, err = app.New(core, c.Options, caps...); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return l, nil
-}
-
-// capabilities is every toolset there is. A capability is left out by leaving out its line.
-func (l *Local) capabilities(core app.Core) []tool.Capability {
-	return append([]tool.Capability{
-		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
-			Operator: l.config.Options.Policy, Toolsets: func() []tool.Toolset { return l.Toolsets() }}),
-	}, slices.Concat(l.config.Packs.capabilities(core, l.config.Options.Serve.ReadOnly), l.deployments(core), l.projects(core))...)
-}
-
-// selection is what is served: what was asked for, else those of the default toolsets that exist.
-func (c Config) selection(caps []tool.Capability) app.Selection {
-	s := c.Options.Serve
-	if len(s.Toolsets) > 0 || len(s.Tools) > 0 || len(c.Toolsets) == 0 {
-		return s
-	}
-	s.Toolsets = []string{control.Name}
-	for _, have := range caps {
-		if slices.Contains(c.Toolsets, have.Name) {
-			s.Toolsets = append(s.Toolsets, have.Name)
-		}
-	}
-	return s
 }
 
 // Owner is the person at this machine, with what the options grant: everything, or reading alone.

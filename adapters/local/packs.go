@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/packfile"
@@ -86,21 +87,27 @@ func first(values ...string) string {
 	return ""
 }
 
-// capabilities is the toolset packs, and the upkeep of its store.
-func (p Packs) capabilities(core app.Core, readOnly bool) []tool.Capability {
-	roots := map[pack.Root]string{"": p.Source}
-	var named []pack.Root
-	for _, name := range slices.Sorted(maps.Keys(p.Sources)) {
-		roots[pack.Root(name)] = p.Sources[name]
-		named = append(named, pack.Root(name))
-	}
-	store := packfile.New(p.Root, core.Clock)
-	if readOnly {
-		store.LookOnly()
-	}
-	return []tool.Capability{
-		packs.Capability(packs.Deps{Repo: store, Excerpts: srcfile.New(roots), History: gitcli.NewHistory(roots), Clock: core.Clock, IDs: core.IDs, Roots: named,
-			Mask: func(lines []string) ([]string, int) { return core.Redact().Lines(lines) }}),
-		upkeep(store),
+// packs is the toolset packs, and the upkeep of its store.
+func (l *Local) packs(core app.Core) []toolset {
+	p := l.config.Packs
+	store := sync.OnceValue(func() *packfile.Store {
+		s := packfile.New(p.Root, core.Clock)
+		if l.config.Options.Serve.ReadOnly {
+			s.LookOnly()
+		}
+		return s
+	})
+	return []toolset{
+		{name: packs.Name, build: func() tool.Capability {
+			roots := map[pack.Root]string{"": p.Source}
+			var named []pack.Root
+			for _, name := range slices.Sorted(maps.Keys(p.Sources)) {
+				roots[pack.Root(name)] = p.Sources[name]
+				named = append(named, pack.Root(name))
+			}
+			return packs.Capability(packs.Deps{Repo: store(), Excerpts: srcfile.New(roots), History: gitcli.NewHistory(roots), Clock: core.Clock, IDs: core.IDs,
+				Roots: named, Mask: func(lines []string) ([]string, int) { return core.Redact().Lines(lines) }})
+		}},
+		{name: Upkeep, build: func() tool.Capability { return upkeep(store()) }},
 	}
 }

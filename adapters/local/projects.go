@@ -3,8 +3,10 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/projgit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -36,13 +38,29 @@ type Projects struct {
 }
 
 // projects is the toolsets about projects. It opens nothing.
-func (l *Local) projects(core app.Core) []tool.Capability {
+func (l *Local) projects(core app.Core) []toolset {
+	l.processes = sync.OnceValue(func() *osproc.Processes {
+		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact,
+			Supervisor: l.config.Projects.Supervisor})
+	})
+	tools := sync.OnceValue(func() projectTools { return l.projectTools(core) })
+	return []toolset{
+		{name: projects.Name, build: func() tool.Capability { return projects.Capability(tools().agents) }},
+		{name: registering.Name, way: "the command line, for people alone", build: func() tool.Capability { return projects.Workbench(tools().people) }},
+	}
+}
+
+// projectTools is what the tools about projects work with: those of agents, and those of people.
+type projectTools struct {
+	agents projects.Deps
+	people registering.Deps
+}
+
+func (l *Local) projectTools(core app.Core) projectTools {
 	catalogue := projectdb.Open(l.store)
-	l.processes = osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact, Supervisor: l.config.Projects.Supervisor})
 	dirs := projectfile.New(projectfile.Options{Home: first(l.config.Projects.Home, l.config.Env("HOME")), Own: []string{l.config.Dir}, Env: os.Environ})
 	git := projgit.New(projgit.Options{})
 	finder := sites.Finder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
-	runner := running.Runner{Dirs: dirs, Parser: shellparse.Parser{}, Processes: l.processes, Table: l.processes}
 	ids := system.IDs{}
 	hooks := webhookhttp.New(webhookhttp.Options{})
 	mask := func(doc json.RawMessage) json.RawMessage {
@@ -52,23 +70,26 @@ func (l *Local) projects(core app.Core) []tool.Capability {
 		}
 		return masked
 	}
+	runner := running.Runner{Dirs: dirs, Parser: shellparse.Parser{}, Processes: l.processes(), Table: l.processes(), Mask: mask}
 	steps := engine.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
-	return []tool.Capability{
-		projects.Capability(projects.Deps{
+	return projectTools{
+		agents: projects.Deps{
 			Browsing:  browsing.Deps{Sites: finder, Heads: git, Workflows: catalogue.Workflows},
 			Scripting: scripting.Deps{Sites: finder, Runner: runner},
 			Flows: flows.Deps{Sites: finder, Workflows: catalogue.Workflows, Templates: catalogue.Templates, Executions: catalogue.Executions,
 				Engine: steps, Webhooks: hooks, Clock: core.Clock, UUIDs: ids},
 			Acting: acting.Deps{Sites: finder, Actions: catalogue.Actions, Rules: catalogue.Rules, Executions: catalogue.Executions,
 				Webhooks: hooks, Runner: runner, Runs: core.Runs, Owner: core.Owner, Clock: core.Clock, UUIDs: ids, Mask: mask},
-		}),
-		projects.Workbench(registering.Deps{Sites: finder, Workflows: catalogue.Workflows, Actions: catalogue.Actions, Rules: catalogue.Rules,
-			Templates: catalogue.Templates, Parser: shellparse.Parser{}, Clock: core.Clock, UUIDs: ids}),
+		},
+		people: registering.Deps{Sites: finder, Workflows: catalogue.Workflows, Actions: catalogue.Actions, Rules: catalogue.Rules,
+			Templates: catalogue.Templates, Parser: shellparse.Parser{}, Clock: core.Clock, UUIDs: ids},
 	}
 }
 
 // Recover settles what Countersign processes that are gone have left running: it is ended and marked lost, never forgotten. It costs next to
 // nothing when there is nothing; servers do it as they start.
 func (l *Local) Recover(ctx context.Context) ([]process.State, error) {
-	return l.processes.Recover(ctx)
+	ended, err := l.processes().Recover(ctx)
+	servers, other := l.servers().Recover(ctx)
+	return append(ended, servers...), errors.Join(err, other)
 }

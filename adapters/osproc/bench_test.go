@@ -1,37 +1,46 @@
 package osproc_test
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// BenchmarkRun compares a program that prints 100 MB with the same one writing them to a file, and shows what one that does nothing
-// costs on top of starting it.
+// BenchmarkRun compares a program that prints 100 MB with the same one writing them to a file (≤ 1.3 x-floor), and shows what one that does
+// nothing costs on top of starting it.
 func BenchmarkRun(b *testing.B) {
 	const text = `yes 'src/app/main.ts:17:4 - built in 12 ms, nothing to complain about here' | head -c 100000000`
 	p := open(filepath.Join(b.TempDir(), "processes"))
-	b.Run("100MBToFile", func(b *testing.B) {
-		spec := sh(b, "("+text+") > out")
-		for b.Loop() {
-			cmd := exec.Command("sh", spec.Argv[1:]...)
-			cmd.Dir = spec.Dir
-			require.NoError(b, cmd.Run())
-			require.NoError(b, os.Remove(filepath.Join(spec.Dir, "out")))
+	b.Run("100MB", func(b *testing.B) { // in turn, because the machine's speed changes
+		spec, file := sh(b, text), sh(b, "("+text+") > out")
+		best := [2]float64{math.Inf(1), math.Inf(1)}
+		for range max(b.N, 10) {
+			for i, run := range []func(){func() {
+				cmd := exec.Command("sh", file.Argv[1:]...)
+				cmd.Dir = file.Dir
+				require.NoError(b, cmd.Run())
+			}, func() {
+				result, err := p.Run(b.Context(), spec, nil)
+				require.NoError(b, err)
+				require.True(b, result.OK())
+			}} {
+				began := time.Now()
+				run()
+				best[i] = min(best[i], time.Since(began).Seconds()*1e3)
+			}
+			require.NoError(b, os.Remove(filepath.Join(file.Dir, "out")))
 		}
-	})
-	b.Run("100MB", func(b *testing.B) {
-		spec := sh(b, text)
-		for b.Loop() {
-			result, err := p.Run(b.Context(), spec, nil)
-			require.NoError(b, err)
-			require.True(b, result.OK())
-		}
+		b.ReportMetric(best[0], "to-file-ms")
+		b.ReportMetric(best[1], "ours-ms")
+		b.ReportMetric(best[1]/best[0], "x-floor")
+		b.ReportMetric(0, "ns/op")
 	})
 	b.Run("NothingAlone", func(b *testing.B) {
 		for b.Loop() {

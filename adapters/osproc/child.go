@@ -44,6 +44,7 @@ func (p *Processes) launch(rec record, s process.Spec) (*child, error) {
 		spool: spool.New(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
 		stops: make(chan time.Duration, 8), exited: make(chan struct{}), quiet: make(chan struct{}), full: make(chan struct{}),
 	}
+	c.spool.LogTo(s.Log)
 	err := c.start(s)
 	if err == nil {
 		return c, nil
@@ -53,6 +54,9 @@ func (p *Processes) launch(rec record, s process.Spec) (*child, error) {
 	c.move(process.Failed)
 	return c, failure
 }
+
+// runIDName is the variable that tells the program its ID, by the name that scripts know (packageflow-security contract §4.8).
+const runIDName = "PACKAGEFLOW_RUN_ID"
 
 func (c *child) start(s process.Spec) error {
 	if info, err := os.Stat(s.Dir); err != nil {
@@ -69,11 +73,11 @@ func (c *child) start(s process.Spec) error {
 	}
 	c.cmd = &exec.Cmd{Path: program, Args: s.Argv, Dir: s.Dir}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if name != markName {
+		if name != markName && name != runIDName {
 			c.cmd.Env = append(c.cmd.Env, name+"="+s.Env[name])
 		}
 	}
-	c.cmd.Env = append(c.cmd.Env, mark(c.rec.State.ID))
+	c.cmd.Env = append(c.cmd.Env, mark(c.rec.State.ID), runIDName+"="+string(c.rec.State.ID))
 	kin.Group(c.cmd)
 	kin.Seal()
 	if err := c.spawn(); err != nil {
@@ -154,9 +158,10 @@ func (c *child) move(to process.Status) {
 	if err := c.rec.State.Move(to, c.p.o.Clock.Now()); err != nil {
 		c.rec.State.Reason = err.Error() // a defect: the state machine was asked for what it has not
 	}
-	err := c.p.save(c.rec)
-	if to.Final() && err == nil {
-		c.p.setEnded(c.rec.State.ID)
+	if to.Final() {
+		_ = c.p.conclude(c.rec) // what could not be written is kept, and tried again
+	} else {
+		_ = c.p.save(c.rec)
 	}
 }
 

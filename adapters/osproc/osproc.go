@@ -121,6 +121,7 @@ func (p *Processes) Run(ctx context.Context, s process.Spec, watch func(process.
 		state.Argv, state.Labels = slices.Clone(state.Argv), maps.Clone(state.Labels)
 		watch(state)
 	}
+	p.prune() // while it runs: a server may run a great many
 	c.attend(ctx)
 	return c.result(), nil
 }

@@ -336,3 +336,41 @@ func TestMemoryIsBounded(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(90_000_000))
 	assert.Less(t, after.HeapSys-min(after.HeapSys, before.HeapSys), uint64(40<<20))
 }
+
+// What a program prints is in its log as well, masked, whether somebody waits for it or not, and the log outlives what is kept of it.
+func TestLog(t *testing.T) {
+	p := open(t.TempDir())
+	log := filepath.Join(t.TempDir(), "server.log")
+	spec := sh(t, "echo first; echo the password is $WORD >&2")
+	spec.Log, spec.Env["WORD"], spec.Secrets = log, "correct-horse", []string{"correct-horse"}
+	var seen process.State
+	_, err := p.Run(t.Context(), spec, func(s process.State) { seen = s })
+	require.NoError(t, err)
+	assert.Equal(t, log, seen.Log)
+	s, err := p.Start(t.Context(), spec)
+	require.NoError(t, err)
+	assert.Equal(t, log, s.Log)
+	require.Eventually(t, func() bool {
+		s, err = p.Inspect(t.Context(), s.ID)
+		return err == nil && s.Status.Final()
+	}, 10*time.Second, 10*time.Millisecond)
+	assert.Equal(t, log, s.Log)
+	assert.Empty(t, s.Reason)
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(text), "first\n"), "%s", text)
+	assert.Equal(t, 2, strings.Count(string(text), "the password is "), "%s", text)
+	assert.NotContains(t, string(text), "correct-horse")
+	info, err := os.Stat(log)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	spec.Log = filepath.Join(t.TempDir(), "none", "server.log")
+	result, err := p.Run(t.Context(), spec, nil)
+	require.NoError(t, err, "a log that cannot be written does not keep a program from running")
+	assert.True(t, result.OK())
+	for _, bad := range []string{"relative.log", "/a/../b", "/nul\x00"} {
+		spec.Log = bad
+		_, err := p.Run(t.Context(), spec, nil)
+		require.ErrorIs(t, err, process.ErrSpec, bad)
+	}
+}

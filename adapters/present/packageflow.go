@@ -62,7 +62,18 @@ func packageflowMeta(o tool.Outcome) json.RawMessage {
 		Truncated  bool     `json:"truncated"`
 		Redactions int      `json:"redactions"`
 		Warnings   []string `json:"warnings,omitempty"`
-	}{o.CallID, o.Elapsed.Milliseconds(), o.Truncated, o.Redactions, o.Warnings})
+	}{o.CallID, o.Elapsed.Milliseconds(), o.Truncated || cutShort(o.Value), o.Redactions, o.Warnings})
+}
+
+// cutShort reports a value that says itself that something is missing in it.
+func cutShort(value json.RawMessage) bool {
+	if !bytes.Contains(value, []byte(`"truncated":true`)) {
+		return false
+	}
+	var own struct {
+		Truncated any `json:"truncated"`
+	}
+	return json.Unmarshal(value, &own) == nil && own.Truncated == true
 }
 
 // ProblemOf is an outcome's failure in the words of packageflow.v1; the outcome has one.
@@ -83,7 +94,7 @@ func ProblemOf(o tool.Outcome) Problem {
 		p.set("plan", o.Value)
 	}
 	if o.Issued != nil {
-		p.set("confirmation", packageflowConfirmation(o.Issued))
+		p.set("confirmation", packageflowConfirmation(o))
 		switch {
 		case o.Issued.Token.IsZero():
 			p.Hint = "a person answers this in the console, with countersign approve, or in a form of the client; repeat the very same call afterwards"
@@ -101,9 +112,11 @@ func (p *Problem) set(name string, value any) {
 	p.Details[name] = value
 }
 
-func packageflowConfirmation(i *tool.Issued) *confirmation {
-	c := confirmationOf(i)
-	c.Context, c.Risk = ContextOf(i.Plan), i.Risk
+// packageflowConfirmation also has what seed 001 has a person see: the tool, what it is for, and every argument.
+func packageflowConfirmation(o tool.Outcome) *confirmation {
+	c := confirmationOf(o.Issued)
+	c.Tool, c.About, c.Arguments = o.Issued.Tool, o.Spec.Description, o.Issued.Args
+	c.Context, c.Risk = ContextOf(o.Issued.Plan), o.Issued.Risk
 	return c
 }
 

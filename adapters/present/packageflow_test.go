@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -24,7 +25,7 @@ import (
 
 // flow is an outcome of one of the project tools.
 func flow(err *fault.Error, change ...func(*tool.Outcome)) tool.Outcome {
-	o := tool.Outcome{CallID: "call_7f", Spec: tool.Spec{Name: "run_npm_script", Contract: present.Packageflow}, Elapsed: 150*time.Millisecond + 7*time.Microsecond}
+	o := tool.Outcome{CallID: "call_7f", Spec: tool.Spec{Name: "run_npm_script", Description: "Run a script.", Contract: present.Packageflow}, Elapsed: 150*time.Millisecond + 7*time.Microsecond}
 	if err != nil {
 		o.Err = err
 	}
@@ -40,6 +41,7 @@ func valued(value string, change ...func(*tool.Outcome)) tool.Outcome {
 
 func flows() map[string]tool.Outcome {
 	pending := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "run_npm_script", Strength: policy.Simple, Risk: "medium",
+		Args:   json.RawMessage(`{"scriptName":"build","args":["--token","[REDACTED:cli_flag]"]}`),
 		Prompt: "run build in /w/shop", PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"cwd":"/w/shop","context":{"command":"vite build","argv":["pnpm","run","build"]}}`)}
 	person, bare := *pending, *pending
@@ -51,6 +53,8 @@ func flows() map[string]tool.Outcome {
 	return map[string]tool.Outcome{
 		"success":   valued(`{"projects":[{"name":"a<b"}],"total":1}`, func(o *tool.Outcome) { o.Redactions = 2 }),
 		"truncated": valued(`{"truncated":true,"bytes":300000,"head":"{\"diff\":\""}`, func(o *tool.Outcome) { o.Truncated = true }),
+		"cut_short": valued(`{"stdout":"…","truncated":true}`),
+		"whole":     valued(`{"truncated":false,"inner":{"truncated":true},"text":"\"truncated\":true"}`),
 		"dry_run":   valued(`{"name":"ship","context":{}}`, func(o *tool.Outcome) { o.DryRun = true }),
 		"warned":    valued(`{}`, func(o *tool.Outcome) { o.Warnings = []string{"not recorded"} }),
 		"nothing":   valued(``),
@@ -72,6 +76,7 @@ func flows() map[string]tool.Outcome {
 		"timeout":     flow(project.ErrExecutionTimeout.With(partial)),
 		"failed":      flow(project.ErrExecutionFailed.With(map[string]any{"hint": "use runInBackground: true", "stderr": "boom"})),
 		"rate":        flow(fault.New(fault.Unavailable, "rate_limited", "too many calls").With(map[string]any{"retry_after_ms": 2000})),
+		"limit":       flow(grants.ErrLimit),
 		"odd_details": flow(project.ErrArgument.With([]string{"a", "b"})),
 		"internal":    flow(fault.ErrInternal),
 	}

@@ -19,6 +19,7 @@ func packageflowCodes() map[fault.Code]string {
 		"url_blocked":         "URL_BLOCKED",
 		"process_limit":       "PROCESS_LIMIT",
 		"rate_limited":        "RATE_LIMITED",
+		"confirm_limit":       "RATE_LIMITED", // people read only so much
 		"server_disabled":     "SERVER_DISABLED",
 		"tool_unknown":        "UNKNOWN_TOOL",
 		"execution_failed":    "EXECUTION_FAILED",
@@ -47,6 +48,9 @@ func packageflowCodes() map[fault.Code]string {
 func packageflowHint(f fault.Code, code string) string {
 	if f == "confirm_denied" {
 		return "a person refused this call; do not repeat it, ask what they want instead"
+	}
+	if f == "confirm_limit" {
+		return "ask for nothing more until a person has answered what waits already"
 	}
 	if f == "confirm_typed_value_wrong" {
 		return "ask the person to type the name again, and repeat the call with the same confirm_token"

@@ -28,6 +28,7 @@ const (
 	ContextPack tool.Contract = "contextpack.v2"
 	Agentpack   tool.Contract = "agentpack.v1"
 	Packageflow tool.Contract = "packageflow.v1"
+	Opencode    tool.Contract = "opencode.v1"
 )
 
 // For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's.
@@ -39,6 +40,8 @@ func For(c tool.Contract) Func {
 		return agentpack
 	case Packageflow:
 		return packageflow
+	case Opencode:
+		return opencode
 	default:
 		return control
 	}
@@ -77,6 +80,9 @@ func ExitCode(k fault.Kind) int {
 type confirmation struct {
 	Token     string          `json:"confirm_token,omitempty"`
 	ID        string          `json:"confirmation_id"`
+	Tool      tool.Name       `json:"tool,omitempty"`        // packageflow.v1 only
+	About     string          `json:"description,omitempty"` // packageflow.v1 only
+	Arguments json.RawMessage `json:"arguments,omitempty"`   // packageflow.v1 only
 	Strength  string          `json:"strength"`
 	Prompt    string          `json:"prompt"`
 	Target    string          `json:"type_to_confirm,omitempty"`

@@ -24,12 +24,13 @@ func (d *Directories) Surroundings(ctx context.Context, dir string) (projectport
 	v := variables(environ)
 	paths := d.toolchains(v)
 	return projectport.Surroundings{
-		Tools:   d.tools(in, v, paths),
-		Environ: environ,
-		Paths:   paths,
-		Home:    d.home,
-		Own:     d.owned(v),
-		Secrets: in.secrets(),
+		Tools:    d.tools(in, v, paths),
+		Environ:  environ,
+		Paths:    paths,
+		Home:     d.home,
+		Own:      d.owned(v),
+		Secrets:  in.secrets(),
+		Settings: in.settings(),
 	}, nil
 }
 

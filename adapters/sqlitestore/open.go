@@ -15,6 +15,8 @@ import (
 
 	"modernc.org/sqlite"
 	"modernc.org/sqlite/lib"
+
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/sealed"
 )
 
 // A call waits so long for another process that writes, and looks that often whether its context has ended meanwhile.
@@ -32,10 +34,14 @@ var errOutdated = errors.New("the schema is older than this program")
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// The two ways to connect. Neither creates a file; SQLite itself falls back to reading where it may not write.
+// sealedSince is the schema from which on secrets are sealed.
+const sealedSince = 4
+
+// The two ways to connect. Neither creates a file; SQLite itself falls back to reading where it may not write. What is deleted is
+// overwritten.
 const (
 	readingDSN = "mode=rw&_pragma=query_only(1)"
-	writingDSN = "mode=rw&_txlock=immediate&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+	writingDSN = "mode=rw&_txlock=immediate&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
 )
 
 // connector connects to the database; a statement waits for a lock as long as wait says.
@@ -246,8 +252,27 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	if version < sealedSince {
+		if _, err := sealed.Again(ctx, tx, s.secrets); err != nil {
+			return err
+		}
+	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if version > 0 && version < sealedSince {
+		scrub(ctx, conn)
+	}
+	return nil
+}
+
+// scrub takes what was stored in clear, and is not referred to any more, out of the database and its log. Where others who use the
+// database stand in the way, or the disk is full, it stays until its place is written to.
+func scrub(ctx context.Context, conn *sql.Conn) {
+	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		conn.ExecContext(ctx, statement) //nolint:errcheck // see above
+	}
 }

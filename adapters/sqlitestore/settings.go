@@ -115,7 +115,7 @@ func (s *Sessions) Update(ctx context.Context, key string, change func(*ports.Se
 
 // End forgets the session.
 func (s *Sessions) End(ctx context.Context, key string) error {
-	_, err := s.store.altering(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	_, err := s.store.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, deleteSession, []byte(key))
 		return err
 	})

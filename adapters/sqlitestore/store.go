@@ -10,16 +10,20 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/countersign-dev/countersign/adapters/secretbox"
 )
 
-// Store is a ports.Ledger, a ports.AuditLog and a ports.SettingsStore; Sessions is its ports.Sessions. All methods may be called from
-// many goroutines, and many processes may have the same database open. A function handed to Settle or Update must not write to the
-// same Store: it would wait for itself until its context ends.
+// Store is a ports.AuditLog and a ports.SettingsStore; Sessions is its ports.Sessions, and the packages below this one keep more in the
+// same database. All methods may be called from many goroutines, and many processes may have the same database open. A function handed to
+// Change or Update must not write to the same Store: it would wait for itself until its context ends.
 type Store struct {
 	path     string
+	secrets  *secretbox.Box
 	sessions Sessions
 	calls    sync.WaitGroup // calls under way; Close waits for them
 	mu       sync.Mutex
@@ -36,12 +40,16 @@ type handle struct {
 	passing bool    // opened for a single call
 }
 
-// Open is a store in the database at path, which need not exist. The caller closes it.
+// Open is a store in the database at path, which need not exist. The key of what it seals is in the directory keys beside the database.
+// The caller closes it.
 func Open(path string) *Store {
-	s := &Store{path: path}
+	s := &Store{path: path, secrets: secretbox.Open(filepath.Join(filepath.Dir(path), "keys"))}
 	s.sessions.store = s
 	return s
 }
+
+// Secrets is what seals the columns that package sealed names.
+func (s *Store) Secrets() *secretbox.Box { return s.secrets }
 
 // Sessions is the store's ports.Sessions.
 func (s *Store) Sessions() *Sessions { return &s.sessions }
@@ -115,8 +123,8 @@ func immediate(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	}
 }
 
-// altering is Change for calls that have nothing to do without a database: it reports whether there is one, and creates none.
-func (s *Store) altering(ctx context.Context, f func(context.Context, *sql.Tx) error) (bool, error) {
+// Alter is Change for calls that have nothing to do without a database: it reports whether there is one, and creates none.
+func (s *Store) Alter(ctx context.Context, f func(context.Context, *sql.Tx) error) (bool, error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -67,6 +68,9 @@ func TestPathIsNoOption(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, e := range entries {
+		if e.Name() == "keys" {
+			continue
+		}
 		assert.Contains(t, e.Name(), "100% a?mode=memory#c&_pragma=x.db")
 	}
 }
@@ -178,16 +182,18 @@ func TestMessagesNameTheFileAndTheWayOut(t *testing.T) {
 
 // A user who may read but not write gets answers; a user who may do neither gets a clear refusal.
 func TestUnprivilegedUser(t *testing.T) {
+	closed := []string{"pending: secret_key_unusable", "issue: secret_key_unusable", "settle: secret_key_unusable"}
 	for name, c := range map[string]struct {
 		file, dir      os.FileMode
 		live           bool // another process has it open, so there is a write-ahead log
 		reads, changes []string
+		sealed         []string // what another user is told instead
 	}{
-		"read-only, at rest":  {0o444, 0o555, false, seededReads, noChanges},
-		"read-only, in use":   {0o444, 0o555, true, seededReads, noChanges},
-		"file read-only":      {0o444, 0o777, false, seededReads, noChanges},
-		"unreadable":          {0o000, 0o555, false, noReads, noChanges},
-		"directory is closed": {0o444, 0o000, false, noReads, noChanges},
+		"read-only, at rest":  {0o444, 0o555, false, seededReads, noChanges, closed[:1]},
+		"read-only, in use":   {0o444, 0o555, true, seededReads, noChanges, closed},
+		"file read-only":      {0o444, 0o777, false, seededReads, noChanges, closed},
+		"unreadable":          {0o000, 0o555, false, noReads, noChanges, nil},
+		"directory is closed": {0o444, 0o000, false, noReads, noChanges, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := public(t)
@@ -196,7 +202,7 @@ func TestUnprivilegedUser(t *testing.T) {
 			if c.live {
 				require.NoError(t, os.Chmod(path, 0o644)) // the log's files get the mode of the database
 				s := openAt(t, path)
-				require.NoError(t, s.Issue(t.Context(), crowded()))
+				require.NoError(t, grantdb.New(s).Issue(t.Context(), crowded()))
 				require.NoError(t, s.Sessions().End(t.Context(), "other"))
 			}
 			require.NoError(t, os.Chmod(path, c.file))
@@ -207,9 +213,14 @@ func TestUnprivilegedUser(t *testing.T) {
 				reads = slices.Clone(reads)
 				reads[len(reads)-1] = "pending: 2"
 			}
+			changes := c.changes
+			if os.Geteuid() == 0 && len(c.sealed) > 0 { // the child is another user, to whom the key is closed
+				reads = append(slices.Clone(reads[:len(reads)-1]), c.sealed[0])
+				changes = merged(changes, c.sealed[1:])
+			}
 			child := launch(t, unprivileged(t, dir), "try everything", path, "")
 			child.start()
-			assert.Equal(t, slices.Concat(reads, c.changes), child.lines(t))
+			assert.Equal(t, slices.Concat(reads, changes), child.lines(t))
 		})
 	}
 }
@@ -322,15 +333,15 @@ func TestHeldLockRefusesInTime(t *testing.T) {
 func TestCanceledChangeIsUndone(t *testing.T) {
 	s := open(t)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, s.Issue(t.Context(), g))
+	require.NoError(t, grantdb.New(s).Issue(t.Context(), g))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+	err := grantdb.New(s).Settle(ctx, g.Digest, func(g *confirm.Grant) error {
 		cancel()
 		g.State = confirm.Spent
 		return nil
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, s.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
+	require.NoError(t, grantdb.New(s).Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
 		assert.Equal(t, confirm.Pending, g.State)
 		return nil
 	}))
@@ -375,15 +386,15 @@ func TestClosedStoreRefuses(t *testing.T) {
 func TestCloseWaitsForCallsUnderWay(t *testing.T) {
 	s := open(t)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, s.Issue(t.Context(), g))
+	require.NoError(t, grantdb.New(s).Issue(t.Context(), g))
 	inside, closing := make(chan struct{}), make(chan error, 1)
 	done := make(chan error, 1)
 	go func() {
-		done <- s.Settle(context.Background(), g.Digest, func(g *confirm.Grant) error {
+		done <- grantdb.New(s).Settle(context.Background(), g.Digest, func(g *confirm.Grant) error {
 			close(inside)
 			for {
 				// Close has begun once calls are refused; this one goes on.
-				if _, err := s.Pending(context.Background(), ports.PendingFilter{}, g.IssuedAt); err != nil {
+				if _, err := grantdb.New(s).Pending(context.Background(), ports.PendingFilter{}, g.IssuedAt); err != nil {
 					g.State = confirm.Spent
 					return nil
 				}

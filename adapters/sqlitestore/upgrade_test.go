@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/porttest"
@@ -33,14 +34,14 @@ func TestOlderDatabaseIsBroughtUpToDate(t *testing.T) {
 	require.NoError(t, db.Close())
 
 	s := openAt(t, path)
-	found, err := s.Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
+	found, err := grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
 	require.NoError(t, err)
 	assert.Equal(t, []confirm.Grant{want}, found)
-	require.NoError(t, s.Settle(t.Context(), digest, func(g *confirm.Grant) error {
+	require.NoError(t, grantdb.New(s).Settle(t.Context(), digest, func(g *confirm.Grant) error {
 		g.Scope, g.Risk = "web build", policy.RiskHigh
 		return g.Approve("terminal", "", want.IssuedAt.Add(time.Second))
 	}))
-	found, err = s.Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
+	found, err = grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, "web build", found[0].Scope)

@@ -75,6 +75,16 @@ func (m *Mask) Fault(f *fault.Error) *fault.Error {
 	return out
 }
 
+// Runes is at most the first n characters of s.
+func Runes(s string, n int) string {
+	for at := range s {
+		if n--; n < 0 {
+			return s[:at]
+		}
+	}
+	return s
+}
+
 // Cut is at most n bytes of s, ending at a rune's end.
 func Cut(s string, n int) string {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {

@@ -19,8 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Contract is the document that fixes how answers look.
-const Contract tool.Contract = "contextpack.v2"
+// Name is the toolset's name, and Contract the document that fixes how answers look.
+const Name, Contract = "packs", tool.Contract("contextpack.v2")
 
 // MaxOutput is the longest Markdown in bytes; more is refused, never cut (context-pack contract §3).
 const MaxOutput = 1 << 20
@@ -69,7 +69,7 @@ func Capability(d Deps) tool.Capability {
 	s := &service{
 		Deps: d, shelf: shelf.Shelf{Packs: d.Repo, Clock: d.Clock}, sight: evidence.Sight{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
-	return tool.Capability{Name: "packs", Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
 		{Spec: inputSpec(), Handler: inputHandler{s, arguments.NewShape(inputSchema)}},
 		{Spec: outputSpec(), Handler: outputHandler{s, arguments.NewShape(outputSchema)}},
 	}}

@@ -81,13 +81,13 @@ func TestRunningScripts(t *testing.T) {
 	b.tries(d, "run_npm_script", [2]string{"done: in the background until it is ready", `{"projectPath":"/top/shop","scriptName":"dev","runInBackground":true,"successPattern":"warming"}`})
 	id := processes(t, d)[0]["id"].(string)
 	b.tries(d, "list_background_processes", [2]string{"one", `{}`})
-	b.tries(d, "get_background_process_output", [2]string{"the end", `{"processId":"`+id+`"}`}, [2]string{"one line", `{"processId":"`+id+`","tailLines":1}`}, [2]string{"from a place", `{"processId":"`+id+`","sinceSeq":1,"tailLines":1}`},
-		[2]string{"nothing new", `{"processId":"`+id+`","sinceSeq":3}`}, [2]string{"none", `{"processId":"bp_00000000"}`}, [2]string{"out of bounds", `{"processId":"`+id+`","tailLines":2001}`})
-	b.tries(d, "stop_background_process", [2]string{"asks", `{"processId":"`+id+`"}`}, [2]string{"plan", `{"processId":"`+id+`","force":true}`})
+	b.tries(d, "get_background_process_output", [2]string{"the end", `{"processId":"` + id + `"}`}, [2]string{"one line", `{"processId":"` + id + `","tailLines":1}`}, [2]string{"from a place", `{"processId":"` + id + `","sinceSeq":1,"tailLines":1}`},
+		[2]string{"nothing new", `{"processId":"` + id + `","sinceSeq":3}`}, [2]string{"none", `{"processId":"bp_none"}`}, [2]string{"out of bounds", `{"processId":"` + id + `","tailLines":2001}`})
+	b.tries(d, "stop_background_process", [2]string{"asks", `{"processId":"` + id + `"}`}, [2]string{"plan", `{"processId":"` + id + `","force":true}`})
 	other := *d
 	other.Client = "other/1"
-	b.tries(&other, "stop_background_process", [2]string{"asks: another client's", `{"processId":"`+id+`"}`})
-	b.tries(d, "stop_background_process", [2]string{"done", `{"processId":"`+id+`"}`}, [2]string{"done: already", `{"processId":"`+id+`"}`}, [2]string{"none", `{"processId":"bp_00000000"}`})
+	b.tries(&other, "stop_background_process", [2]string{"asks: another client's", `{"processId":"` + id + `"}`})
+	b.tries(d, "stop_background_process", [2]string{"done", `{"processId":"` + id + `"}`}, [2]string{"done: already", `{"processId":"` + id + `"}`}, [2]string{"none", `{"processId":"bp_none"}`})
 	b.tries(d, "list_background_processes", [2]string{"an ended one", `{}`})
 	b.tries(d, "run_npm_script", [2]string{"done: ended before it was ready", `{"projectPath":"/top/shop","scriptName":"fail","runInBackground":true,"successPattern":"never"}`})
 	b.compare("scripts")
@@ -111,7 +111,7 @@ func TestWorkingWithWorkflows(t *testing.T) {
 	b.tries(d, "list_workflows", [2]string{"none", `{}`})
 	b.tries(d, "create_workflow", [2]string{"asks", `{"name":" release ","description":"what we do","project_id":"PROJECT"}`}, [2]string{"plan", `{"name":"release"}`}, [2]string{"done", `{"name":" release ","description":"what we do","project_id":"PROJECT"}`},
 		[2]string{"done: twice", `{"name":"Release","project_id":"PROJECT"}`}, [2]string{"done: global", `{"name":"everywhere","project_id":""}`}, [2]string{"no such project", `{"name":"x","project_id":"none"}`},
-		[2]string{"a blank name", `{"name":"  "}`}, [2]string{"a long name", `{"name":"`+strings.Repeat("x", 257)+`"}`})
+		[2]string{"a blank name", `{"name":"  "}`}, [2]string{"a long name", `{"name":"` + strings.Repeat("x", 257) + `"}`})
 	b.tries(d, "list_workflows", [2]string{"all", `{}`}, [2]string{"of a project", `{"project_id":"PROJECT"}`}, [2]string{"of none there is", `{"project_id":"none"}`})
 	flows := workflows(t, d)
 	release, everywhere := flows["release"], flows["everywhere"]
@@ -187,7 +187,7 @@ func TestActing(t *testing.T) {
 	d.ByPerson("action_rule_set", map[string]any{"actionId": never, "permissionLevel": "deny"})
 	d.ByPerson("action_rule_set", map[string]any{"actionType": "script", "permissionLevel": "require_confirm"})
 	b := newBook(t, hook, "HOOK", broken, "BROKEN", outside, "OUTSIDE", script, "GREET", fails, "FAILS", off, "OFF", never, "NEVER", flow, "FLOW", string(id), "PROJECT", r.Top, "/top")
-	b.tries(d, "list_actions", [2]string{"of a type", `{"actionType":"script"}`}, [2]string{"of a project, and switched on", `{"projectId":"PROJECT","enabledOnly":true,"actionType":"webhook"}`}, [2]string{"of no type there is", `{"actionType":"shell"}`}, [2]string{"of no project there is", `{"projectId":"none"}`})
+	b.tries(d, "list_actions", [2]string{"of a type", `{"actionType":"script"}`}, [2]string{"of a project, and switched on", `{"projectId":"PROJECT","enabledOnly":true,"actionType":"webhook"}`}, [2]string{"a workflow", `{"actionType":"workflow"}`}, [2]string{"of no type there is", `{"actionType":"shell"}`}, [2]string{"of no project there is", `{"projectId":"none"}`})
 	b.tries(d, "get_action", [2]string{"a webhook", `{"actionId":"HOOK"}`}, [2]string{"a program", `{"actionId":"GREET"}`}, [2]string{"none", `{"actionId":"none"}`})
 	b.tries(d, "get_action_permissions", [2]string{"all", `{}`}, [2]string{"its own", `{"actionId":"NEVER"}`}, [2]string{"of its type", `{"actionId":"GREET"}`}, [2]string{"nobody said anything", `{"actionId":"HOOK"}`}, [2]string{"none", `{"actionId":"none"}`})
 	b.tries(d, "trigger_webhook", [2]string{"asks", `{"webhook_id":"HOOK","variables":{"who":"ada & co","text":"say \"hi\""}}`}, [2]string{"plan: a payload", `{"webhook_id":"HOOK","payload":{"a":[1.5,null]}}`},
@@ -198,8 +198,9 @@ func TestActing(t *testing.T) {
 		[2]string{"both forms", `{"actionId":"GREET","script_name":"build"}`}, [2]string{"a webhook", `{"actionId":"HOOK"}`})
 	b.tries(d, "list_action_executions", [2]string{"all", `{}`}, [2]string{"of one, the newest", `{"actionId":"HOOK","limit":1}`}, [2]string{"those that failed", `{"actionType":"script","status":"failed"}`}, [2]string{"out of bounds", `{"limit":201}`}, [2]string{"no status", `{"status":"denied"}`})
 	done := d.Confirmed("trigger_webhook", map[string]any{"webhook_id": hook, "payload": map[string]int{"a": 1}})
-	b.tries(d, "get_execution_status", [2]string{"an execution", `{"executionId":"`+projectrig.Object(t, done.Value)["executionId"].(string)+`"}`}, [2]string{"a call that has ended", `{"executionId":"`+recordOf(t, d, done)+`"}`},
-		[2]string{"a call that waits", `{"executionId":"`+d.Ask("trigger_webhook", map[string]any{"webhook_id": hook}).CallID+`"}`}, [2]string{"none", `{"executionId":"exec-none"}`})
+	ran := d.Do("run_script", map[string]any{"script_name": "build", "project_path": r.Top + "/shop"})["process_id"].(string)
+	b.tries(d, "get_execution_status", [2]string{"a process", `{"executionId":"` + ran + `"}`}, [2]string{"an execution", `{"executionId":"` + projectrig.Object(t, done.Value)["executionId"].(string) + `"}`}, [2]string{"a call that has ended", `{"executionId":"` + recordOf(t, d, done) + `"}`},
+		[2]string{"a call that waits", `{"executionId":"` + d.Ask("trigger_webhook", map[string]any{"webhook_id": hook}).CallID + `"}`}, [2]string{"none", `{"executionId":"exec-none"}`})
 	b.compare("actions")
 }
 
@@ -220,5 +221,3 @@ func recordOf(t *testing.T, d *projectrig.Door, o tool.Outcome) string {
 	require.Fail(t, "no record", "of %s in %v", o.CallID, len(all))
 	return ""
 }
-
-

@@ -70,9 +70,14 @@ func (k *Keeper) Finish(ctx context.Context, call string, result toolrun.Result,
 	return err
 }
 
-// Deny ends the record that waits for this confirmation. There need not be one, and nothing depends on it.
-func (k *Keeper) Deny(ctx context.Context, confirmation string, reason toolrun.Reason) {
-	err := k.store.Change(ctx, confirmation, toolrun.Denial(reason, k.clock.Now()))
+// Deny ends the record that waits for this confirmation, with what the person who denied it said, if anything. There need not be one, and
+// nothing depends on it.
+func (k *Keeper) Deny(ctx context.Context, confirmation string, reason toolrun.Reason, said string) {
+	now := k.clock.Now()
+	err := k.store.Change(ctx, confirmation, func(r *toolrun.Record) error {
+		r.Said = said
+		return r.Deny(reason, now)
+	})
 	if err != nil && !errors.Is(err, toolrun.ErrUnknown) && !errors.Is(err, toolrun.ErrMove) {
 		k.log.Warn("a denial could not be recorded", "confirmation", confirmation, "cause", err.Error())
 	}

@@ -140,7 +140,7 @@ func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 	assert.Equal(t, toolrun.Expired, r.Reason)
 	assert.Contains(t, log.String(), "open runs could not be settled")
 	k.Note(t.Context(), runtest.Run(1))
-	k.Deny(t.Context(), "cf_00000000", toolrun.UserDenied)
+	k.Deny(t.Context(), "cf_00000000", toolrun.UserDenied, "")
 	assert.Contains(t, log.String(), "a run could not be recorded")
 	assert.Contains(t, log.String(), "a denial could not be recorded")
 	require.ErrorIs(t, k.Start(t.Context(), runtest.Run(1)), errSealed)
@@ -149,10 +149,10 @@ func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {
 
 func TestADenialNeedsNoRecord(t *testing.T) {
 	k, store, now, log := open(t, living{"me"})
-	k.Deny(t.Context(), "cf_nobody", toolrun.UserDenied)
+	k.Deny(t.Context(), "cf_nobody", toolrun.UserDenied, "")
 	require.NoError(t, store.Add(t.Context(), runtest.Run(1)))
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, toolrun.Cancelled)
-	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, toolrun.UserDenied)
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, toolrun.Cancelled, "")
+	k.Deny(t.Context(), runtest.Run(1).ConfirmationID, toolrun.UserDenied, "")
 	r, err := k.Load(t.Context(), runtest.Run(1).CallID)
 	require.NoError(t, err)
 	assert.Equal(t, toolrun.Cancelled, r.Reason, "the first word counts")

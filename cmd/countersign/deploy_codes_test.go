@@ -188,7 +188,7 @@ func machineTroubles() []trouble {
 		}},
 		{name: "person has to approve", code: "E_CONFIRM_PENDING", call: func(s *site, a *agent) envelope {
 			a.deploys(nil)
-			return s.agentIn(s.project, "--approval", "human").ask("rollback", args{"to": "initial", "yes": true})
+			return s.agentIn(s.project, "--approval", "human", "--confirm-wait", "0s").ask("rollback", args{"to": "initial", "yes": true})
 		}},
 	}
 }

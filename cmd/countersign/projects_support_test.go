@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ func newWorkshopFor(t testing.TB, exe string) *workshop {
 func (w *workshop) clear() {
 	left := w.running()
 	for _, p := range left {
-		_ = p.signal(9)
+		_ = p.kill()
 	}
 	if !w.t.Failed() {
 		assert.Empty(w.t, left, "processes were left running")
@@ -235,12 +236,14 @@ type setback struct {
 	Hint    string
 	Details struct {
 		Confirmation pending
-		ExecutionID  string `json:"executionId"`
-		RetryAfter   int    `json:"retryAfterMs"`
+		Differences  []difference // between what was confirmed and what there is now
+		ExecutionID  string       `json:"executionId"`
+		RetryAfter   int          `json:"retryAfterMs"`
 		Stdout       string
-		FailedStep   struct{ NodeName string } `json:"failedStep"`
 	}
 }
+
+type difference struct{ Path, Before, After string }
 
 // pending is what a person is shown before a call is carried out.
 type pending struct {
@@ -338,7 +341,7 @@ func (h *hand) hears() (m message) {
 	return m
 }
 
-// answers are the answers to the calls of those names, in whatever order they come.
+// answers are the next n answers by the names of their calls, in whatever order they come.
 func (h *hand) answers(n int) map[string]stdiotest.Result {
 	h.t.Helper()
 	got := map[string]stdiotest.Result{}
@@ -370,9 +373,7 @@ type alive struct {
 	program string
 }
 
-func (p alive) signal(n int) error {
-	return exec.Command("kill", "-"+strconv.Itoa(n), strconv.Itoa(p.pid)).Run()
-}
+func (p alive) kill() error { return syscall.Kill(p.pid, syscall.SIGKILL) }
 
 // children are the processes that Countersign has started in this workshop, whoever their parent is now.
 func (w *workshop) children() []alive {

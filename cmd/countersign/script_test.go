@@ -13,11 +13,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
+
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
 
 // TestMain lets the test binary be the command, for scripts and for sessions with child processes.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"countersign": main, "edit-audit": editAudit, "envelope": readEnvelope})
+	fakeserver.RunIfAsked()
+	testscript.Main(m, map[string]func(){"countersign": main, "agentserver": playAgentServer, "edit-audit": editAudit, "envelope": readEnvelope})
 }
 
 // TestScripts runs every behaviour of the command line: testdata/script/*.txtar, one each. Every script has a HOME of its own and

@@ -25,6 +25,9 @@ const (
 	MaxMisses  = 3
 )
 
+// MaxReason is how much of a reason for a denial is passed on, in characters (packageflow-security contract §5.1).
+const MaxReason = 500
+
 // The ways a redemption fails. Each leaves the change undone.
 var (
 	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "this confirmation token is not known; call again without a token to get a new one")
@@ -147,8 +150,15 @@ type View struct {
 	State     string          `json:"state"`
 	PlanHash  canon.Hash      `json:"plan_hash"`
 	Plan      json.RawMessage `json:"plan,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // as they were sent, where whoever lists it may show them
 	IssuedAt  time.Time       `json:"issued_at"`
 	ExpiresAt time.Time       `json:"expires_at"`
+	Session   string          `json:"-"` // the client instance that asked
+}
+
+// Lasting reports whether it may be answered with "always".
+func (v View) Lasting() bool {
+	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String()
 }
 
 // Lasting reports whether the grant may be answered with "always".
@@ -163,7 +173,7 @@ func (g *Grant) View() View {
 		risk = g.Risk.String()
 	}
 	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
-		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt}
+		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session}
 }
 
 // Views is View of each, never nil.
@@ -181,6 +191,7 @@ type Answer struct {
 	Approve bool
 	Always  bool   // approve this tool for the rest of the session as well
 	Typed   string // for Typed strength
+	Reason  string // why not, for whoever asked; at most MaxReason characters count
 	By      string // who, as far as the channel knows ("terminal", "elicitation")
 }
 

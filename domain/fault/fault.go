@@ -50,9 +50,10 @@ type Error struct {
 	Err     error  // the cause: logged, never shown
 }
 
-// New makes an error, usually as a package-level sentinel that is then specialised with Sayf, With and Because.
-func New(kind Kind, code Code, format string, args ...any) *Error {
-	return &Error{Kind: kind, Code: code, Message: say(format, args)}
+// New makes an error, usually as a package-level sentinel that is then specialised with Sayf, With and Because. It is as plain as it can be, so
+// that the compiler lays sentinels out in the program instead of making them at every start.
+func New(kind Kind, code Code, message string) *Error {
+	return &Error{Kind: kind, Code: code, Message: message}
 }
 
 func say(format string, args []any) string {

@@ -58,7 +58,7 @@ func TestCopiesNeverMutateTheSentinel(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	e := fault.New(fault.Invalid, "x_invalid", "the name %q has %d bytes", "né", 3)
+	e := fault.New(fault.Invalid, "x_invalid", "a name").Sayf("the name %q has %d bytes", "né", 3)
 	assert.Equal(t, `the name "né" has 3 bytes`, e.Error())
 	assert.Equal(t, "100% of it", e.Sayf("100% of it").Message, "without arguments the text is taken as it is")
 	assert.Equal(t, `the name "né" has 3 bytes: `+io.ErrUnexpectedEOF.Error(), e.Because(io.ErrUnexpectedEOF).Error())

@@ -5,7 +5,6 @@
 package gitref
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,13 +30,45 @@ type URL struct {
 	path   string // without outer slashes and .git; for file the absolute path
 }
 
-// schemes are the transports that name a repository on a host, with their own ports. git's other transports run programs or are dead.
-var schemes = map[string]int{"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
+// The own port of ssh.
+const sshPort = 22
 
-var (
-	hostForm = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]*:[0-9a-f:.]*\])$`)
-	userForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
-)
+// ownPort is the port of a transport that names a repository on a host, else 0. git's other transports run programs or are dead.
+func ownPort(scheme string) int {
+	switch scheme {
+	case "ssh", "git+ssh", "ssh+git":
+		return sshPort
+	case "https":
+		return 443
+	case "http":
+		return 80
+	case "git":
+		return 9418
+	}
+	return 0
+}
+
+// isHost reports a host's name in lower case, or an IPv6 address in brackets: [a-z0-9_]([a-z0-9_.-]*[a-z0-9_])? or \[[0-9a-f:.]*:[0-9a-f:.]*\].
+// (Regular expressions would be compiled at every start.)
+func isHost(s string) bool {
+	const name = "abcdefghijklmnopqrstuvwxyz0123456789_"
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		inner, ok = strings.CutSuffix(inner, "]")
+		return ok && strings.Contains(inner, ":") && strings.Trim(inner, "0123456789abcdef:.") == ""
+	}
+	return s != "" && strings.Trim(s, name+".-") == "" && strings.Trim(s[:1]+s[len(s)-1:], name) == ""
+}
+
+// isUser reports a user's name: [A-Za-z0-9_][A-Za-z0-9_.+-]*.
+func isUser(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if letter := c|0x20 >= 'a' && c|0x20 <= 'z'; !letter && c != '_' && (c < '0' || c > '9') && (i == 0 || c != '.' && c != '+' && c != '-') {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // Parse normalizes a clone URL: a scheme URL, user@host:path, host.tld/owner/repo, or an absolute local path. Default ports, surrounding
 // slashes and .git go, the host is lower case, and passwords (over http, whole user names) are dropped: ask CarriesCredentials to warn
@@ -140,11 +171,11 @@ func parseScheme(scheme, rest string) (URL, error) {
 		}
 		return local("/" + path)
 	}
-	own, ok := schemes[scheme]
-	if !ok {
+	own := ownPort(scheme)
+	if own == 0 {
 		return URL{}, ErrURL.Sayf("the git URL's scheme is not one of https, http, ssh, git and file")
 	}
-	if own == schemes["ssh"] {
+	if own == sshPort {
 		scheme = "ssh"
 	}
 	u := URL{scheme: scheme, user: "git"}
@@ -174,7 +205,7 @@ func parseSCP(authority, path string) (URL, error) {
 	u := URL{user: "git", host: authority}
 	if name, host, ok := strings.Cut(authority, "@"); ok {
 		u.user, u.host = name, host
-	} else if _, scheme := schemes[strings.ToLower(authority)]; scheme || len(authority) == 1 {
+	} else if ownPort(strings.ToLower(authority)) != 0 || len(authority) == 1 {
 		return URL{}, ErrURL.Sayf("the git URL's host is missing: after a scheme come two slashes, and a drive letter is no host")
 	}
 	if strings.HasPrefix(path, "//") {
@@ -187,9 +218,9 @@ func parseSCP(authority, path string) (URL, error) {
 func remote(u URL, path string) (URL, error) {
 	u.host = strings.ToLower(u.host)
 	switch {
-	case !hostForm.MatchString(u.host):
+	case !isHost(u.host):
 		return URL{}, ErrURL.Sayf("the git URL's host is missing or is no host name")
-	case !userForm.MatchString(u.user):
+	case !isUser(u.user):
 		return URL{}, ErrURL.Sayf("the git URL's user name has characters that are not allowed")
 	case u.scheme != "" && u.scheme != "ssh":
 		u.user = ""

@@ -10,9 +10,14 @@ import (
 )
 
 // transitions is the status machine. Staying where one is counts as allowed and changes nothing.
-var transitions = map[Status][]Status{
-	Draft:     {Draft, Finalized},
-	Finalized: {Finalized, Draft},
+func (s Status) transitions() []Status {
+	switch s {
+	case Draft:
+		return []Status{Draft, Finalized}
+	case Finalized:
+		return []Status{Finalized, Draft}
+	}
+	return nil
 }
 
 // RefID names a ref within a pack.
@@ -96,7 +101,7 @@ func (p *Pack) Reopen(now time.Time) error {
 }
 
 func (p *Pack) mayBecome(to Status) error {
-	if slices.Contains(transitions[p.s.Status], to) {
+	if slices.Contains(p.s.Status.transitions(), to) {
 		return nil
 	}
 	return ErrValue.Sayf("a pack cannot go from %q to %q", p.s.Status, to)

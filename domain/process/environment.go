@@ -63,13 +63,24 @@ func CheckEnv(env map[string]string) error {
 }
 
 func checkVariable(name, value string) error {
-	if !envName.MatchString(name) {
+	if !isVariable(name) {
 		return ErrSpec.Sayf("%q is no name of an environment variable", name)
 	}
 	if hasNUL(value) || len(value) > MaxEnvBytes { // the message leaves the value out: it may be a secret
 		return ErrSpec.Sayf("the environment variable %s contains NUL or has more than %d bytes", name, MaxEnvBytes)
 	}
 	return nil
+}
+
+// isVariable reports a name that shells know as a variable's.
+func isVariable(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // passes is the contract's row "pass".

@@ -7,7 +7,6 @@ package process
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,9 +45,8 @@ type Spec struct {
 	Timeout time.Duration     `json:"timeout_ns,omitempty"` // zero means no limit of its own
 	Labels  map[string]string `json:"labels,omitempty"`     // the capability's own words (script, project, …), copied into the State
 	Secrets []string          `json:"-"`                    // exact values masked in what it prints; stored nowhere
+	Log     string            `json:"log,omitempty"`        // absolute path of a file that what it prints is appended to as well; empty is none
 }
-
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Validate fails with ErrSpec when no system could start s, or when what would start is not what it says.
 func (s Spec) Validate() error {
@@ -72,6 +70,9 @@ func (s Spec) Validate() error {
 		if err := checkVariable(name, value); err != nil {
 			return err
 		}
+	}
+	if s.Log != "" && (!path.IsAbs(s.Log) || checkDir(s.Log) != nil) {
+		return ErrSpec.Sayf("the log %.80q is no absolute path that can be written to", s.Log)
 	}
 	return checkDir(s.Dir)
 }
@@ -111,10 +112,16 @@ const (
 )
 
 // transitions is the state machine.
-var transitions = map[Status][]Status{
-	Starting: {Running, Stopping, Failed},
-	Running:  {Stopping, Completed, Failed},
-	Stopping: {Stopped, TimedOut, Failed}, // failed: whoever was stopping it is gone
+func (s Status) transitions() []Status {
+	switch s {
+	case Starting:
+		return []Status{Running, Stopping, Failed}
+	case Running:
+		return []Status{Stopping, Completed, Failed}
+	case Stopping:
+		return []Status{Stopped, TimedOut, Failed} // failed: whoever was stopping it is gone
+	}
+	return nil
 }
 
 var statusNames = [...]string{"invalid", "starting", "running", "stopping", "completed", "failed", "stopped", "timed_out"}
@@ -144,7 +151,7 @@ func (s *Status) UnmarshalText(text []byte) error {
 func (s Status) Final() bool { return s >= Completed && s <= TimedOut }
 
 // May reports whether to can follow s.
-func (s Status) May(to Status) bool { return slices.Contains(transitions[s], to) }
+func (s Status) May(to Status) bool { return slices.Contains(s.transitions(), to) }
 
 // State is what is known of a process that was started. Its environment is not part of it, because that may hold secrets.
 type State struct {
@@ -161,6 +168,7 @@ type State struct {
 	Exit       Exit              `json:"exit"`             // of meaning once the status is final, unless it was lost
 	Escalated  bool              `json:"escalated"`        // it did not heed the first signal and was killed
 	Lost       bool              `json:"lost,omitempty"`   // its owner died before it: how it ended is not known
+	Log        string            `json:"log,omitempty"`    // where what it prints is appended to besides
 	Reason     string            `json:"reason,omitempty"` // why it never started, how it was lost, or what went wrong around it
 }
 
@@ -175,7 +183,7 @@ func New(id ID, spec Spec, now time.Time) (State, error) {
 	if err := spec.Validate(); err != nil {
 		return State{}, err
 	}
-	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Labels: maps.Clone(spec.Labels), Status: Starting, StartedAt: now}, nil
+	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Labels: maps.Clone(spec.Labels), Log: spec.Log, Status: Starting, StartedAt: now}, nil
 }
 
 // Lose moves a process whose owner died to Failed, and says so. The time is when it was last known to be looked after.

@@ -21,6 +21,7 @@ var (
 	ErrCancelled         = fault.New(fault.Canceled, "user_cancelled", "it was cancelled, and stopped")
 	ErrArgument          = fault.New(fault.Invalid, "project_argument_invalid", "an argument is not acceptable")
 	ErrConflict          = fault.New(fault.Conflict, "project_conflict", "it was changed by somebody else meanwhile; read it again")
+	ErrUnreadable        = fault.New(fault.State, "project_unreadable", "it was stored sealed and cannot be read any more; remove it and store it anew")
 	ErrRegistration      = fault.New(fault.Invalid, "project_registration_refused", "this directory cannot be registered as a project")
 	ErrManifest          = fault.New(fault.Invalid, "package_json_invalid", "the project's package.json cannot be read")
 )

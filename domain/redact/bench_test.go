@@ -57,9 +57,39 @@ func (p *parser) Parse(src []byte) (*File, error) {
 	}
 export const handler = async (event) => ({ statusCode: 200, body: JSON.stringify({ ok: true, items: event.items }) });`
 
+// scriptOutput is about size bytes as package managers, bundlers, test runners and compilers print them.
+func scriptOutput(size int) string {
+	lines := strings.Split(`
+> shop@1.2.3 build
+> vite build && tsc --noEmit
+vite v5.4.10 building for production...
+transforming (%d) src/components/Table/%d/useTokenRefresh.tsx
+dist/assets/index-D%dXq_k2.js    143.%d kB │ gzip: 46.1%d kB
+✓ %d modules transformed in %d ms
+ PASS  src/auth/password.test.ts (5.%d s)
+  ✓ refuses an empty password and keeps the session (%d ms)
+  ✓ renews the access token when it is about to expire (%d ms)
+src/app/main.ts:%d:%d - error TS2322: Type 'string | undefined' is not assignable to type 'Credentials'.
+npm warn deprecated inflight@1.0.%d: This module is not supported, and leaks memory. Do not use it.
+ok  	github.com/example/shop/internal/store/sql%d	0.%ds
+2026-11-21T10:12:33.%dZ INFO server listening on http://localhost:%d (pid %d)
+::1 - - [21/Nov/2026:10:12:%d +0000] "GET /api/items?page=%d HTTP/1.1" 200 %d "-" "Mozilla/5.0 (X11; Linux x86_64)"
+warning: unused variable: %d --> src/main.rs:%d:9`, "\n")
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		line := lines[i%len(lines)]
+		args := make([]any, strings.Count(line, "%d"))
+		for n := range args {
+			args[n] = (i*7 + n) % 997
+		}
+		fmt.Fprintf(&b, line+"\n", args...)
+	}
+	return b.String()
+}
+
 func BenchmarkText(b *testing.B) {
 	r := redact.New(redact.Options{})
-	for name, text := range map[string]string{"clean": mixed(10<<20, 0), "secret_per_36KB": mixed(10<<20, 36<<10)} {
+	for name, text := range map[string]string{"clean": mixed(10<<20, 0), "secret_per_36KB": mixed(10<<20, 36<<10), "script_output": scriptOutput(10 << 20)} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()

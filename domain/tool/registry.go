@@ -18,11 +18,13 @@ type Capability struct {
 	Entries  []Entry
 }
 
-// Toolset is one toolset as people see it: the tools that are served, and those an operator's selection hides.
+// Toolset is one toolset as people see it: the tools that are served, and those an operator's selection hides. Of a toolset that was not made
+// at all, because nothing of it is served, there is ServedWith instead: how to have it served.
 type Toolset struct {
-	Name   string   `json:"name"`
-	Served []string `json:"served"`
-	Hidden []string `json:"hidden,omitempty"`
+	Name       string   `json:"name"`
+	Served     []string `json:"served"`
+	Hidden     []string `json:"hidden,omitempty"`
+	ServedWith string   `json:"served_with,omitempty"`
 }
 
 // Registry is every tool of a process: immutable, sorted by name.

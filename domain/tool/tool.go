@@ -201,6 +201,7 @@ type Call struct {
 	Token     confirm.Token
 	Typed     string
 	Always    bool            // a redemption also approves the tool for the rest of the session
+	Asked     confirm.Digest  // of the confirmation that this very call asked for, which a person has answered meanwhile; set by transports
 	Answer    *confirm.Answer // what a person said on a channel only a person has; set by transports, never from arguments
 	Person    bool            // it comes from a channel only a person has; set by transports, never from arguments
 	Progress  func(Progress)  // may be nil
@@ -211,7 +212,9 @@ type Call struct {
 type Issued struct {
 	ID        string
 	Token     confirm.Token
+	Digest    confirm.Digest // names it to Call.Asked
 	Tool      Name
+	Args      json.RawMessage // as they were sent; redacted, and bounded
 	Strength  policy.Strength
 	Risk      string // empty when nothing is at stake
 	Prompt    string
@@ -219,6 +222,11 @@ type Issued struct {
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
 	ExpiresAt time.Time
+}
+
+// Lasting reports whether it may be answered with "always".
+func (i *Issued) Lasting() bool {
+	return i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String()
 }
 
 // Outcome is what came of a call. Exactly one of Err and a result is set; DryRun and Explained say that Value is a plan that was

@@ -35,7 +35,8 @@ type Record struct {
 	Reason         Reason      `json:"reason,omitempty"`
 	Decision       string      `json:"decisionSource,omitempty"` // the rule of policy, or who confirmed it
 	Risk           policy.Risk `json:"risk"`
-	What           string      `json:"what,omitempty"` // in one line, what it would do
+	Said           string      `json:"denyReason,omitempty"` // what the person who denied it said
+	What           string      `json:"what,omitempty"`       // in one line, what it would do
 	StartedAt      time.Time   `json:"startedAt,omitzero"`
 	EndedAt        time.Time   `json:"endedAt,omitzero"`
 	ExpiresAt      time.Time   `json:"expiresAt,omitzero"` // of the confirmation

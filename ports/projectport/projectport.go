@@ -111,10 +111,11 @@ type Directories interface {
 
 // Surroundings is what a process would find.
 type Surroundings struct {
-	Tools   script.Toolchain
-	Environ []string // of this process, "NAME=value"
-	Paths   []string // directories of toolchains, for PATH
-	Home    string
-	Own     []string // directories that hold Countersign's and agents' own files
-	Secrets []string // values of secret-named variables in the directory's .env files, to be masked
+	Tools    script.Toolchain
+	Environ  []string // of this process, "NAME=value"
+	Paths    []string // directories of toolchains, for PATH
+	Home     string
+	Own      []string          // directories that hold Countersign's and agents' own files
+	Settings []project.Setting // of the directory's own files, as far as they decide what package managers run
+	Secrets  []string          // values of secret-named variables in the directory's .env files, to be masked
 }

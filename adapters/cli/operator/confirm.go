@@ -2,7 +2,9 @@ package operator
 
 import (
 	"context"
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -51,33 +53,50 @@ func pending(ctx context.Context, s *shell.Shell) error {
 // Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
 func Approve(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID", Short: "Approve a waiting confirmation, after showing its plan", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s)}
-	typed := c.Flags().String("typed", "", "the name to type, where the confirmation asks for one")
-	c.RunE = func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), s, args[0], *typed) }
+	var said confirm.Answer
+	c.Flags().StringVar(&said.Typed, "typed", "", "the name to type, where the confirmation asks for one")
+	c.Flags().BoolVar(&said.Always, "always", false, "allow the same again for the rest of the session that asked; not for high risk, nor where a name is typed")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		said.ID = args[0]
+		return approve(cmd.Context(), s, said)
+	}
 	return c
 }
 
 // Deny is the command deny.
 func Deny(s *shell.Shell) *cobra.Command {
-	return &cobra.Command{Use: "deny ID", Short: "Deny a waiting confirmation", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return settle(cmd.Context(), s, confirm.Answer{ID: args[0], By: shell.ByTerminal})
-		}}
+	c := &cobra.Command{Use: "deny ID", Short: "Deny a waiting confirmation", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s)}
+	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if n := utf8.RuneCountInString(*reason); n > confirm.MaxReason {
+			return shell.ErrUsage.Sayf("--reason has %d characters, more than %d", n, confirm.MaxReason)
+		}
+		return settle(cmd.Context(), s, confirm.Answer{ID: args[0], Reason: *reason, By: shell.ByTerminal})
+	}
+	return c
 }
 
-func approve(ctx context.Context, s *shell.Shell, id, typed string) error {
-	v, err := lookUp(ctx, s, id)
+// approve shows what waits and has the person decide, who may have typed the name or said "always" in the command already.
+func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
+	v, err := lookUp(ctx, s, given.ID)
 	if err != nil {
 		return err
 	}
 	if !s.Interactive() {
-		return shell.ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", id).
-			With(shell.Hint("run countersign approve " + id + " yourself, in a terminal"))
+		return shell.ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", given.ID).
+			With(shell.Hint("run countersign approve " + given.ID + " yourself, in a terminal"))
 	}
-	said := confirm.Answer{ID: id, Approve: true, Typed: typed, By: shell.ByTerminal}
-	if typed == "" && !(s.Yes && v.Strength < policy.Typed) {
-		if said, err = s.Question(ctx, v); err != nil {
+	lasting := v.Lasting() && v.Session != shell.Session // what is typed here is of no session that ends
+	if given.Always && !lasting {
+		return shell.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
+	}
+	said := given
+	said.Approve, said.By = true, shell.ByTerminal
+	if given.Typed == "" && !(s.Yes && v.Strength < policy.Typed) {
+		if said, err = s.Question(ctx, v, lasting && !given.Always); err != nil {
 			return err
 		}
+		said.Always = said.Approve && (said.Always || given.Always)
 	}
 	return settle(ctx, s, said)
 }
@@ -114,7 +133,10 @@ func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
 		return s.PrintJSON(v)
 	}
 	if said.Approve {
-		s.Line("approved %s; %s runs when its caller repeats the call, before %s", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
+		s.Line("approved %s; %s runs when its caller repeats the call, before %s, and at once where the call still waits", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
+		if said.Always {
+			s.Line("the same again is not asked about any more in the session that asked")
+		}
 		return nil
 	}
 	s.Line("denied %s; %s does not run", v.ID, v.Tool)

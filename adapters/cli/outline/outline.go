@@ -7,6 +7,7 @@ package outline
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -44,16 +45,23 @@ func Of(file, text string) []Definition { return new(Scanner).Definitions(file, 
 
 // Language is the language of a source file, by its name's ending; empty is none that is known.
 func Language(file string) string {
-	return languages[strings.ToLower(strings.TrimPrefix(path.Ext(file), "."))]
+	ending := strings.ToLower(strings.TrimPrefix(path.Ext(file), "."))
+	for _, l := range languages {
+		if l.ending == ending {
+			return l.language
+		}
+	}
+	return ""
 }
 
 // Definitions lists what text defines, in order. file says the language.
 func (s *Scanner) Definitions(file, text string) []Definition {
 	lang := Language(file)
-	g, ok := grammars[lang]
-	if !ok {
+	known := slices.IndexFunc(grammars, func(g grammar) bool { return g.language == lang })
+	if known < 0 {
 		return nil
 	}
+	g := grammars[known]
 	patterns := s.patterns(lang, g)
 	lines := strings.Split(text, "\n")
 	var out []Definition
@@ -92,7 +100,7 @@ func named(patterns []*regexp.Regexp, line string) string {
 		return ""
 	}
 	for _, p := range patterns {
-		if m := p.FindStringSubmatch(line); m != nil && !notNames[m[1]] {
+		if m := p.FindStringSubmatch(line); m != nil && !slices.Contains(notNames, m[1]) {
 			return m[1]
 		}
 	}

@@ -67,6 +67,9 @@ func labels() map[string]string {
 		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid"}
 }
 
+// apart are the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
+func apart() []string { return []string{"changes", "unpushed_commits", "setup"} }
+
 // row is a label with what stands behind it (line) or below it (below).
 type row struct {
 	label, line string
@@ -178,7 +181,7 @@ func number(name string, n json.Number) string {
 	return n.String()
 }
 
-// list is an array: texts in one line, header lines one below the other, and steps numbered.
+// list is an array: texts in one line or apart, header lines one below the other, and steps numbered.
 func list(name string, items []any) (line string, below []string) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "argv" || name == "args" {
@@ -186,6 +189,10 @@ func list(name string, items []any) (line string, below []string) {
 		}
 		for i := range plain {
 			plain[i] = terminal.Plain(plain[i])
+			below = append(below, margin+"| "+plain[i])
+		}
+		if slices.Contains(apart(), name) {
+			return "", below
 		}
 		return strings.Join(plain, ", "), nil
 	}
@@ -204,21 +211,25 @@ func list(name string, items []any) (line string, below []string) {
 	return "", below
 }
 
-// step is one of several numbered objects: its name and command in the first line, the rest below.
+// step is one of several numbered objects: its name or else its directory, and its command, in the first line, the rest below.
 func step(n int, fields []field) []string {
 	depth := 0
 	if d, ok := member(fields, "depth").(json.Number); ok {
 		depth, _ = strconv.Atoi(d.String())
 	}
 	indent := margin + strings.Repeat(margin, min(max(depth, 0), 8))
-	head := fmt.Sprintf("%s%d. %s", indent, n, terminal.Plain(text(fields, "name")))
+	title := "name"
+	if text(fields, title) == "" {
+		title = "directory"
+	}
+	head := fmt.Sprintf("%s%d. %s", indent, n, terminal.Plain(text(fields, title)))
 	var rest []field
 	for _, f := range fields {
 		if f.name == "argv" && said(fields) {
 			continue
 		}
 		switch f.name {
-		case "name", "workflow":
+		case title, "name", "workflow":
 		case "command":
 			command, more := lines(text(fields, "command"))
 			if head += ": " + command; len(more) > 0 {

@@ -45,6 +45,27 @@ func TestPlansAreLaidOut(t *testing.T) {
       3. push: a && b
           starts  /bin/sh -c 'a && b'
           in      /w`},
+		"work that would be lost, a line each": {`{"project":"shop","sandboxes":["a","b"],"lost":[{"directory":"/p/repo","branch":"main","changes":[" M a.txt","?? b, c"],"unpushed_commits":["1a2b mend"]},
+			{"directory":"/p/x","branch":"x","changes":["?? c"],"unpushed_commits":[]}]}`, `
+  project    shop
+  sandboxes  a, b
+  lost
+    1. /p/repo
+        branch  main
+        changes
+          | M a.txt
+          | ?? b, c
+        unpushed commits
+          | 1a2b mend
+    2. /p/x
+        branch  x
+        changes
+          | ?? c`},
+		"commands that would be run, a line each": {`{"name":"x","setup":["make a, b","npm ci\ndirectory  /"]}`, `
+  name  x
+  setup
+    | make a, b
+    | npm ci directory /`},
 		"a request": {`{"action":"deploy","addresses":["127.0.0.1"],"dangers":["it goes to this machine"],"request":{"method":"POST","url":"http://x/","headers":[{"name":"A","value":"[masked]"}],
 			"payload":"{\"a\":1}","payloadBytes":7,"timeoutMs":30000,"retries":0}}`, `
   action     deploy

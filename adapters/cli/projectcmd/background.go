@@ -81,7 +81,7 @@ func (g group) logs() *cobra.Command {
 		Long: "Show what a background process printed: its output on the output, its errors on the error stream. ID is as countersign ps shows it, the beginning\n" +
 			"of it, or the name of a script that runs once.",
 		Example: `  countersign logs dev -f
-  countersign logs proc_3f2a -n 500`}
+  countersign logs bp_3f2a -n 500`}
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines: 1 to 2000")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -114,7 +114,12 @@ func (g group) read(ctx context.Context, call workdesk.Arguments, always bool) (
 	if part.Dropped > 0 {
 		g.Note("%d lines are not kept any more", part.Dropped)
 	}
-	for _, line := range part.Lines {
+	return part, g.lines(part.Lines)
+}
+
+// lines writes lines of a process's output where the process would have.
+func (g group) lines(lines []string) error {
+	for _, line := range lines {
 		to := g.Out
 		stderr, text := stream(line)
 		if stderr {
@@ -124,10 +129,10 @@ func (g group) read(ctx context.Context, call workdesk.Arguments, always bool) (
 			text = terminal.Block(text)
 		}
 		if _, err := fmt.Fprintln(to, text); err != nil {
-			return part, err
+			return err
 		}
 	}
-	return part, nil
+	return nil
 }
 
 // follow shows what a process prints until it has ended and all of it was shown.

@@ -6,6 +6,9 @@ package projectcmd
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -57,10 +60,14 @@ type detail struct {
 	ManagerVersion string            `json:"packageManagerVersion"`
 	Scripts        map[string]string `json:"scripts"`
 	Type           string            `json:"projectType"`
-	Node           string            `json:"nodeVersion"`
-	Monorepo       bool              `json:"isMonorepo"`
-	MonorepoTool   string            `json:"monorepoTool"`
-	Workflows      []struct {
+	Masked         []struct {
+		Name    string `json:"name"`
+		Command string `json:"command"`
+	} `json:"maskedScripts"` // in place of those that a map hides
+	Node         string `json:"nodeVersion"`
+	Monorepo     bool   `json:"isMonorepo"`
+	MonorepoTool string `json:"monorepoTool"`
+	Workflows    []struct {
 		Name string `json:"name"`
 	} `json:"workflows"`
 	Warnings []string `json:"warnings"`
@@ -142,6 +149,9 @@ func (g group) list() *cobra.Command {
 				}
 				var rows [][]string
 				for _, p := range found.Projects {
+					if _, err := os.Stat(p.Path); errors.Is(err, fs.ErrNotExist) {
+						p.Path += "  (gone)"
+					}
 					rows = append(rows, []string{p.Name, p.Type, p.Manager, p.Branch, strconv.Itoa(p.Workflows), p.Path})
 				}
 				g.Table([]string{"name", "type", "manager", "branch", "workflows", "path"}, rows)
@@ -192,6 +202,9 @@ func (g group) drawProject(ctx context.Context, p detail) {
 		pairs = append(pairs, stored.pairs()...)
 	}
 	g.Pairs(pairs...)
+	for _, s := range p.Masked {
+		p.Scripts[s.Name] = s.Command
+	}
 	if len(p.Scripts) > 0 {
 		g.Line("")
 		g.drawScripts(p.Scripts)

@@ -25,7 +25,7 @@ func (g group) run() *cobra.Command {
 	var w wish
 	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: shell.Args(1, -1),
 		Long: "Run a package.json script with the project's package manager, after showing the real command. What stands behind -- is passed on to the script.\n" +
-			"What it prints comes when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
+			"On a terminal what it prints is shown line by line, elsewhere when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
 			"Exit code 1: the script failed; its own exit code is in the message.",
 		Example: `  countersign run test
   countersign run test -- --watch=false
@@ -87,10 +87,12 @@ func (g group) runArguments(ctx context.Context, w wish, args []string) (workdes
 
 // wait runs a script to its end and then prints what it printed.
 func (g group) wait(ctx context.Context, call workdesk.Arguments) error {
-	o, err := g.Send(ctx, "run_npm_script", call, nil)
+	l := g.watch(ctx)
+	o, err := g.Send(ctx, "run_npm_script", call, l.progress())
+	shown := l.end()
 	var r workdesk.Ran
 	if err != nil {
-		if workdesk.Details(err, &r) {
+		if workdesk.Details(err, &r) && !shown {
 			g.Output(r)
 		}
 		return g.Failed(o, err)
@@ -101,7 +103,9 @@ func (g group) wait(ctx context.Context, call workdesk.Arguments) error {
 	if err := workdesk.Read(o, &r); err != nil {
 		return err
 	}
-	g.Output(r)
+	if !shown {
+		g.Output(r)
+	}
 	g.Note("%s: done in %s", terminal.Plain(call["scriptName"].(string)), workdesk.Took(r.Duration))
 	return nil
 }

@@ -25,7 +25,6 @@ func (g group) webhooks() *cobra.Command {
 			if door.ServeHooks == nil {
 				return fault.ErrInternal.Sayf("requests cannot be taken here")
 			}
-			g.Note("taking requests at http://%s/webhook/WORKFLOW; interrupt to end", addr)
 			return door.ServeHooks(cmd.Context(), addr, func(line string) { g.Line("%s", line) })
 		}}
 	serve.Flags().StringVar(&addr, "addr", defaultHooks, "loopback address and port")

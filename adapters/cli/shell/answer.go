@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
@@ -26,7 +27,7 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	said := confirm.Answer{ID: ask.ID, Approve: true, Typed: s.Typed, By: ByTerminal}
 	if !given {
 		var err error
-		if said, err = s.Question(ctx, View(ask)); err != nil {
+		if said, err = s.Question(ctx, View(ask), false); err != nil {
 			return err
 		}
 	}
@@ -40,19 +41,31 @@ func View(ask tool.Issued) confirm.View {
 		PlanHash: ask.PlanHash, Plan: ask.Plan, ExpiresAt: ask.ExpiresAt}
 }
 
-// Question shows a confirmation with its plan and asks: yes or no, or for the name to be typed. What is not a yes is a no.
-func (s *Shell) Question(ctx context.Context, v confirm.View) (confirm.Answer, error) {
+// Question shows a confirmation with its plan and asks: yes or no, or for the name to be typed. Where it may be allowed for good and always
+// offers that, "a" is a yes to whatever is like it in the session that asked. What is not a yes is a no.
+func (s *Shell) Question(ctx context.Context, v confirm.View, always bool) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal}
 	s.Say(terminal.Plain(v.Tool + " wants to: " + v.Prompt))
 	if v.Risk != "" {
 		s.Say("risk: " + terminal.Plain(v.Risk))
+	}
+	if len(v.Arguments) > 0 {
+		s.Say("arguments: " + terminal.Plain(string(v.Arguments)))
 	}
 	if laid, ok := planview.Text(v.Plan); ok {
 		s.Say(laid)
 	} else if len(v.Plan) > 0 {
 		s.Say(terminal.Block(Indent(v.Plan)))
 	}
-	if v.Strength < policy.Typed {
+	switch {
+	case v.Strength >= policy.Typed:
+	case always && v.Lasting():
+		word, err := s.Ask(ctx, "go ahead? [y/N/a: always for this session]")
+		word = strings.ToLower(word)
+		said.Always = word == "a" || word == "always"
+		said.Approve = said.Always || word == "y" || word == "yes"
+		return said, err
+	default:
 		yes, err := s.YesNo(ctx, "go ahead?")
 		said.Approve = yes
 		return said, err

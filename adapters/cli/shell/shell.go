@@ -36,6 +36,12 @@ type Door struct {
 	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
 	ServeHooks func(ctx context.Context, addr string, report func(line string)) error
+	// SandboxInit makes the settings file of sandboxes with random secrets where there is none, and says where it is. No tool does, because
+	// secrets never travel through tools (opencode contract §5.1). It may be nil.
+	SandboxInit func(ctx context.Context) (path string, created bool, err error)
+	// SandboxMigrate brings the files of sandboxes up to date after copies of them were kept; a dry run only says what would be done. The report
+	// is {changes, warnings, backups}, each a list of texts. It may be nil.
+	SandboxMigrate func(ctx context.Context, dryRun bool) (report any, err error)
 }
 
 // Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.

@@ -60,6 +60,7 @@ type Command struct {
 	Args      []string
 	Stdin     []byte        // empty is a closed standard input
 	Sink      io.Writer     // takes standard output as it comes, instead of Output's result; git is stopped when it fails
+	Watch     io.Writer     // sees standard error as it comes, unmasked; what it returns does not matter
 	Env       []string      // on top of the hardened environment
 	Settings  []Setting     // on top of the hardened configuration
 	Protocols string        // GIT_ALLOW_PROTOCOL; empty is none
@@ -89,7 +90,7 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	if out.max <= 0 {
 		out.max = defaultLimit
 	}
-	words := &tail{max: maxWords}
+	words := &tail{max: maxWords, watch: c.Watch}
 	cmd := exec.CommandContext(bounded, git, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.environment(os.Environ()), out, words
 	if len(c.Stdin) > 0 {
@@ -189,12 +190,16 @@ func (l *limited) Write(p []byte) (int, error) {
 
 // tail keeps the end of what is written.
 type tail struct {
-	kept []byte
-	max  int
-	cut  bool // something was left out
+	kept  []byte
+	max   int
+	cut   bool      // something was left out
+	watch io.Writer // may be nil
 }
 
 func (t *tail) Write(p []byte) (int, error) {
+	if t.watch != nil {
+		_, _ = t.watch.Write(p)
+	}
 	t.kept = append(t.kept, p...)
 	if len(t.kept) > 2*t.max { // seldom, so that talkative programs cost little
 		t.shorten()

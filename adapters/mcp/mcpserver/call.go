@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/progress"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/turns"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -22,22 +22,27 @@ import (
 type request struct {
 	spec     tool.Spec
 	call     tool.Call
-	turn     *ticket
-	progress *reporter
+	turn     *turns.Ticket
+	session  *mcp.ServerSession
+	progress *progress.Reporter
+	ending   <-chan struct{} // closed when the client sends no more
 }
 
 // newRequest makes a request out of what the transport knows. The caller stops its progress.
 func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, wire stdio.Call) *request {
 	r := &request{
-		spec: spec, progress: &reporter{ctx: ctx, session: session, token: wire.ProgressToken},
+		spec: spec, ending: wire.Ending, session: session,
+		progress: progress.New(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
+			_ = session.NotifyProgress(ctx, p) // a client that cannot be told does not stop the call; its answer will meet the same fate
+		}),
 		call: tool.Call{
 			RequestID: wire.ID, Session: s.opts.Session, Client: clientOf(session), Principal: s.opts.Principal,
 			Tool: spec.Name, Args: wire.Arguments,
 		},
 	}
-	r.turn, _ = wire.Turn.(*ticket)
-	if wire.ProgressToken != nil {
-		r.call.Progress = r.progress.report
+	r.turn, _ = wire.Turn.(*turns.Ticket)
+	if r.progress.Wanted() {
+		r.call.Progress = r.progress.Report
 	}
 	if spec.Effects&policy.Exec != 0 {
 		r.call.Progress = r.began
@@ -49,9 +54,7 @@ func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spe
 // later can look at it, and stop it.
 func (r *request) began(p tool.Progress) {
 	r.turn.Release()
-	if r.progress.token != nil {
-		r.progress.report(p)
-	}
+	r.progress.Report(p)
 }
 
 // handler serves one tool for the SDK. A question to a person is a result, and the call comes again with the
@@ -66,14 +69,14 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 			return nil, invalid("params.arguments of %q must be an object", req.Params.Name)
 		}
 		r := s.newRequest(ctx, req.Session, spec, wire)
-		defer r.progress.stop()
+		defer r.progress.Stop()
 		if client := clientIn(req); client != "" {
 			r.call.Client = client
 		}
 		if err := s.answered(req, &r.call); err != nil {
 			return nil, err
 		}
-		if r.turn == nil || r.turn.released() {
+		if r.turn == nil || r.turn.Released() {
 			// Another transport, or the second round of a call that has waited for a person meanwhile.
 			r.turn = s.turnOf(spec, r.call.Args)
 			defer r.turn.Release()
@@ -82,6 +85,9 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 		if question := s.question(req, r.call, out); question != nil {
 			r.turn.Release() // nothing waits for a person
 			return question, nil
+		}
+		if s.waits(out) {
+			out = s.await(ctx, r, out)
 		}
 		return result(out), nil // the transport lets the next call go when it has sent this
 	}
@@ -110,13 +116,13 @@ func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	}
 	switch method {
 	case "resources/list", "resources/read", "prompts/get", "completion/complete":
-		return s.turns.take(s.opts.Source, false)
+		return s.turns.Take(s.opts.Source, false)
 	}
 	return nil
 }
 
-func (s *Server) turnOf(spec tool.Spec, args json.RawMessage) *ticket {
-	return s.turns.take(spec.Toolset, !spec.Reads(args))
+func (s *Server) turnOf(spec tool.Spec, args json.RawMessage) *turns.Ticket {
+	return s.turns.Take(spec.Toolset, !spec.Reads(args) && !s.opts.Unordered)
 }
 
 // result is an outcome in the tool's contract.
@@ -176,66 +182,4 @@ func progressToken(req *mcp.CallToolRequest) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// progressEvery bounds how often a call reports.
-const progressEvery = 100 * time.Millisecond
-
-// reporter sends a call's progress to the client: rising, not too often, and never after the answer.
-type reporter struct {
-	ctx     context.Context //nolint:containedctx // of the one call it reports
-	session *mcp.ServerSession
-	token   json.RawMessage
-
-	mu      sync.Mutex
-	stopped bool
-	last    int64
-	sent    time.Time
-	held    *tool.Progress // came too early, and nothing after it so far
-	timer   *time.Timer    // until it may be sent
-}
-
-func (r *reporter) report(p tool.Progress) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	complete := p.Total > 0 && p.Done >= p.Total
-	first := r.sent.IsZero()
-	if r.stopped || !first && p.Done <= r.last {
-		return
-	}
-	if early := progressEvery - time.Since(r.sent); !first && !complete && early > 0 {
-		if r.held == nil {
-			r.timer = time.AfterFunc(early, r.late)
-		}
-		r.held = &p
-		return
-	}
-	r.send(p)
-}
-
-// late sends what came too early, if it is still the news: without that a step that takes an hour would go unmentioned because the one
-// before it took no time.
-func (r *reporter) late() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if p := r.held; p != nil && !r.stopped && p.Done > r.last {
-		r.send(*p)
-	}
-}
-
-func (r *reporter) send(p tool.Progress) {
-	r.last, r.sent, r.held = p.Done, time.Now(), nil
-	// A client that cannot be told does not stop the call; its answer will meet the same fate.
-	_ = r.session.NotifyProgress(r.ctx, &mcp.ProgressNotificationParams{
-		ProgressToken: r.token, Progress: float64(p.Done), Total: float64(p.Total), Message: p.Message,
-	})
-}
-
-func (r *reporter) stop() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stopped = true
-	if r.timer != nil {
-		r.timer.Stop()
-	}
 }

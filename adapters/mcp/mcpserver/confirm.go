@@ -23,10 +23,14 @@ const (
 	fieldTyped    = "typed_value"
 	wordApprove   = "approve"
 	wordDeny      = "deny"
+	wordAlways    = "always"
 )
 
-// maxShownPlan bounds the plan in a form, in bytes.
-const maxShownPlan = 8 << 10
+// Bounds of the plan and the arguments in a form, in bytes.
+const (
+	maxShownPlan = 8 << 10
+	maxShownArgs = 4 << 10
+)
 
 // state is what a call carries through the client while a person decides. It is sealed: the client repeats
 // it but cannot make one. What makes it good for one use is the ledger, which answers a confirmation once.
@@ -36,6 +40,7 @@ type state struct {
 	Tool         tool.Name `json:"t"`
 	Args         []byte    `json:"a"` // digest of the arguments
 	Expires      time.Time `json:"e"`
+	Lasting      bool      `json:"l,omitempty"` // "always" was offered
 }
 
 // question is the result that asks a person, when the outcome wants one and the client can show a form; else
@@ -45,7 +50,7 @@ func (s *Server) question(req *mcp.CallToolRequest, call tool.Call, out tool.Out
 		return nil
 	}
 	sealed, err := s.seal.close(state{
-		Confirmation: out.Issued.ID, Call: out.CallID, Tool: call.Tool, Args: digest(call.Args), Expires: out.Issued.ExpiresAt,
+		Confirmation: out.Issued.ID, Call: out.CallID, Tool: call.Tool, Args: digest(call.Args), Expires: out.Issued.ExpiresAt, Lasting: out.Issued.Lasting(),
 	})
 	if err != nil {
 		s.opts.Log.Error("a confirmation cannot be sealed", "error", err)
@@ -69,11 +74,12 @@ func canElicit(caps *mcp.ClientCapabilities) bool {
 // form shows the plan and asks for a decision. It always has a required field, because some hosts accept an
 // empty form without showing it to anybody.
 func form(i *tool.Issued) *mcp.ElicitParams {
+	words, meaning := []string{wordApprove, wordDeny}, "approve carries out exactly this plan, once"
+	if i.Lasting() {
+		words, meaning = append(words, wordAlways), meaning+"; always also allows the same again for the rest of this session"
+	}
 	properties := map[string]any{
-		fieldDecision: map[string]any{
-			"type": "string", "title": "Decision", "enum": []string{wordApprove, wordDeny},
-			"description": "approve carries out exactly this plan, once",
-		},
+		fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": words, "description": meaning},
 	}
 	required := []string{fieldDecision}
 	if i.Strength >= policy.Typed {
@@ -94,18 +100,24 @@ func message(i *tool.Issued) string {
 	if i.Strength >= policy.Typed {
 		fmt.Fprintf(&b, "To approve, type: %s\n", oneLine(i.Target))
 	}
+	if len(i.Args) > 0 {
+		fmt.Fprintf(&b, "Arguments: %s\n", cut(string(i.Args), maxShownArgs))
+	}
 	if len(i.Plan) > 0 {
 		var plan bytes.Buffer
 		if json.Indent(&plan, i.Plan, "", "  ") == nil {
-			shown := plan.String()
-			if len(shown) > maxShownPlan {
-				shown = strings.ToValidUTF8(shown[:maxShownPlan], "") + "\n… (cut; list_confirmations has the whole plan)"
-			}
-			fmt.Fprintf(&b, "\nPlan %s:\n%s\n", i.PlanHash, shown)
+			fmt.Fprintf(&b, "\nPlan %s:\n%s\n", i.PlanHash, cut(plan.String(), maxShownPlan))
 		}
 	}
 	fmt.Fprintf(&b, "\nTool: %s. Until %s.", i.Tool, i.ExpiresAt.Format(time.RFC3339))
 	return b.String()
+}
+
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "\n… (cut; list_confirmations has the whole plan)"
 }
 
 // oneLine keeps a text from looking like another part of the message.
@@ -123,16 +135,17 @@ func (s *Server) answered(req *mcp.CallToolRequest, call *tool.Call) error {
 		return invalid("requestState is not this call's, or has expired; call again without inputResponses and requestState")
 	}
 	result, _ := answer.(*mcp.ElicitResult)
-	call.ID, call.Answer = st.Call, answerOf(st.Confirmation, result)
+	call.ID, call.Answer = st.Call, answerOf(st.Confirmation, st.Lasting, result)
 	return nil
 }
 
-// answerOf reads a form. Only an accepted one that says so approves.
-func answerOf(confirmation string, r *mcp.ElicitResult) *confirm.Answer {
+// answerOf reads a form. Only an accepted one that says so approves, in a word that was offered.
+func answerOf(confirmation string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
 	a := &confirm.Answer{ID: confirmation, By: "elicitation"}
 	if r != nil && r.Action == "accept" {
 		decision, _ := r.Content[fieldDecision].(string)
-		a.Approve = decision == wordApprove
+		a.Always = lasting && decision == wordAlways
+		a.Approve = decision == wordApprove || a.Always
 		a.Typed, _ = r.Content[fieldTyped].(string)
 	}
 	return a

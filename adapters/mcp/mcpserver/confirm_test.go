@@ -62,6 +62,7 @@ func newTown(t testing.TB, humanOnly bool) *town {
 			func(_ context.Context, _ tool.Scope, in target) (target, error) { return in, nil }),
 		bind.Command(tool.Ref[target, razing]{Name: "wipe"}, spec(policy.Preview), plan, raze),
 		bind.Command(tool.Ref[target, razing]{Name: "raze"}, spec(policy.Typed), plan, raze),
+		bind.Command(tool.Ref[target, razing]{Name: "blast"}, risky(spec(policy.Simple)), plan, raze),
 	}
 	core := app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
@@ -75,6 +76,11 @@ func newTown(t testing.TB, humanOnly bool) *town {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, w.Close(context.Background())) })
 	return w
+}
+
+func risky(s tool.Spec) tool.Spec {
+	s.Risk = policy.RiskHigh
+	return s
 }
 
 // serve runs a server on pipes until the test ends.

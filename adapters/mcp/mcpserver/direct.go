@@ -32,18 +32,21 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		spec, ok := s.tools[wire.Tool]
 		if !ok {
-			return nil, invalid("unknown tool %q", wire.Tool)
+			return nil, s.unknown(wire.Tool)
 		}
 		session, _ := req.GetSession().(*mcp.ServerSession)
 		r := s.newRequest(ctx, session, spec, wire)
-		defer r.progress.stop()
+		defer r.progress.Stop()
 		if r.turn == nil {
 			r.turn = s.turnOf(spec, r.call.Args)
 			defer r.turn.Release()
 		}
 		out := s.run(ctx, r)
-		if wantsAnswer(out) && canBeAsked(session) {
+		switch {
+		case wantsAnswer(out) && canBeAsked(session):
 			out = s.ask(ctx, r, out)
+		case s.waits(out):
+			out = s.await(ctx, r, out)
 		}
 		return answerWith(present.For(out.Spec.Contract)(out)), nil
 	}
@@ -100,12 +103,17 @@ const firstModern = "2026-07-28"
 // ask puts the question of an outcome to a person and calls again with the answer. No answer denies.
 func (s *Server) ask(ctx context.Context, r *request, out tool.Outcome) tool.Outcome {
 	r.turn.Release() // nothing waits for a person
-	form, err := r.progress.session.Elicit(ctx, form(out.Issued))
+	form, err := r.session.Elicit(ctx, form(out.Issued))
 	if err != nil {
 		s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
 		form, ctx = nil, context.WithoutCancel(ctx) // a call that was cancelled still denies
 	}
-	r.call.ID, r.call.Answer = out.CallID, answerOf(out.Issued.ID, form)
+	r.call.ID, r.call.Answer = out.CallID, answerOf(out.Issued.ID, out.Issued.Lasting(), form)
+	return s.again(ctx, r)
+}
+
+// again is the next round of a call that a person was asked about: it has gone to the end of the line.
+func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
 	r.turn = s.turnOf(r.spec, r.call.Args)
 	defer r.turn.Release()
 	return s.run(ctx, r)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -34,8 +35,33 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		if err := inOrder(ctx, req); err != nil {
 			return nil, err
 		}
+		if err := s.unserved(req); err != nil {
+			return nil, err
+		}
 		return next(ctx, method, req)
 	}
+}
+
+// unknown refuses a tool that is not served, naming the served one that took its place.
+func (s *Server) unknown(name string) error {
+	if now, note := present.Renamed(name); note != "" {
+		if _, served := s.tools[string(now)]; served {
+			return invalid("unknown tool %q: %s", name, note)
+		}
+	}
+	return invalid("unknown tool %q", name)
+}
+
+// unserved refuses a call where the SDK would, which knows no old names.
+func (s *Server) unserved(req mcp.Request) error {
+	call, ok := req.(*mcp.CallToolRequest)
+	if !ok || call.Params == nil {
+		return nil
+	}
+	if _, served := s.tools[call.Params.Name]; served {
+		return nil
+	}
+	return s.unknown(call.Params.Name)
 }
 
 // inOrder waits for the turn of a request that is no tool's call; those wait where they run.

@@ -13,8 +13,9 @@ import (
 // DefaultInitializeTimeout is how long a process waits for its client (context-pack contract §6.4).
 const DefaultInitializeTimeout = 20 * time.Second
 
-// grace is how long calls may take to notice that they were cancelled.
-const grace = 2 * time.Second
+// grace is how long calls may take to end when they were cancelled: programs that they run are given five seconds to end by themselves, and
+// are then killed.
+const grace = 6 * time.Second
 
 // InitializeTimeout reads the value of CONTEXT_PACK_INITIALIZE_TIMEOUT_MS: a positive number of milliseconds,
 // else the default (context-pack contract §6.4).

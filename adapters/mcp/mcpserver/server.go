@@ -6,13 +6,16 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"iter"
 	"log/slog"
 	"sync"
+	"time"
 
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/turns"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -37,8 +40,12 @@ type Options struct {
 	Version      string // of the program
 	Instructions string // for the model, about the tools as a whole
 	Principal    policy.Principal
-	Session      string // the client instance: mode, grants and confirmations belong to it
-	Concurrency  int    // zero is DefaultConcurrency
+	Session      string        // the client instance: mode, grants and confirmations belong to it
+	Concurrency  int           // zero is DefaultConcurrency
+	People       People        // nil: no call waits for a person
+	Wait         time.Duration // how long one does; zero is DefaultWait, less is not at all
+	Beat         time.Duration // how often it reports that it does; zero is DefaultBeat
+	Unordered    bool          // calls do not wait for earlier ones: their clients are many, and what they reach are many servers
 	Log          *slog.Logger
 
 	Source    string    // the toolset that resources, prompts and completions read: they wait for its earlier changes
@@ -49,16 +56,17 @@ type Options struct {
 
 // Server serves MCP on any number of transports. It is safe for concurrent use.
 type Server struct {
-	door   Door
-	opts   Options
-	life   context.Context //nolint:containedctx // the lifetime of the server, which ends every call in flight
-	sdk    *mcp.Server
-	caps   *mcp.ServerCapabilities
-	tools  map[string]tool.Spec
-	turns  *turns
-	slots  *semaphore.Weighted
-	seal   sealer
-	enlist sync.Once
+	door     Door
+	opts     Options
+	life     context.Context //nolint:containedctx // the lifetime of the server, which ends every call in flight
+	sdk      *mcp.Server
+	caps     *mcp.ServerCapabilities
+	tools    map[string]tool.Spec
+	turns    *turns.Turns
+	slots    *semaphore.Weighted
+	patience *semaphore.Weighted // of calls that wait for people
+	seal     sealer
+	enlist   sync.Once
 }
 
 // New makes a server. When life ends, calls in flight are cancelled.
@@ -69,9 +77,10 @@ func New(life context.Context, door Door, o Options) *Server {
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
 	}
+	o.Wait, o.Beat = cmp.Or(o.Wait, DefaultWait), max(cmp.Or(o.Beat, DefaultBeat), time.Millisecond)
 	s := &Server{
-		door: door, opts: o, life: life, caps: capabilities(o), tools: map[string]tool.Spec{}, turns: newTurns(),
-		slots: semaphore.NewWeighted(int64(o.Concurrency)), seal: newSealer(rand.Text()),
+		door: door, opts: o, life: life, caps: capabilities(o), tools: map[string]tool.Spec{}, turns: turns.New(),
+		slots: semaphore.NewWeighted(int64(o.Concurrency)), patience: semaphore.NewWeighted(maxWaiting), seal: newSealer(rand.Text()),
 	}
 	for spec := range door.Specs() {
 		s.tools[string(spec.Name)] = spec

@@ -80,6 +80,7 @@ type Call struct {
 	Arguments     json.RawMessage // an object, or nil
 	ProgressToken json.RawMessage // exactly as it was written, or nil
 	Turn          Turn            // nil when the tool is in no order
+	Ending        <-chan struct{} // closed when the client sends no more; nil never is
 }
 
 const extraKey = "countersign/call"

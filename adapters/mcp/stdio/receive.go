@@ -67,6 +67,7 @@ func (c *conn) request(m wire.Message, to reply) {
 	case m.Method == methodShutdown:
 		c.shutDown = true
 		c.giveUpQuestions() // or their calls would hold up the answer
+		c.leave()
 		c.answerLast(m, to)
 		return
 	case m.Method == methodExit:
@@ -122,7 +123,7 @@ func (c *conn) toolCall(m wire.Message, to reply) {
 		c.refuse(m, to, jsonrpc.CodeInvalidParams, "params.arguments of "+strconv.Quote(name)+" must be an object")
 		return
 	}
-	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: wire.Members(part[2], "progressToken")[0]}
+	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: wire.Members(part[2], "progressToken")[0], Ending: c.gone}
 	call.Turn = c.turn(m.Method, name, part[1])
 	if !isModern(m.Params) {
 		m.Method, m.Params = MethodDirect, nil

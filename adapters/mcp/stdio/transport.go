@@ -72,7 +72,7 @@ func New(o Options) *Transport {
 		o.Answer = DefaultAnswer
 	}
 	c := &conn{
-		opts: o, in: wire.NewReader(o.In), inbox: make(chan jsonrpc.Message), last: make(chan struct{}),
+		opts: o, in: wire.NewReader(o.In), inbox: make(chan jsonrpc.Message), last: make(chan struct{}), gone: make(chan struct{}),
 		done: make(chan struct{}), calls: map[jsonrpc.ID]*call{}, questions: map[jsonrpc.ID]*time.Timer{},
 	}
 	c.changed.L = &c.mu
@@ -106,7 +106,9 @@ type conn struct {
 	in      *wire.Reader
 	inbox   chan jsonrpc.Message // what the SDK reads
 	last    chan struct{}        // closed when no more is accepted
+	gone    chan struct{}        // closed when the client asks for nothing more
 	done    chan struct{}        // closed when the SDK has read everything
+	leaving sync.Once
 	ending  sync.Once
 	closing sync.Once
 
@@ -158,6 +160,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Close ends the session at once.
 func (c *conn) Close() error {
+	c.leave()
 	c.ending.Do(func() { close(c.last) })
 	c.finish()
 	return nil
@@ -197,8 +200,12 @@ func (c *conn) deliver(m jsonrpc.Message) bool {
 	}
 }
 
+// leave tells the calls under way that no more will come.
+func (c *conn) leave() { c.leaving.Do(func() { close(c.gone) }) }
+
 // end stops accepting, once, and has the session finished when nothing is owed any more.
 func (c *conn) end() {
+	c.leave()
 	c.ending.Do(func() {
 		close(c.last)
 		go c.drain()

@@ -108,6 +108,22 @@ func TestFamily(t *testing.T) {
 	assert.True(t, ok, "the leader is still there to be waited for, and counts as gone")
 }
 
+// A mark is seen wherever it stands in an environment, however long that is.
+func TestMarkBehindMuch(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("environ: marks are seen on Linux alone")
+	}
+	mark := "KIN_TEST_MARK=" + strconv.Itoa(os.Getpid()) + t.Name()
+	for _, size := range []int{8<<10 - 40, 8 << 10, 100 << 10} {
+		cmd := exec.Command("sleep", "300")
+		cmd.Env = []string{"A=" + strings.Repeat("x", size), mark}
+		require.NoError(t, cmd.Start())
+		assert.Equal(t, []int{cmd.Process.Pid}, kin.Kin{Mark: mark}.Living(), "behind %d bytes", size)
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // it was killed
+	}
+}
+
 func TestReap(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	require.NoError(t, cmd.Start())

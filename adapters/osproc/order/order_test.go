@@ -15,7 +15,7 @@ import (
 
 func TestOrderKeepsBytes(t *testing.T) {
 	want := order.Order{Dir: "/home/me/.countersign/processes", ID: "bp_0123abcd", Owner: "7:8:9", Spec: process.Spec{
-		Argv: []string{"sh", "", "\xff\xfe", "<&>"}, Dir: "/srv/\u00e9", Env: map[string]string{"A": "\xc3(", "B": ""}, Timeout: time.Minute, Secrets: []string{"\x80secret"},
+		Argv: []string{"sh", "", "\xff\xfe", "<&>"}, Dir: "/srv/\u00e9", Env: map[string]string{"A": "\xc3(", "B": ""}, Timeout: time.Minute, Secrets: []string{"\x80secret"}, Log: "/var/log/\xff.log",
 	}}
 	var wire bytes.Buffer
 	require.NoError(t, want.Write(&wire))

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -180,13 +181,15 @@ func read(dir string, from process.Cursor) (process.Chunk, error) {
 	if err != nil {
 		return process.Chunk{}, err
 	}
-	newest := parse(nil, last, string(text))
-	total := last - 1 + int64(len(newest))
+	total := last - 1 + int64(bytes.Count(text, []byte{'\n'}))
 	seen, dropped := from.Resolve(max(firsts[0]-1, total-process.MaxLines), total)
-	chunk := process.Chunk{Lines: []process.Line{}, Next: process.Cursor(total), Dropped: dropped, Total: total}
+	chunk := process.Chunk{Next: process.Cursor(total), Dropped: dropped, Total: total}
 	for i, first := range firsts[:len(firsts)-1] {
 		if firsts[i+1]-1 <= seen {
 			continue
+		}
+		if chunk.Lines == nil {
+			chunk.Lines = make([]process.Line, 0, total-first+1)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, segmentName(first)))
 		if err != nil {
@@ -194,7 +197,10 @@ func read(dir string, from process.Cursor) (process.Chunk, error) {
 		}
 		chunk.Lines = parse(chunk.Lines, first, string(text))
 	}
-	chunk.Lines = append(chunk.Lines, newest...)
+	if chunk.Lines == nil {
+		chunk.Lines = make([]process.Line, 0, total-last+1)
+	}
+	chunk.Lines = parse(chunk.Lines, last, string(text))
 	for len(chunk.Lines) > 0 && chunk.Lines[0].Number <= seen {
 		chunk.Lines = chunk.Lines[1:]
 	}

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ type Spool struct {
 	ring  *ring
 	tidy  tidier
 	files files
+	log   logFile
 	err   error // the last failure to write
 	mu    sync.Mutex
 }
@@ -28,6 +30,9 @@ type Spool struct {
 func New(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
 	return &Spool{ring: newRing(), tidy: tidier{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
 }
+
+// LogTo has Keep append the lines to that file too, as they are kept. It is called before Keep, if at all.
+func (s *Spool) LogTo(path string) { s.log.path = path }
 
 // Drain reads a stream to its end, or until reading fails.
 func (s *Spool) Drain(stream process.Stream, from io.Reader) error { return s.ring.drain(stream, from) }
@@ -38,6 +43,7 @@ func (s *Spool) Keep(end <-chan struct{}) {
 	next := time.NewTimer(0)
 	defer next.Stop()
 	defer s.files.close()
+	defer s.log.close()
 	for {
 		select {
 		case <-end:
@@ -65,14 +71,15 @@ func (s *Spool) flush() (flood bool) {
 	lines, first := s.tidy.tidy(b)
 	flood = s.files.add(lines, first)
 	s.err = s.files.write()
+	s.log.append(lines, first)
 	return flood
 }
 
-// Err is why the files do not hold what they should, nil when they do. It may be asked at any time.
+// Err is why the files do not hold what they should, the log included, nil when they do. It may be asked at any time.
 func (s *Spool) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err
+	return errors.Join(s.err, s.log.err)
 }
 
 // Result is the kept output by stream, and how many bytes of it are missing. Both together have at most MaxBytes and MaxLines; a last line

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/sealed"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/automation"
 	"github.com/countersign-dev/countersign/domain/project/execution"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	selectAction  = `SELECT ifnull(project_id, ''), body FROM actions `
+	selectAction  = `SELECT id, ifnull(project_id, ''), updated_at, body FROM actions `
 	selectActions = selectAction + `WHERE ?1 = '' OR project_id = ?1 OR project_id IS NULL ORDER BY updated_at DESC, seq DESC`
 	existsAction  = `SELECT 1 FROM actions WHERE id = ?`
 
@@ -28,6 +29,7 @@ type Actions struct {
 }
 
 func actions(store *sqlitestore.Store) Actions {
+	kept := body{store.Secrets(), sealed.Actions(), "action"}
 	return Actions{table[string, automation.Action]{
 		store: store, kind: "action", absent: project.ErrActionNotFound,
 		find:   selectAction + `WHERE id = ?`,
@@ -37,10 +39,17 @@ func actions(store *sqlitestore.Store) Actions {
 		columns: func(a automation.Action) ([]any, error) {
 			of := a.ProjectID
 			a.ProjectID = "" // it stands in its column alone
-			body, err := tool.Encode(a)
-			return []any{orNull(of), nanos(a.UpdatedAt), []byte(body), a.ID}, err
+			body, err := kept.encode(a.ID, a)
+			return []any{orNull(of), nanos(a.UpdatedAt), body, a.ID}, err
 		},
-		scan: scanAction,
+		scan: func(row scanner) (automation.Action, error) {
+			a, at, err := reveal[automation.Action](kept, row)
+			if at.why != "" {
+				a = automation.Action{ID: at.id, Name: unreadable, Description: at.why, UpdatedAt: at.updated}
+			}
+			a.ProjectID = at.project
+			return a, err
+		},
 		keep: func(was automation.Action, next *automation.Action) { next.ID, next.Revision = was.ID, was.Revision+1 },
 		refuse: func(ctx context.Context, tx *sql.Tx, next automation.Action) error {
 			return refuseForeign(ctx, tx, next.ProjectID)
@@ -48,20 +57,10 @@ func actions(store *sqlitestore.Store) Actions {
 	}}
 }
 
-// List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
+// List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created. One
+// that cannot be read any more is in it by its ID, and says so; Find is project.ErrUnreadable then.
 func (s Actions) List(ctx context.Context, of project.ID) ([]automation.Action, error) {
 	return s.all(ctx, selectActions, string(of))
-}
-
-func scanAction(row scanner) (automation.Action, error) {
-	var of string
-	var body []byte
-	if err := row.Scan(&of, &body); err != nil {
-		return automation.Action{}, err
-	}
-	a, err := decoded[automation.Action]("action", body)
-	a.ProjectID = of
-	return a, err
 }
 
 // Rules is a projectport.Rules; Open makes it.

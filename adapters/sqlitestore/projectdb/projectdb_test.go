@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/projectdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/sealed"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/automation"
 	"github.com/countersign-dev/countersign/domain/project/execution"
@@ -160,17 +162,28 @@ func TestWritingOneRowLeavesTheOthers(t *testing.T) {
 
 func TestOwnersAndProjectsStandInTheirColumnsAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	stock(t, projectdb.Open(storeAt(t, path)))
+	store := storeAt(t, path)
+	stock(t, projectdb.Open(store))
 	for query, want := range map[string]string{
-		"SELECT owner FROM executions WHERE id = 'exec-one'":                                "owner",
-		"SELECT instr(head || detail, 'owner') FROM executions WHERE id = 'exec-one'":       "0",
-		"SELECT project_id FROM workflows WHERE id = 'wf-one'":                              "one",
-		"SELECT json_extract(body, '$.projectId') IS NULL FROM workflows WHERE id='wf-one'": "1",
-		"SELECT json_extract(body, '$.projectId') IS NULL FROM actions WHERE id='a-one'":    "1",
+		"SELECT owner FROM executions WHERE id = 'exec-one'":                          "owner",
+		"SELECT instr(head || detail, 'owner') FROM executions WHERE id = 'exec-one'": "0",
+		"SELECT project_id FROM workflows WHERE id = 'wf-one'":                        "one",
+		"SELECT project_id FROM actions WHERE id = 'a-one'":                           "one",
 	} {
 		var have string
 		require.NoError(t, raw(t, path).QueryRow(query).Scan(&have), query)
 		assert.Equal(t, want, have, query)
+	}
+	for query, column := range map[string]sealed.Column{
+		"SELECT id, body FROM workflows WHERE id = 'wf-one'": sealed.Workflows(), "SELECT id, body FROM actions WHERE id = 'a-one'": sealed.Actions(),
+	} {
+		var id string
+		var stored []byte
+		require.NoError(t, raw(t, path).QueryRow(query).Scan(&id, &stored))
+		body, err := column.Open(store.Secrets(), id, stored)
+		require.NoError(t, err)
+		assert.Contains(t, string(body), `"name"`)
+		assert.NotContains(t, string(body), "projectId")
 	}
 }
 
@@ -229,7 +242,7 @@ func scripts(t testing.TB) []string {
 // TestOlderDatabases: a database that knows nothing of projects gets their tables, and keeps what is in it.
 func TestOlderDatabases(t *testing.T) {
 	all := scripts(t)
-	for version := 1; version < len(all); version++ {
+	for version := 1; version < 4; version++ { // the fourth seals
 		t.Run(filepath.Base(all[version-1]), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "countersign.db")
 			older(t, path, all[:version])
@@ -259,7 +272,7 @@ func older(t testing.TB, path string, scripts []string) {
 	full := filepath.Join(t.TempDir(), "full.db")
 	s := sqlitestore.Open(full)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, s.Issue(t.Context(), g))
+	require.NoError(t, grantdb.New(s).Issue(t.Context(), g))
 	require.NoError(t, s.Append(t.Context(), porttest.Event("call_1"), porttest.Event("call_2")))
 	_, err := s.Save(t.Context(), porttest.Settings())
 	require.NoError(t, err)
@@ -286,12 +299,13 @@ func older(t testing.TB, path string, scripts []string) {
 		exec("INSERT INTO main." + table + " (" + columns + ") SELECT " + columns + " FROM full." + table)
 	}
 	exec("DETACH full")
+	exec("UPDATE grants SET args = ?", []byte(g.Args)) // which was not sealed then
 }
 
 func holdsWhatItHeld(t testing.TB, s *sqlitestore.Store) {
 	t.Helper()
 	g, _ := porttest.Grant(1)
-	pending, err := s.Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+	pending, err := grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
 	g.Scope, g.Risk = pending[0].Scope, pending[0].Risk // the first schema had neither

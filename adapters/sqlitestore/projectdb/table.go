@@ -1,6 +1,7 @@
 package projectdb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -15,6 +16,11 @@ import (
 // scanner is a row.
 type scanner interface{ Scan(...any) error }
 
+// querier is a database, or a transaction in it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // table is one kind of values with an ID, and the table they are kept in.
 type table[K ~string, T any] struct {
 	store  *sqlitestore.Store
@@ -24,8 +30,8 @@ type table[K ~string, T any] struct {
 	// The statements about one value; each takes its ID last. Insert does nothing when the ID is taken.
 	find, insert, update, remove string
 
-	columns func(T) ([]any, error)                              // what insert and update take, the ID last
-	scan    func(scanner) (T, error)                            // what find and every list select
+	columns func(T) ([]any, error)                              // what insert and update take, the ID last; asked inside the transaction
+	scan    func(scanner) (T, error)                            // what find and every list select; with project.ErrUnreadable what lists show
 	keep    func(was T, next *T)                                // puts back what a change does not decide
 	refuse  func(ctx context.Context, tx *sql.Tx, next T) error // what cannot stand beside what is stored; nil refuses nothing
 }
@@ -34,7 +40,7 @@ type table[K ~string, T any] struct {
 func (t table[K, T]) Find(ctx context.Context, id K) (T, error) {
 	v, err := *new(T), t.none(id)
 	if failed := t.store.Read(ctx, func(db *sql.DB) error {
-		v, err = t.one(db.QueryRowContext(ctx, t.find, string(id)), id)
+		v, err = t.one(ctx, db, id)
 		return err
 	}); failed != nil {
 		err = failed
@@ -44,12 +50,12 @@ func (t table[K, T]) Find(ctx context.Context, id K) (T, error) {
 
 // Create stores a new value. An ID that is taken is project.ErrConflict.
 func (t table[K, T]) Create(ctx context.Context, v T) error {
-	columns, err := t.columns(v)
-	if err != nil {
-		return err
-	}
 	return t.store.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := t.refused(ctx, tx, v); err != nil {
+			return err
+		}
+		columns, err := t.columns(v)
+		if err != nil {
 			return err
 		}
 		stored, err := affected(tx.ExecContext(ctx, t.insert, columns...))
@@ -66,7 +72,7 @@ func (t table[K, T]) Update(ctx context.Context, id K, change func(*T) error) (T
 	var stored T
 	var said error // comes back as it is, whatever the store would make of it
 	there, err := alter(ctx, t.store, func(ctx context.Context, tx *sql.Tx) error {
-		was, err := t.one(tx.QueryRowContext(ctx, t.find, string(id)), id)
+		was, err := t.one(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -101,7 +107,7 @@ func (t table[K, T]) replace(ctx context.Context, tx *sql.Tx, id K, next T) (T, 
 	if _, err := tx.ExecContext(ctx, t.update, columns...); err != nil {
 		return next, err
 	}
-	return t.one(tx.QueryRowContext(ctx, t.find, string(id)), id)
+	return t.one(ctx, tx, id)
 }
 
 // Delete forgets the value and what depends on it.
@@ -130,7 +136,7 @@ func (t table[K, T]) all(ctx context.Context, query string, args ...any) ([]T, e
 }
 
 // gather is what the query finds, each row made a value by scan.
-func gather[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func gather[T any](ctx context.Context, db querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -139,7 +145,7 @@ func gather[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error
 	var found []T
 	for rows.Next() {
 		v, err := scan(rows)
-		if err != nil {
+		if err != nil && !errors.Is(err, project.ErrUnreadable) { // one that is lost takes no others with it
 			return nil, err
 		}
 		found = append(found, v)
@@ -147,12 +153,22 @@ func gather[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error
 	return found, rows.Err()
 }
 
-func (t table[K, T]) one(row *sql.Row, id K) (T, error) {
-	v, err := t.scan(row)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = t.none(id)
+// one is the value with that ID. It asks for rows, not for a row, because only theirs may be read where they lie (sql.RawBytes).
+func (t table[K, T]) one(ctx context.Context, db querier, id K) (T, error) {
+	var none T
+	rows, err := db.QueryContext(ctx, t.find, string(id))
+	if err != nil {
+		return none, err
 	}
-	return v, err
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	if !rows.Next() {
+		return none, cmp.Or(rows.Err(), t.none(id))
+	}
+	v, err := t.scan(rows)
+	if err != nil {
+		return none, err
+	}
+	return v, nil
 }
 
 func (t table[K, T]) none(id K) error { return t.absent.Sayf("%q: %s", id, t.absent.Message) }

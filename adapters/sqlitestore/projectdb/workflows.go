@@ -5,13 +5,13 @@ import (
 	"database/sql"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/sealed"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/workflow"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 const (
-	selectWorkflow  = `SELECT ifnull(project_id, ''), body FROM workflows `
+	selectWorkflow  = `SELECT id, ifnull(project_id, ''), updated_at, body FROM workflows `
 	selectWorkflows = selectWorkflow + `WHERE ?1 = '' OR project_id = ?1 ORDER BY updated_at DESC, seq DESC`
 )
 
@@ -21,6 +21,7 @@ type Workflows struct {
 }
 
 func workflows(store *sqlitestore.Store) Workflows {
+	kept := body{store.Secrets(), sealed.Workflows(), "workflow"}
 	return Workflows{table[string, workflow.Workflow]{
 		store: store, kind: "workflow", absent: project.ErrWorkflowNotFound,
 		find:   selectWorkflow + `WHERE id = ?`,
@@ -30,10 +31,17 @@ func workflows(store *sqlitestore.Store) Workflows {
 		columns: func(w workflow.Workflow) ([]any, error) {
 			of := w.ProjectID
 			w.ProjectID = "" // it stands in its column alone
-			body, err := tool.Encode(w)
-			return []any{orNull(string(of)), nanos(w.UpdatedAt), []byte(body), w.ID}, err
+			body, err := kept.encode(w.ID, w)
+			return []any{orNull(string(of)), nanos(w.UpdatedAt), body, w.ID}, err
 		},
-		scan: scanWorkflow,
+		scan: func(row scanner) (workflow.Workflow, error) {
+			w, at, err := reveal[workflow.Workflow](kept, row)
+			if at.why != "" {
+				w = workflow.Workflow{ID: at.id, Name: unreadable, Description: at.why, Nodes: []workflow.Node{}, UpdatedAt: at.updated}
+			}
+			w.ProjectID = project.ID(at.project)
+			return w, err
+		},
 		keep: func(was workflow.Workflow, next *workflow.Workflow) { next.ID = was.ID },
 		refuse: func(ctx context.Context, tx *sql.Tx, next workflow.Workflow) error {
 			return refuseForeign(ctx, tx, string(next.ProjectID))
@@ -41,18 +49,8 @@ func workflows(store *sqlitestore.Store) Workflows {
 	}}
 }
 
-// List is every workflow, or those of a project, the last updated first, and of those updated at once the last created.
+// List is every workflow, or those of a project, the last updated first, and of those updated at once the last created. One that cannot
+// be read any more is in it by its ID, and says so; Find is project.ErrUnreadable then.
 func (s Workflows) List(ctx context.Context, of project.ID) ([]workflow.Workflow, error) {
 	return s.all(ctx, selectWorkflows, string(of))
-}
-
-func scanWorkflow(row scanner) (workflow.Workflow, error) {
-	var of string
-	var body []byte
-	if err := row.Scan(&of, &body); err != nil {
-		return workflow.Workflow{}, err
-	}
-	w, err := decoded[workflow.Workflow]("workflow", body)
-	w.ProjectID = project.ID(of)
-	return w, err
 }

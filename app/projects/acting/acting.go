@@ -159,7 +159,7 @@ func (s service) get(ctx context.Context, _ tool.Scope, in ActionInput) (ActionV
 type HistoryInput struct {
 	ActionID string `json:"actionId,omitempty"`
 	Type     string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`
-	Status   string `json:"status,omitempty" jsonschema:"enum=queued,enum=running,enum=completed,enum=failed,enum=cancelled,enum=timed_out"`
+	Status   string `json:"status,omitempty" jsonschema:"enum=queued,enum=running,enum=completed,enum=failed,enum=cancelled,enum=timed_out,enum=pending_confirm,enum=denied"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200,description=default 20"`
 }
 
@@ -174,6 +174,9 @@ type History struct {
 const shownResult = 2 << 10
 
 func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (History, error) {
+	if status, calls := callStatus(in.Status); calls {
+		return s.calls(ctx, in, status)
+	}
 	if err := s.settleAll(ctx); err != nil {
 		return History{}, err
 	}
@@ -242,11 +245,11 @@ func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput
 	if !errors.Is(err, project.ErrExecutionNotFound) {
 		return nil, err
 	}
-	if r, err := s.Runs.Load(ctx, in.ID); err == nil && r.Principal == sc.Principal.ID {
+	if r, err := s.Runs.Load(ctx, in.ID); err == nil {
 		return s.call(r), nil
 	}
 	if state, err := s.Runner.Table.Inspect(ctx, process.ID(in.ID)); err == nil && state.Labels[running.LabelOf] == running.OfProjects {
-		return state, nil
+		return running.ProcessOf(state), nil
 	}
 	return nil, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
 }
@@ -269,6 +272,7 @@ func fitting(e execution.Execution, room int) execution.Execution {
 // call is a call's record as it stands now, whoever settles it later.
 func (s service) call(r toolrun.Record) toolrun.Record {
 	r.Settle(s.Clock.Now(), s.Owner.Alive)
+	r.Session, r.Owner = "", "" // nobody but the door needs them
 	return r
 }
 

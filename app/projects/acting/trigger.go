@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/projects/running"
 	"github.com/countersign-dev/countersign/app/projects/shape"
+	"github.com/countersign-dev/countersign/app/projects/sites"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -79,7 +80,7 @@ func (s service) planTrigger(ctx context.Context, _ tool.Scope, in TriggerInput)
 	view := p.request.View()
 	p.Plan, err = shape.NewPlan(TriggerWebhook.Name, fmt.Sprintf("send webhook %q: %s %s", a.Name, view.Method, view.URL),
 		map[string]any{"action": a.Name, "action_id": a.ID, "revision": a.Revision, "request": view, "host": target.Host, "addresses": addresses, "dangers": dangers, "variables": in.Variables},
-		policy.Assessment{Strength: policy.Simple, Risk: risk, Action: rule, Scope: a.ID + "/" + target.Host})
+		policy.Assessment{Strength: policy.Simple, Risk: risk, Action: rule, Scope: fmt.Sprintf("%s/%s@%d", a.ID, target.Host, a.Revision)})
 	return p, err
 }
 
@@ -101,6 +102,7 @@ func (s service) trigger(ctx context.Context, sc tool.Scope, p triggerPlan) (Tri
 	parameters := sent{Variables: p.input.Variables, Payload: p.input.Payload}
 	out.ExecutionID, err = s.recorded(ctx, sc, p.action, parameters, func() (any, error) {
 		var err error
+		sc.Progress(tool.Progress{Message: fmt.Sprintf("webhook %s is being sent", p.action.Name)})
 		out.Result, err = s.Webhooks.Send(ctx, p.request, p.rules)
 		return out.Result, err
 	})
@@ -144,10 +146,12 @@ type ProgramInput struct {
 // programPlan is a stored program about to be run.
 type programPlan struct {
 	shape.Plan
-	action automation.Action
-	args   []string
-	of     project.Project
-	spec   process.Spec
+	action   automation.Action
+	args     []string
+	of       project.Project
+	spec     process.Spec
+	command  running.Command
+	examined running.Examined
 }
 
 // Program is a script action carried out.
@@ -192,11 +196,15 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 			return programPlan{}, err
 		}
 	}
-	dir, root, err := s.programDir(ctx, c.Cwd, p.of)
+	if err := running.CheckArgs(in.Args); err != nil {
+		return programPlan{}, err
+	}
+	site, err := s.programSite(ctx, c.Cwd, p.of)
 	if err != nil {
 		return programPlan{}, err
 	}
-	around, err := s.Runner.Around(ctx, root, dir)
+	dir := site.Dir
+	around, err := s.Runner.Around(ctx, site.Root, dir)
 	if err != nil {
 		return programPlan{}, err
 	}
@@ -204,11 +212,11 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 	if c.UseVolta && around.Tools.Volta != "" {
 		argv = slices.Concat([]string{around.Tools.Volta, "run"}, argv)
 	}
-	findings, err := s.Runner.Inspect(around, root, dir, running.Quoted(argv))
-	if err != nil {
+	p.command = running.Command{Root: site.Root, Dir: dir, Texts: []string{running.Quoted(argv)}}
+	if p.examined, err = s.Runner.Examine(ctx, around, p.command); err != nil {
 		return programPlan{}, err
 	}
-	findings = append(findings, running.Outside(dir, in.Args)...)
+	findings := slices.Concat(p.examined.Findings, running.Outside(dir, in.Args), s.Runner.Hidden(append(p.examined.Parts(), argv)...))
 	env, err := s.Runner.Environment(around, p.of, c.Env)
 	if err != nil {
 		return programPlan{}, err
@@ -218,30 +226,55 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 		timeout = automation.DefaultTimeoutMS * time.Millisecond
 	}
 	p.spec = process.Spec{Argv: argv, Dir: dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
-	p.Plan, err = shape.NewPlan("run_script", fmt.Sprintf("run action %q: %s", a.Name, strings.Join(argv, " ")),
-		map[string]any{"action": a.Name, "action_id": a.ID, "revision": a.Revision, "argv": argv, "cwd": dir, "timeout_ms": timeout.Milliseconds(),
-			"env": slices.Sorted(maps.Keys(c.Env)), "env_passed": env.Passed, "findings": findings},
+	shown := map[string]any{"action": a.Name, "action_id": a.ID, "revision": a.Revision, "argv": argv, "cwd": dir, "timeout_ms": timeout.Milliseconds(),
+		"env": slices.Sorted(maps.Keys(c.Env)), "env_passed": env.Passed, "findings": findings}
+	if len(p.examined.Scripts) > 0 {
+		shown["scripts"] = p.examined.Scripts
+	}
+	if len(p.examined.Settings) > 0 {
+		shown["settings"] = p.examined.Settings
+	}
+	p.Plan, err = shape.NewPlan("run_script", fmt.Sprintf("run action %q: %s", a.Name, strings.Join(argv, " ")), shown,
 		policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Action: rule, Scope: a.ID})
+	p.Plan = p.Plan.Bound()
 	return p, err
 }
 
-// programDir is where a script action runs, and the project that is in: its own cwd, else its project's directory; always inside a registered
-// project.
-func (s service) programDir(ctx context.Context, cwd string, of project.Project) (dir, root string, err error) {
+// programSite is where a script action runs: its own cwd, else its project's directory; always inside a registered project.
+func (s service) programSite(ctx context.Context, cwd string, of project.Project) (sites.Site, error) {
 	switch {
 	case cwd == "" && of.Path == "":
-		return "", "", project.ErrArgument.Sayf("the action has no cwd and belongs to no project, so there is no directory to run it in")
+		return sites.Site{}, project.ErrArgument.Sayf("the action has no cwd and belongs to no project, so there is no directory to run it in")
 	case cwd == "":
 		cwd = of.Path
 	case cwd[0] != '/' && of.Path != "":
 		cwd = of.Path + "/" + cwd
 	}
-	site, err := s.Sites.Directory(ctx, cwd)
-	return site.Dir, site.Project.Path, err
+	return s.Sites.Directory(ctx, cwd)
+}
+
+// still fails with project.ErrConflict when the program would not do any more what was confirmed: it is looked at once more before it starts.
+func (s service) still(ctx context.Context, p programPlan) error {
+	if err := s.unchanged(ctx, p.action); err != nil {
+		return err
+	}
+	site, err := s.programSite(ctx, p.action.Script.Cwd, p.of)
+	if err != nil {
+		return err
+	}
+	around, err := s.Runner.Around(ctx, site.Root, site.Dir)
+	if err != nil {
+		return err
+	}
+	now, err := s.Runner.Examine(ctx, around, p.command)
+	if err == nil && (site.Dir != p.spec.Dir || !now.Same(p.examined)) {
+		err = project.ErrConflict.Sayf("what action %q starts was changed meanwhile; call again to see it as it is", p.action.Name)
+	}
+	return err
 }
 
 func (s service) program(ctx context.Context, sc tool.Scope, p programPlan) (Program, error) {
-	if err := s.unchanged(ctx, p.action); err != nil {
+	if err := s.still(ctx, p); err != nil {
 		return Program{}, err
 	}
 	p.spec.Labels = running.Labels(p.of, sc, map[string]string{running.LabelScript: p.action.Name})

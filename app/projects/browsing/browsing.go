@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/app/projects/shape"
 	"github.com/countersign-dev/countersign/app/projects/sites"
 	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
@@ -158,6 +159,7 @@ type ProjectDetail struct {
 	PackageManager *project.Manager  `json:"packageManager"`
 	ManagerVersion *string           `json:"packageManagerVersion"`
 	Scripts        map[string]string `json:"scripts"`
+	Masked         []Script          `json:"maskedScripts,omitempty"` // those again that the map hides, because a value under such a name looks like a secret
 	ProjectType    *string           `json:"projectType"`
 	NodeVersion    *string           `json:"nodeVersion"`
 	Monorepo       bool              `json:"isMonorepo"`
@@ -187,6 +189,11 @@ func (s service) get(ctx context.Context, _ tool.Scope, in PathInput) (ProjectDe
 		Monorepo: facts.Monorepo, MonorepoTool: known(facts.MonorepoTool)}
 	if facts.Manifest != nil {
 		d.Scripts, d.Warnings = facts.Manifest.Scripts, facts.Manifest.Notes
+		for _, name := range facts.Manifest.ScriptNames() {
+			if redact.SecretKey(name) {
+				d.Masked = append(d.Masked, Script{name, d.Scripts[name]})
+			}
+		}
 	}
 	for _, problem := range []error{err, facts.Broken} {
 		if problem != nil {
@@ -219,7 +226,7 @@ type ScriptList struct {
 }
 
 func (s service) scripts(ctx context.Context, _ tool.Scope, in ProjectInput) (ScriptList, error) {
-	site, err := s.Sites.Directory(ctx, in.Path)
+	site, err := s.Sites.Worktree(ctx, in.Path)
 	if err != nil {
 		return ScriptList{}, err
 	}

@@ -89,7 +89,7 @@ type StatusAnswer struct {
 }
 
 func (s service) status(ctx context.Context, _ tool.Scope, in ProjectInput) (StatusAnswer, error) {
-	site, err := s.Sites.Directory(ctx, in.Path)
+	site, err := s.Sites.Worktree(ctx, in.Path)
 	if err != nil {
 		return StatusAnswer{}, err
 	}
@@ -173,7 +173,7 @@ type StagedAnswer struct {
 }
 
 func (s service) staged(ctx context.Context, _ tool.Scope, in ProjectInput) (StagedAnswer, error) {
-	site, err := s.Sites.Directory(ctx, in.Path)
+	site, err := s.Sites.Worktree(ctx, in.Path)
 	if err != nil {
 		return StagedAnswer{}, err
 	}

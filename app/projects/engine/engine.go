@@ -32,9 +32,11 @@ const (
 
 // Step is one prepared step: a command with everything that starting it takes, or the steps of a child workflow.
 type Step struct {
-	Step  workflow.Step
-	Spec  process.Spec // of a script
-	Steps []Step       // of a trigger
+	Step    workflow.Step
+	Command string                      // of a script, as it is shown
+	Spec    process.Spec                // of a script
+	Steps   []Step                      // of a trigger
+	Still   func(context.Context) error // of a script: fails when it would not do any more what was confirmed; nil never does
 }
 
 // Engine runs. Every field is required.
@@ -91,6 +93,10 @@ type deferred struct {
 // the history has it either way.
 func (g Engine) Run(ctx context.Context, sc tool.Scope, e execution.Execution, steps []Step) (Outcome, error) {
 	e.Owner = g.Owner.Self()
+	e.Name = g.Mask.Text(e.Name)
+	for i := range e.Steps {
+		e.Steps[i].Name = g.Mask.Text(e.Steps[i].Name)
+	}
 	if err := g.Executions.Create(ctx, e); err != nil {
 		return Outcome{}, err
 	}
@@ -187,16 +193,24 @@ func (r *run) child(ctx context.Context, at int, s Step) error {
 // script runs one command and waits for it.
 func (r *run) script(ctx context.Context, at int, s Step) error {
 	node := s.Step.Node
+	node.Name = r.engine.Mask.Text(node.Name)
 	started := r.engine.Clock.Now()
-	line := fmt.Sprintf("[RUN] %s: %s (timeout: %ds)", node.Name, node.Config.Command, int(s.Spec.Timeout.Seconds()))
+	line := fmt.Sprintf("[RUN] %s: %s (timeout: %ds)", node.Name, s.Command, int(s.Spec.Timeout.Seconds()))
 	if err := r.begin(ctx, at, node, line, started); err != nil {
 		return err
 	}
 	var id process.ID
-	result, err := r.engine.Runner.Processes.Run(ctx, s.Spec, func(st process.State) {
-		id = st.ID
-		r.change(ctx, func(e *execution.Execution) { e.Steps[at].ProcessID = string(st.ID) }) //nolint:errcheck // it only helps those who look on
-	})
+	var result process.Result
+	var err error
+	if s.Still != nil { // a step before it may have put something else in its place
+		err = s.Still(ctx)
+	}
+	if err == nil {
+		result, err = r.engine.Runner.Processes.Run(ctx, s.Spec, func(st process.State) {
+			id = st.ID
+			r.change(ctx, func(e *execution.Execution) { e.Steps[at].ProcessID = string(st.ID) }) //nolint:errcheck // it only helps those who look on
+		})
+	}
 	end := ending{node: node, took: r.engine.Clock.Now().Sub(started)}
 	switch {
 	case err != nil:

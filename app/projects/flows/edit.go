@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/projects/running"
 	"github.com/countersign-dev/countersign/app/projects/shape"
+	"github.com/countersign-dev/countersign/app/projects/sites"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/template"
@@ -72,8 +73,9 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 		}
 	}
 	p.Plan, err = shape.NewPlan(CreateWorkflow.Name, fmt.Sprintf("create workflow %q", w.Name),
-		map[string]any{"name": w.Name, "description": w.Description, "project_id": of, "project": name, "warning": p.warning},
-		policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow, Scope: string(of)})
+		map[string]any{"name": w.Name, "description": w.Description, "project_id": of, "project": name},
+		policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow, Scope: cmp.Or(string(of), "global")})
+	p.Plan = p.Plan.Warned(p.warning)
 	return p, err
 }
 
@@ -88,7 +90,7 @@ func (s service) create(ctx context.Context, _ tool.Scope, p createPlan) (Create
 type StepInput struct {
 	WorkflowID string `json:"workflow_id" jsonschema:"minLength=1"`
 	Name       string `json:"name" jsonschema:"minLength=1"`
-	Command    string `json:"command" jsonschema:"minLength=1,description=run without a shell when it is a plain command\\, else by /bin/sh; {pm} is the package manager"`
+	Command    string `json:"command" jsonschema:"minLength=1,description=no shell for a plain one; {pm} is the package manager"`
 	Cwd        string `json:"cwd,omitempty" jsonschema:"description=directory inside the project (default: the project's)"`
 	Order      *int   `json:"order,omitempty" jsonschema:"description=place from 0; later steps move on (default: the end)"`
 	TimeoutMS  int64  `json:"timeout,omitempty" jsonschema:"minimum=1,maximum=3600000,description=milliseconds (default 300000)"`
@@ -125,17 +127,18 @@ func (s service) planStep(ctx context.Context, _ tool.Scope, in StepInput) (step
 	if err != nil {
 		return stepPlan{}, err
 	}
-	dir, err := s.workDir(ctx, w, p.node, of)
+	at, err := s.workDir(ctx, w, p.node, of)
 	if err != nil {
 		return stepPlan{}, err
 	}
 	if open := template.Placeholders(p.node.Config.Command); len(open) > 0 {
-		return stepPlan{}, project.ErrArgument.Sayf("the command still holds %s; put in what it stands for", strings.Join(open, ", "))
+		return stepPlan{}, project.ErrArgument.Sayf("the command still holds <%s>; put in what it stands for", strings.Join(open, ">, <"))
 	}
-	findings, err := s.inspect(ctx, dir, p.node.Config.Command)
+	findings, err := s.inspect(ctx, at, p.node.Config.Command)
 	if err != nil {
 		return stepPlan{}, err
 	}
+	findings = append(findings, s.Engine.Runner.Hidden(p.node.Config.Command)...)
 	order := len(w.Nodes)
 	if in.Order != nil {
 		order = *in.Order
@@ -163,36 +166,33 @@ func (s service) home(ctx context.Context, w workflow.Workflow) (project.Project
 	return s.Sites.Projects.Find(ctx, w.ProjectID)
 }
 
-// workDir is the project that a step would run in: the workflow's, or for a global workflow a registered one. The step's own directory need
-// not exist yet, and nothing may say where it is.
-func (s service) workDir(ctx context.Context, w workflow.Workflow, n workflow.Node, home project.Project) (string, error) {
+// workDir is where a step would run: in the workflow's project, or for a global workflow in a registered one. That need not exist yet, and
+// is nowhere when nothing says where.
+func (s service) workDir(ctx context.Context, w workflow.Workflow, n workflow.Node, home project.Project) (sites.Site, error) {
 	if n.Config.Cwd == "" {
-		return home.Path, nil
+		return sites.Site{Project: home, Dir: home.Path, Root: home.Path}, nil
 	}
 	at, err := workflow.Step{Node: n, Workflow: &w}.Dir(home.Path, "")
 	if err != nil {
-		return "", err
+		return sites.Site{}, err
 	}
 	site, err := s.Sites.Planned(ctx, at)
-	if err != nil {
-		return "", err
+	if err == nil && w.ProjectID != "" && !s.Sites.Contains(ctx, home, site.Dir) {
+		err = project.ErrPath.Sayf("cwd %q is not inside the workflow's project", n.Config.Cwd)
 	}
-	if w.ProjectID != "" && !s.Sites.Contains(ctx, home, site.Dir) {
-		return "", project.ErrPath.Sayf("cwd %q is not inside the workflow's project", n.Config.Cwd)
-	}
-	return site.Project.Path, nil
+	return site, err
 }
 
-// inspect is what the linter says of a command as it would run in dir, with placeholders for names and npm for the package manager.
-func (s service) inspect(ctx context.Context, dir, command string) (running.Findings, error) {
-	around, err := s.Sites.Dirs.Surroundings(ctx, cmp.Or(dir, "/"))
+// inspect is what the linter says of a command as it would run there, with placeholders for names and npm for the package manager.
+func (s service) inspect(ctx context.Context, at sites.Site, command string) (running.Findings, error) {
+	around, err := s.Sites.Dirs.Surroundings(ctx, cmp.Or(at.Project.Path, "/"))
 	if err != nil {
 		return nil, err
 	}
 	if command, err = template.Fill(template.Example(command), project.NPM); err != nil {
 		return nil, err
 	}
-	return s.Engine.Runner.Inspect(around, dir, dir, command)
+	return s.Engine.Runner.Inspect(around, at.Project.Path, at.Dir, command)
 }
 
 func (s service) addStep(ctx context.Context, _ tool.Scope, p stepPlan) (Added, error) {

@@ -210,10 +210,11 @@ func (s service) planTemplate(ctx context.Context, _ tool.Scope, in TemplateInpu
 	if err != nil {
 		return templatePlan{}, err
 	}
-	findings, err := s.inspect(ctx, "", t.Command)
+	findings, err := s.inspect(ctx, sites.Site{}, t.Command)
 	if err != nil {
 		return templatePlan{}, err
 	}
+	findings = append(findings, s.Engine.Runner.Hidden(t.Command)...)
 	if findings.Risk() == policy.RiskHigh {
 		t.Risk = template.High
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/projects/engine"
 	"github.com/countersign-dev/countersign/app/projects/running"
 	"github.com/countersign-dev/countersign/app/projects/shape"
+	"github.com/countersign-dev/countersign/app/projects/sites"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -41,18 +42,20 @@ type runPlan struct {
 
 // shownStep is what a person sees of a step.
 type shownStep struct {
-	Number    int              `json:"number"`
-	Depth     int              `json:"depth"`
-	Workflow  string           `json:"workflow"`
-	NodeID    string           `json:"node_id"`
-	Name      string           `json:"name"`
-	Command   string           `json:"command,omitempty"`
-	Starts    string           `json:"starts_workflow,omitempty"`
-	Argv      []string         `json:"argv,omitempty"`
-	Cwd       string           `json:"cwd,omitempty"`
-	TimeoutMS int64            `json:"timeout_ms,omitempty"`
-	EnvPassed []string         `json:"env_passed,omitempty"`
-	Findings  running.Findings `json:"findings,omitempty"`
+	Number    int               `json:"number"`
+	Depth     int               `json:"depth"`
+	Workflow  string            `json:"workflow"`
+	NodeID    string            `json:"node_id"`
+	Name      string            `json:"name"`
+	Command   string            `json:"command,omitempty"`
+	Starts    string            `json:"starts_workflow,omitempty"`
+	Argv      []string          `json:"argv,omitempty"`
+	Cwd       string            `json:"cwd,omitempty"`
+	TimeoutMS int64             `json:"timeout_ms,omitempty"`
+	EnvPassed []string          `json:"env_passed,omitempty"`
+	Scripts   []running.Started `json:"scripts,omitempty"`  // of package.json, that the command starts
+	Settings  []project.Setting `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
+	Findings  running.Findings  `json:"findings,omitempty"`
 }
 
 // preparing collects the steps while a plan is made.
@@ -97,9 +100,10 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 		return runPlan{}, err
 	}
 	out := runPlan{workflow: w, revisions: revisions(&w, tree), steps: steps, shown: p.shown}
-	out.Plan, err = shape.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)),
+	plan, err := shape.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)),
 		map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revisions": out.revisions, "steps": p.shown, "total": len(p.shown), "webhook": hookOf(w)},
-		policy.Assessment{Strength: policy.Simple, Risk: p.risk, Scope: fmt.Sprintf("%s/%d", w.ID, w.Revision)})
+		policy.Assessment{Strength: policy.Simple, Risk: p.risk, Scope: w.ID})
+	out.Plan = plan.Bound()
 	return out, err
 }
 
@@ -136,65 +140,102 @@ func (p *preparing) prepare(ctx context.Context, tree []workflow.Step) ([]engine
 			out = append(out, engine.Step{Step: s, Steps: steps})
 			continue
 		}
-		spec, err := p.script(ctx, s, &shown)
+		step, err := p.script(ctx, s, &shown)
 		if err != nil {
 			return nil, err
 		}
 		p.shown = append(p.shown, shown)
-		out = append(out, engine.Step{Step: s, Spec: spec})
+		out = append(out, step)
 	}
 	return out, nil
 }
 
 // script is how one command is started: without a shell when it is a plain one.
-func (p *preparing) script(ctx context.Context, s workflow.Step, shown *shownStep) (process.Spec, error) {
-	home, err := p.home(ctx, *s.Workflow)
+func (p *preparing) script(ctx context.Context, s workflow.Step, shown *shownStep) (engine.Step, error) {
+	site, err := p.place(ctx, s, p.override)
 	if err != nil {
-		return process.Spec{}, err
+		return engine.Step{}, err
 	}
-	at, err := s.Dir(home.Path, p.override)
+	near, err := p.at(ctx, site)
 	if err != nil {
-		return process.Spec{}, err
-	}
-	site, err := p.Sites.Directory(ctx, at)
-	if err != nil {
-		return process.Spec{}, err
-	}
-	if s.Workflow.ProjectID != "" && s.Node.Config.Cwd != "" && !p.Sites.Contains(ctx, home, site.Dir) {
-		return process.Spec{}, project.ErrPath.Sayf("step %q runs in %q, which is not inside the workflow's project", s.Node.Name, s.Node.Config.Cwd)
-	}
-	near, err := p.at(ctx, site.Dir, site.Project)
-	if err != nil {
-		return process.Spec{}, err
+		return engine.Step{}, err
 	}
 	command, err := template.Fill(s.Node.Config.Command, near.manager)
 	if err != nil {
-		return process.Spec{}, err
+		return engine.Step{}, err
 	}
 	if open := template.Placeholders(command); len(open) > 0 {
-		return process.Spec{}, project.ErrArgument.Sayf("step %q still holds %s; put in what it stands for", s.Node.Name, strings.Join(open, ", "))
+		return engine.Step{}, project.ErrArgument.Sayf("step %q still holds <%s>; put in what it stands for", s.Node.Name, strings.Join(open, ">, <"))
 	}
-	findings, err := p.Engine.Runner.Inspect(near.found, site.Project.Path, site.Dir, command)
+	runner := p.Engine.Runner
+	of := running.Command{Root: site.Root, Dir: site.Dir, Texts: []string{command}}
+	examined, err := runner.Examine(ctx, near.found, of)
 	if err != nil {
 		f := fault.From(err)
-		return process.Spec{}, f.Sayf("step %q: %s", s.Node.Name, f.Message)
+		return engine.Step{}, f.Sayf("step %q: %s", s.Node.Name, f.Message)
 	}
+	findings := append(examined.Findings, runner.Hidden(append(examined.Parts(), command)...)...)
 	p.risk = max(p.risk, findings.Risk())
-	argv, plain := p.Engine.Runner.Parser.Parse(command).Argv()
+	argv, plain := runner.Parser.Parse(command).Argv()
 	if !plain {
 		argv = []string{"/bin/sh", "-c", command}
 	}
-	shown.Command, shown.Argv, shown.Cwd, shown.Findings = command, argv, site.Dir, findings
+	shown.Command, shown.Argv, shown.Cwd, shown.Findings, shown.Scripts, shown.Settings = command, argv, site.Dir, findings, examined.Scripts, examined.Settings
 	shown.TimeoutMS, shown.EnvPassed = s.Node.Config.Timeout().Milliseconds(), near.env.Passed
-	return process.Spec{Argv: argv, Dir: site.Dir, Env: near.env.Vars, Secrets: near.env.Secrets, Timeout: s.Node.Config.Timeout(),
-		Labels: map[string]string{running.LabelProject: site.Project.Path}}, nil
+	spec := process.Spec{Argv: argv, Dir: site.Dir, Env: near.env.Vars, Secrets: near.env.Secrets, Timeout: s.Node.Config.Timeout(),
+		Labels: map[string]string{running.LabelProject: site.Project.Path}}
+	override := p.override
+	return engine.Step{Step: s, Command: command, Spec: spec, Still: func(ctx context.Context) error {
+		now, err := p.place(ctx, s, override)
+		if err == nil && now.Dir != site.Dir {
+			err = project.ErrConflict.Sayf("step %q would run in another directory than was confirmed", s.Node.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return p.same(ctx, s.Node.Name, of, examined)
+	}}, nil
 }
 
-func (p *preparing) at(ctx context.Context, dir string, of project.Project) (around, error) {
+// place is where a step runs now.
+func (s service) place(ctx context.Context, step workflow.Step, override string) (sites.Site, error) {
+	home, err := s.home(ctx, *step.Workflow)
+	if err != nil {
+		return sites.Site{}, err
+	}
+	at, err := step.Dir(home.Path, override)
+	if err != nil {
+		return sites.Site{}, err
+	}
+	site, err := s.Sites.Directory(ctx, at)
+	if err != nil {
+		return sites.Site{}, err
+	}
+	if step.Workflow.ProjectID != "" && step.Node.Config.Cwd != "" && !s.Sites.Contains(ctx, home, site.Dir) {
+		return sites.Site{}, project.ErrPath.Sayf("step %q runs in %q, which is not inside the workflow's project", step.Node.Name, step.Node.Config.Cwd)
+	}
+	return site, nil
+}
+
+// same fails with project.ErrConflict when a command would start other scripts than when it was examined, or under other settings.
+func (s service) same(ctx context.Context, name string, of running.Command, before running.Examined) error {
+	around, err := s.Engine.Runner.Around(ctx, of.Root, of.Dir)
+	if err != nil {
+		return err
+	}
+	now, err := s.Engine.Runner.Examine(ctx, around, of)
+	if err == nil && !now.Same(before) {
+		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: a script of package.json, or a setting of the package manager; run the workflow again to see it as it is", name)
+	}
+	return err
+}
+
+func (p *preparing) at(ctx context.Context, site sites.Site) (around, error) {
+	dir, of := site.Dir, site.Project
 	if have, ok := p.around[dir]; ok {
 		return have, nil
 	}
-	found, err := p.Engine.Runner.Around(ctx, of.Path, dir)
+	found, err := p.Engine.Runner.Around(ctx, site.Root, dir)
 	if err != nil {
 		return around{}, err
 	}
@@ -250,6 +291,21 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 		}
 		if now.Revision != p.revisions[id] {
 			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", now.Name)
+		}
+	}
+	return still(ctx, p.steps)
+}
+
+// still fails when a step would not do what was confirmed any more.
+func still(ctx context.Context, steps []engine.Step) error {
+	for _, s := range steps {
+		if s.Still != nil {
+			if err := s.Still(ctx); err != nil {
+				return err
+			}
+		}
+		if err := still(ctx, s.Steps); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -127,7 +127,7 @@ func (s service) inspect(ctx context.Context, a automation.Action) (running.Find
 	if err != nil {
 		return nil, err
 	}
-	return runner.Inspect(around, of, running.Quoted(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
+	return runner.Inspect(around, of, of, running.Quoted(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
 }
 
 // home is the directory of an action's project, / for one of none.
@@ -191,6 +191,9 @@ type removeActionPlan struct {
 
 func (s service) planRemoveAction(ctx context.Context, _ tool.Scope, in ActionInput) (removeActionPlan, error) {
 	a, err := s.Actions.Find(ctx, in.ID)
+	if errors.Is(err, project.ErrUnreadable) { // it can be removed all the same
+		a, err = automation.Action{ID: in.ID, Name: in.ID, Type: "unreadable"}, nil
+	}
 	if err != nil {
 		return removeActionPlan{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/project/workflow"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/projectport"
@@ -257,7 +258,31 @@ func (s service) planRemove(ctx context.Context, _ tool.Scope, in RemoveInput) (
 }
 
 func (s service) remove(ctx context.Context, _ tool.Scope, p removePlan) (Removed, error) {
+	if err := s.close(ctx, p.of.ID); err != nil {
+		return Removed{}, err
+	}
 	return Removed{ID: string(p.of.ID), Name: p.of.Name, Removed: true}, s.Sites.Projects.Delete(ctx, p.of.ID)
+}
+
+// close takes back what was approved for the project's workflows: once they belong to no project they are other workflows than somebody
+// opened to requests from outside.
+func (s service) close(ctx context.Context, of project.ID) error {
+	flows, err := s.Workflows.List(ctx, of)
+	if err != nil {
+		return err
+	}
+	for _, w := range flows {
+		if w.ProjectID != of || w.Incoming == nil {
+			continue
+		}
+		if _, err := s.Workflows.Update(ctx, w.ID, func(w *workflow.Workflow) error {
+			w.Touch(s.Clock.Now())
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s service) show(ctx context.Context, _ tool.Scope, in RemoveInput) (project.Project, error) {

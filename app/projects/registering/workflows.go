@@ -2,7 +2,10 @@ package registering
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/projects/shape"
@@ -117,6 +120,9 @@ type removeWorkflowPlan struct {
 
 func (s service) planRemoveWorkflow(ctx context.Context, _ tool.Scope, in WorkflowInput) (removeWorkflowPlan, error) {
 	w, err := s.Workflows.Find(ctx, in.ID)
+	if errors.Is(err, project.ErrUnreadable) { // it can be removed all the same
+		w, err = workflow.Workflow{ID: in.ID, Name: in.ID}, nil
+	}
 	if err != nil {
 		return removeWorkflowPlan{}, err
 	}
@@ -124,10 +130,31 @@ func (s service) planRemoveWorkflow(ctx context.Context, _ tool.Scope, in Workfl
 	for _, n := range w.Nodes {
 		steps = append(steps, n.Name)
 	}
+	left, err := s.starters(ctx, w.ID)
+	if err != nil {
+		return removeWorkflowPlan{}, err
+	}
 	p := removeWorkflowPlan{id: w.ID, name: w.Name}
 	p.Plan, err = shape.NewPlan(RemoveWorkflow.Name, fmt.Sprintf("remove workflow %q with %d steps", w.Name, len(w.Nodes)),
-		map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revision": w.Revision, "steps": steps}, policy.Assessment{Risk: policy.RiskLow})
+		map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revision": w.Revision, "steps": steps, "started_by": left}, policy.Assessment{Risk: policy.RiskLow})
+	if len(left) > 0 {
+		p.Plan = p.Plan.Warned("these workflows start it as a step, and cannot run until that step is removed: " + strings.Join(left, ", "))
+	}
 	return p, err
+}
+
+// starters are the names of workflows that start the one with that ID.
+func (s service) starters(ctx context.Context, id string) ([]string, error) {
+	all, err := s.Workflows.List(ctx, "")
+	out := []string{}
+	for _, w := range all {
+		for _, n := range w.Nodes {
+			if n.Type == workflow.Trigger && n.Config.TargetID == id && !slices.Contains(out, w.Name) {
+				out = append(out, w.Name)
+			}
+		}
+	}
+	return out, err
 }
 
 func (s service) removeWorkflow(ctx context.Context, _ tool.Scope, p removeWorkflowPlan) (Removed, error) {

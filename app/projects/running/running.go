@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -38,12 +39,19 @@ const (
 	MaxOutput = 180 << 10
 )
 
+// Bounds of arguments, in bytes: what a person can be shown of a call.
+const (
+	maxArg  = 32 << 10
+	maxArgs = 128 << 10
+)
+
 // Labels of this capability's processes.
 const (
 	LabelOf        = "capability"
 	LabelScript    = "script"
 	LabelProject   = "project"
 	LabelClient    = "client"
+	LabelSession   = "session"
 	LabelExecution = "execution"
 	OfProjects     = "projects"
 )
@@ -54,6 +62,7 @@ type Runner struct {
 	Parser    projectport.ShellParser
 	Processes ports.Processes
 	Table     ports.ProcessTable
+	Mask      Mask // replaces secrets in what a person is shown
 }
 
 // Env is the environment that a program of the project gets, and the secrets in it.
@@ -64,15 +73,40 @@ type Env struct {
 }
 
 // Around is what a process in dir would find, dir being inside the project at root. Programs that lie in the project are never taken for those of
-// the machine, and secrets of both directories are known.
+// the machine. Secrets and settings of both directories, and of those between them, are known.
 func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surroundings, error) {
 	around, err := r.Dirs.Surroundings(ctx, root)
 	if err != nil || dir == root {
 		return around, err
 	}
-	near, err := r.Dirs.Surroundings(ctx, dir)
-	around.Secrets = append(around.Secrets, near.Secrets...)
-	return around, err
+	upper := around.Settings
+	for i, s := range upper {
+		upper[i].File = path.Join(root, s.File)
+	}
+	around.Settings = nil
+	for at := dir; at != root; at = path.Dir(at) {
+		near, err := r.Dirs.Surroundings(ctx, at)
+		if err != nil {
+			return around, err
+		}
+		around.Secrets = append(around.Secrets, near.Secrets...)
+		for _, s := range near.Settings {
+			if at != dir {
+				s.File = path.Join(at, s.File)
+			}
+			around.Settings = append(around.Settings, s)
+		}
+		if !within(at, root) { // a worktree that lies elsewhere
+			break
+		}
+	}
+	around.Settings = append(around.Settings, upper...)
+	return around, nil
+}
+
+// within reports whether a directory lies in another one, by spelling.
+func within(dir, root string) bool {
+	return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
 }
 
 // Environment is what a program of project p would find in dir: the usual variables, those that the project's settings pass on, and extra
@@ -91,20 +125,26 @@ func (r Runner) Environment(around projectport.Surroundings, p project.Project, 
 	return e, nil
 }
 
-// Inspect is what the linter says of commands that would run in dir, inside the project at root; both are empty when nothing says where. A blocked one is project.ErrCommandBlocked, with the reasons.
+// Inspect is what the linter says of commands that would run in dir, inside the project at root; both are empty when nothing says where. A
+// blocked one is project.ErrCommandBlocked, with the reasons. What the commands start in turn is Examine's.
 func (r Runner) Inspect(around projectport.Surroundings, root, dir string, commands ...string) (Findings, error) {
 	var out Findings
 	for _, text := range commands {
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		report := lint.Check(r.Parser.Parse(text), lint.Context{Home: around.Home, Project: root, Dir: dir, OwnDirs: around.Own, Parse: r.Parser.Parse})
-		if err := report.Refusal(); err != nil {
+		report, err := r.judge(around, root, dir, text)
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, report.Findings...)
 	}
 	return out, nil
+}
+
+func (r Runner) judge(around projectport.Surroundings, root, dir, text string) (lint.Report, error) {
+	if strings.TrimSpace(text) == "" {
+		return lint.Report{}, nil
+	}
+	report := lint.Check(r.Parser.Parse(text), lint.Context{Home: around.Home, Project: root, Dir: dir, OwnDirs: around.Own, Parse: r.Parser.Parse})
+	return report, report.Refusal()
 }
 
 // Quoted is an argument vector as a shell would have to be told it: for the linter, which reads shell.
@@ -174,7 +214,7 @@ func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec proce
 	var id process.ID
 	result, err := r.Processes.Run(ctx, spec, func(s process.State) {
 		id = s.ID
-		sc.Progress(tool.Progress{Message: fmt.Sprintf("%s runs (pid %d)", what, s.PID)})
+		sc.Progress(tool.Progress{Message: fmt.Sprintf("%s runs as %s (pid %d)", what, s.ID, s.PID)})
 	})
 	if err != nil {
 		return Ended{}, err
@@ -219,6 +259,9 @@ func streams(stdout, stderr []byte, room int) (out, err string, cut bool) {
 
 // Size is how many bytes the text takes as JSON.
 func Size(text string) int {
+	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf }) {
+		return len(text) + len(`""`)
+	}
 	doc, _ := tool.Encode(text) // a string always encodes
 	return len(doc)
 }
@@ -252,18 +295,29 @@ func TriggeredBy(sc tool.Scope) string {
 
 // Labels are a process's labels: this capability's, and those given.
 func Labels(p project.Project, sc tool.Scope, more map[string]string) map[string]string {
-	out := map[string]string{LabelOf: OfProjects, LabelProject: p.Path, LabelClient: sc.Client}
+	out := map[string]string{LabelOf: OfProjects, LabelProject: p.Path, LabelClient: sc.Client, LabelSession: sc.Session}
 	maps.Copy(out, more)
 	return out
 }
 
-// Timeout is a wish in milliseconds as a duration, or project.ErrArgument; zero is fallback.
-func Timeout(ms int64, fallback time.Duration) (time.Duration, error) {
-	switch {
-	case ms < 0 || ms > MaxTimeout.Milliseconds():
+// Timeout is a wish in milliseconds as a duration, or project.ErrArgument.
+func Timeout(ms int64) (time.Duration, error) {
+	if ms < 1 || ms > MaxTimeout.Milliseconds() {
 		return 0, project.ErrArgument.Sayf("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())
-	case ms == 0:
-		return fallback, nil
 	}
 	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// CheckArgs refuses arguments that nobody can be shown: longer than 32 KiB, or 128 KiB together, with project.ErrArgument.
+func CheckArgs(args []string) error {
+	all := 0
+	for i, a := range args {
+		if all += len(a); len(a) > maxArg {
+			return project.ErrArgument.Sayf("argument %d has %d bytes; at most %d are passed on: write it into a file and name that", i+1, len(a), maxArg)
+		}
+	}
+	if all > maxArgs {
+		return project.ErrArgument.Sayf("the args have %d bytes; at most %d are passed on: write them into a file and name that", all, maxArgs)
+	}
+	return nil
 }

@@ -30,7 +30,7 @@ type RunNPMInput struct {
 	Path           string   `json:"projectPath" jsonschema:"description=as list_projects shows it"`
 	Script         string   `json:"scriptName"`
 	Args           []string `json:"args,omitempty" jsonschema:"description=passed on as they are"`
-	TimeoutMS      int64    `json:"timeoutMs,omitempty" jsonschema:"description=default 300000; none in the background"`
+	TimeoutMS      *int64   `json:"timeoutMs,omitempty" jsonschema:"description=default 300000; none in the background"`
 	Background     bool     `json:"runInBackground,omitempty"`
 	SuccessPattern string   `json:"successPattern,omitempty" jsonschema:"description=wait for a line matching this RE2"`
 	SuccessMS      int64    `json:"successTimeoutMs,omitempty"`
@@ -51,6 +51,12 @@ func (in *RunNPMInput) Validate() error {
 	if len(in.Args) > maxArgs {
 		return project.ErrArgument.Sayf("there are %d args; at most %d are passed on", len(in.Args), maxArgs)
 	}
+	if err := running.CheckArgs(in.Args); err != nil {
+		return err
+	}
+	if in.SuccessMS < 0 || in.SuccessMS > maxReady.Milliseconds() {
+		return project.ErrArgument.Sayf("successTimeoutMs is not within 1 and %d", maxReady.Milliseconds())
+	}
 	if in.SuccessPattern == "" {
 		if in.SuccessMS > 0 {
 			return project.ErrArgument.Sayf("successTimeoutMs says how long to wait for successPattern, which is missing")
@@ -69,16 +75,20 @@ func (in *RunNPMInput) Validate() error {
 	}
 	in.ready = &ready{pattern: pattern, within: defaultReady}
 	if in.SuccessMS > 0 {
-		in.ready.within = min(time.Duration(in.SuccessMS)*time.Millisecond, maxReady)
+		in.ready.within = time.Duration(in.SuccessMS) * time.Millisecond
 	}
 	return nil
 }
 
 func (in *RunNPMInput) timeout() (time.Duration, error) {
+	fallback := running.DefaultTimeout
 	if in.Background {
-		return running.Timeout(in.TimeoutMS, 0)
+		fallback = 0
 	}
-	return running.Timeout(in.TimeoutMS, running.DefaultTimeout)
+	if in.TimeoutMS == nil {
+		return fallback, nil
+	}
+	return running.Timeout(*in.TimeoutMS)
 }
 
 // Begun is a script that runs on in the background.
@@ -111,13 +121,13 @@ func (s service) start(ctx context.Context, sc tool.Scope, p runPlan) (Begun, er
 	if err := s.unchanged(ctx, p); err != nil {
 		return Begun{}, err
 	}
-	p.spec.Labels = running.Labels(p.project, sc, map[string]string{running.LabelScript: p.command.Name})
+	p.spec.Labels = p.labels(sc)
 	state, err := s.Runner.Processes.Start(ctx, p.spec)
 	if err != nil {
 		return Begun{}, err
 	}
 	b := Begun{Success: true, Background: true, ProcessID: state.ID, PID: state.PID, ScriptName: p.command.Name, Manager: p.command.Manager,
-		Version: p.command.Version, Strategy: p.command.Strategy, Status: statusOf(state), Command: p.command.Text, Initial: []string{},
+		Version: p.command.Version, Strategy: p.command.Strategy, Status: running.StatusOf(state), Command: p.command.Text, Initial: []string{},
 		Message: fmt.Sprintf("script %s runs in the background as %s; get_background_process_output reads it", p.command.Name, state.ID)}
 	if p.ready == nil {
 		return b, nil
@@ -148,7 +158,7 @@ func (s service) await(ctx context.Context, sc tool.Scope, p runPlan, b Begun) (
 			if err != nil {
 				return b, err
 			}
-			b.Status = statusOf(state)
+			b.Status = running.StatusOf(state)
 		}
 		switch {
 		case b.Matched:

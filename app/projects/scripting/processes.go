@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/projects/running"
@@ -21,46 +20,13 @@ const (
 	maxTail     = 2000
 )
 
-// ProcessView is a background process as lists show it (packageflow contract §1.11).
-type ProcessView struct {
-	ID          process.ID `json:"id"`
-	PID         int        `json:"pid"`
-	OwnerPID    int        `json:"ownerPid"` // the Countersign process that looks after it
-	ScriptName  string     `json:"scriptName"`
-	ProjectPath string     `json:"projectPath"`
-	Status      string     `json:"status"`
-	StartedAt   time.Time  `json:"startedAt"`
-	CompletedAt *time.Time `json:"completedAt,omitempty"`
-	ExitCode    *int       `json:"exitCode,omitempty"`
-	Command     string     `json:"command"`
-	Client      string     `json:"client,omitempty"`
-	Reason      string     `json:"reason,omitempty"`
-}
+// ProcessView is a background process as lists show it.
+type ProcessView = running.Process
 
 // ProcessList is all of them, newest first.
 type ProcessList struct {
 	Processes []ProcessView `json:"processes"`
 	Total     int           `json:"total"`
-}
-
-func viewOf(s process.State) ProcessView {
-	v := ProcessView{ID: s.ID, PID: s.PID, OwnerPID: s.Owner, ScriptName: s.Labels[running.LabelScript], ProjectPath: s.Labels[running.LabelProject], Status: statusOf(s),
-		StartedAt: s.StartedAt, Command: strings.Join(s.Argv, " "), Client: s.Labels[running.LabelClient], Reason: s.Reason}
-	if s.Status.Final() {
-		v.CompletedAt = &s.EndedAt
-		if !s.Lost && s.PID != 0 { // nobody knows how a lost one ended
-			v.ExitCode = &s.Exit.Code
-		}
-	}
-	return v
-}
-
-// statusOf is a status in the contract's words, which have none for the time between a signal and the end.
-func statusOf(s process.State) string {
-	if s.Status == process.Stopping {
-		return process.Running.String()
-	}
-	return s.Status.String()
 }
 
 // ours are the background processes of projects.
@@ -73,11 +39,20 @@ func (s service) list(ctx context.Context, _ tool.Scope, _ NoInput) (ProcessList
 	out := ProcessList{Processes: []ProcessView{}}
 	for _, state := range states {
 		if s.ours(state) {
-			out.Processes = append(out.Processes, viewOf(state))
+			out.Processes = append(out.Processes, running.ProcessOf(state))
 		}
 	}
 	out.Total = len(out.Processes)
 	return out, err
+}
+
+// readable is the process with that ID if its output may be read: one in the background, or one that this session waits for.
+func (s service) readable(ctx context.Context, sc tool.Scope, id string) (process.State, error) {
+	state, err := s.Runner.Table.Inspect(ctx, process.ID(id))
+	if err == nil && !s.ours(state) && (state.Labels[running.LabelOf] != running.OfProjects || sc.Session == "" || state.Labels[running.LabelSession] != sc.Session) {
+		err = process.ErrNotFound
+	}
+	return state, err
 }
 
 // find is the process with that ID, whoever started it.
@@ -122,7 +97,7 @@ func lineOf(l process.Line) string {
 }
 
 func (s service) output(ctx context.Context, sc tool.Scope, in OutputInput) (OutputAnswer, error) {
-	state, err := s.find(ctx, in.ID)
+	state, err := s.readable(ctx, sc, in.ID)
 	if err != nil {
 		return OutputAnswer{}, err
 	}
@@ -138,7 +113,7 @@ func (s service) output(ctx context.Context, sc tool.Scope, in OutputInput) (Out
 	if err != nil {
 		return OutputAnswer{}, err
 	}
-	v := viewOf(state)
+	v := running.ProcessOf(state)
 	out := OutputAnswer{ProcessID: state.ID, Status: v.Status, PID: v.PID, ScriptName: v.ScriptName, StartedAt: v.StartedAt, ExitCode: v.ExitCode,
 		Lines: []string{}, NextSeq: int64(chunk.Next), Total: chunk.Total, Dropped: chunk.Dropped}
 	if in.Since == nil {
@@ -196,6 +171,7 @@ type stopPlan struct {
 type stopAbout struct {
 	ID        process.ID `json:"processId"`
 	PID       int        `json:"pid"`
+	Other     string     `json:"warning,omitempty"`
 	Script    string     `json:"script"`
 	Project   string     `json:"project"`
 	Command   string     `json:"command"`
@@ -209,16 +185,16 @@ func (s service) planStop(ctx context.Context, sc tool.Scope, in StopInput) (sto
 	if err != nil {
 		return stopPlan{}, err
 	}
-	v := viewOf(state)
-	risk := policy.RiskMedium
-	if v.Client != sc.Client {
-		risk = policy.RiskHigh // it is somebody else's work that ends
+	v := running.ProcessOf(state)
+	risk, other := policy.RiskMedium, ""
+	if v.Client != sc.Client || state.Labels[running.LabelSession] != sc.Session {
+		risk, other = policy.RiskHigh, "another client, or another session of this one, has started it: it is somebody else's work that ends"
 	}
 	p := stopPlan{state: state, force: in.Force}
 	p.Plan, err = shape.NewPlan("stop_background_process", fmt.Sprintf("stop %s (script %s of %s)", v.ID, v.ScriptName, v.ProjectPath),
-		stopAbout{ID: v.ID, PID: v.PID, Script: v.ScriptName, Project: v.ProjectPath, Command: v.Command, StartedAt: v.StartedAt, Client: v.Client,
+		stopAbout{ID: v.ID, PID: v.PID, Other: other, Script: v.ScriptName, Project: v.ProjectPath, Command: v.Command, StartedAt: v.StartedAt, Client: v.Client,
 			Force: in.Force},
-		policy.Assessment{Strength: policy.Simple, Risk: risk, Scope: v.ProjectPath + "/" + v.ScriptName})
+		policy.Assessment{Strength: policy.Simple, Risk: risk, Scope: v.ProjectPath + "/" + v.ScriptName + map[bool]string{true: "/force"}[in.Force]})
 	return p, err
 }
 
@@ -250,7 +226,7 @@ func (s service) stop(ctx context.Context, _ tool.Scope, p stopPlan) (Stopped, e
 	if !state.Status.Final() {
 		return Stopped{}, project.ErrExecutionFailed.Sayf("%s (pid %d) is still there after it was killed; the operating system does not let it end", state.ID, state.PID)
 	}
-	out := Stopped{Success: true, ID: state.ID, Status: statusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
+	out := Stopped{Success: true, ID: state.ID, Status: running.StatusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
 		Message: fmt.Sprintf("%s and everything it started has ended", state.ID)}
 	if state.Lost {
 		out.ExitCode = -1

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/script"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
 // The typed handles.
@@ -80,11 +81,17 @@ type runPlan struct {
 	command    script.Command
 	args       []string
 	tools      script.Toolchain
-	project    project.Project
+	site       sites.Site
+	examined   running.Examined
 	toolchain  toolchain
 	spec       process.Spec
 	background bool
 	ready      *ready
+}
+
+// labels are those of the script's process.
+func (p runPlan) labels(sc tool.Scope) map[string]string {
+	return running.Labels(p.site.Project, sc, map[string]string{running.LabelScript: p.command.Name})
 }
 
 // toolchain is what decides how the package manager is found (packageflow contract §2.6, row 20).
@@ -109,14 +116,16 @@ func toolchainOf(f project.Facts, tools script.Toolchain) toolchain {
 type about struct {
 	Project projectRef `json:"project"`
 	script.Command
-	Cwd        string           `json:"cwd"`
-	Background bool             `json:"background"`
-	TimeoutMS  int64            `json:"timeout_ms,omitempty"`
-	Pattern    string           `json:"success_pattern,omitempty"`
-	PatternMS  int64            `json:"success_timeout_ms,omitempty"`
-	EnvPassed  []string         `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
-	Findings   running.Findings `json:"findings,omitempty"`
-	Notes      []string         `json:"notes,omitempty"`
+	Cwd        string            `json:"cwd"`
+	Background bool              `json:"background"`
+	TimeoutMS  int64             `json:"timeout_ms,omitempty"`
+	Pattern    string            `json:"success_pattern,omitempty"`
+	PatternMS  int64             `json:"success_timeout_ms,omitempty"`
+	EnvPassed  []string          `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
+	Scripts    []running.Started `json:"scripts,omitempty"`    // of package.json, that it starts in turn
+	Settings   []project.Setting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
+	Findings   running.Findings  `json:"findings,omitempty"`
+	Notes      []string          `json:"notes,omitempty"`
 }
 
 type projectRef struct {
@@ -125,32 +134,21 @@ type projectRef struct {
 	Path string     `json:"path"`
 }
 
-// plan works out what running the script means now: the very text in package.json, what starts it, and what a person should know of it.
+// plan works out what running the script means now: the very text in package.json, what starts it, what it starts, and what a person should
+// know of it.
 func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runPlan, error) {
-	site, err := s.Sites.Directory(ctx, in.Path)
+	site, err := s.Sites.Worktree(ctx, in.Path)
 	if err != nil {
 		return runPlan{}, err
 	}
-	facts, err := s.Sites.Dirs.Facts(ctx, site.Dir)
+	p := runPlan{args: in.Args, site: site, background: in.Background, ready: in.ready}
+	around, facts, err := s.look(ctx, &p, in.Script)
 	if err != nil {
 		return runPlan{}, err
 	}
-	around, err := s.Runner.Around(ctx, site.Project.Path, site.Dir)
-	if err != nil {
-		return runPlan{}, err
-	}
-	p := runPlan{args: in.Args, tools: around.Tools, project: site.Project, background: in.Background, ready: in.ready}
-	if p.command, err = script.Build(facts, around.Tools, in.Script, in.Args); err != nil {
-		return runPlan{}, err
-	}
-	if p.command.DevLike && !in.Background {
+	if !in.Background && (p.command.DevLike || p.examined.DevLike != "") {
 		return runPlan{}, ErrForeground.Sayf("%q (%s) runs until it is stopped; call run_npm_script with runInBackground: true, and read it with get_background_process_output", in.Script, p.command.Text)
 	}
-	findings, err := s.Runner.Inspect(around, site.Project.Path, site.Dir, p.command.Pre, p.command.Text, p.command.Post)
-	if err != nil {
-		return runPlan{}, err
-	}
-	findings = append(findings, running.Outside(site.Dir, in.Args)...)
 	env, err := s.Runner.Environment(around, site.Project, nil)
 	if err != nil {
 		return runPlan{}, err
@@ -159,16 +157,43 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 	if err != nil {
 		return runPlan{}, err
 	}
-	p.toolchain = toolchainOf(facts, around.Tools)
+	hidden := s.Runner.Hidden(append(p.examined.Parts(), p.command.Pre, p.command.Text, p.command.Post, p.command.Argv)...)
+	findings := slices.Concat(p.examined.Findings, running.Outside(site.Dir, in.Args), hidden)
+	p.tools, p.toolchain = around.Tools, toolchainOf(facts, around.Tools)
 	p.spec = process.Spec{Argv: p.command.Argv, Dir: site.Dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
 	shown := about{Project: projectRef{site.Project.ID, site.Project.Name, site.Project.Path}, Command: p.command, Cwd: site.Dir, Background: in.Background,
-		TimeoutMS: timeout.Milliseconds(), EnvPassed: env.Passed, Findings: findings, Notes: facts.Manifest.Notes}
+		TimeoutMS: timeout.Milliseconds(), EnvPassed: env.Passed, Scripts: p.examined.Scripts, Settings: p.examined.Settings, Findings: findings, Notes: facts.Manifest.Notes}
 	if in.ready != nil {
 		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.ready.within.Milliseconds()
 	}
 	p.Plan, err = shape.NewPlan(name, "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text, shown,
 		policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script})
+	p.Plan = p.Plan.Bound()
 	return p, err
+}
+
+// look fills in the script as it is now: its command, and all that it starts.
+func (s service) look(ctx context.Context, p *runPlan, name string) (projectport.Surroundings, project.Facts, error) {
+	facts, err := s.Sites.Dirs.Facts(ctx, p.site.Dir)
+	if err != nil {
+		return projectport.Surroundings{}, facts, err
+	}
+	around, err := s.Runner.Around(ctx, p.site.Root, p.site.Dir)
+	if err != nil {
+		return around, facts, err
+	}
+	if p.tools.Managers != nil { // those that were confirmed
+		around.Tools = p.tools
+	}
+	if p.command, err = script.Build(facts, around.Tools, name, p.args); err != nil {
+		return around, facts, err
+	}
+	text := p.command.Text
+	if len(p.args) > 0 {
+		text += " " + running.Quoted(p.args) // as the package manager puts them
+	}
+	p.examined, err = s.Runner.Examine(ctx, around, running.Command{Root: p.site.Root, Dir: p.site.Dir, Texts: []string{p.command.Pre, text, p.command.Post}, Managed: true, Script: name})
+	return around, facts, err
 }
 
 // Ran is a script that was waited for.
@@ -196,29 +221,26 @@ func (s service) foreground(ctx context.Context, sc tool.Scope, p runPlan) (Ran,
 	if err := s.unchanged(ctx, p); err != nil {
 		return Ran{}, err
 	}
-	p.spec.Labels = running.Labels(p.project, sc, map[string]string{running.LabelScript: p.command.Name})
+	p.spec.Labels = p.labels(sc)
 	e, err := s.Runner.Wait(ctx, sc, "script "+p.command.Name, p.spec, func(e running.Ended) any { return p.ran(e, false) })
 	return p.ran(e, err == nil), err
 }
 
-// unchanged fails with project.ErrConflict when the script is not what was confirmed any more, or its directory is another one. Both are looked
-// at once more just before the package manager does so itself.
+// unchanged fails with project.ErrConflict when the script is not what was confirmed any more, or what it starts, or the settings that decide
+// how, or its directory is another one. All are looked at once more just before the package manager does so itself.
 func (s service) unchanged(ctx context.Context, p runPlan) error {
-	site, err := s.Sites.Directory(ctx, p.spec.Dir)
-	if err != nil {
+	now := p
+	var err error
+	if now.site, err = s.Sites.Worktree(ctx, p.spec.Dir); err != nil {
 		return err
 	}
-	facts, err := s.Sites.Dirs.Facts(ctx, site.Dir)
-	if err != nil {
+	if _, _, err := s.look(ctx, &now, p.command.Name); err != nil {
 		return err
 	}
-	now, err := script.Build(facts, p.tools, p.command.Name, p.args)
-	if err != nil {
-		return err
-	}
-	same := site.Dir == p.spec.Dir && now.Text == p.command.Text && now.Pre == p.command.Pre && now.Post == p.command.Post && slices.Equal(now.Argv, p.command.Argv)
+	same := now.site.Dir == p.spec.Dir && now.command.Text == p.command.Text && now.command.Pre == p.command.Pre && now.command.Post == p.command.Post &&
+		slices.Equal(now.command.Argv, p.command.Argv) && now.examined.Same(p.examined)
 	if !same {
-		return project.ErrConflict.Sayf("package.json was changed while script %s was about to run; call again to see the new command", p.command.Name)
+		return project.ErrConflict.Sayf("what script %s runs was changed while it was about to run; call again to see the new command", p.command.Name)
 	}
 	return nil
 }

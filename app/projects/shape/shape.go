@@ -6,6 +6,8 @@ package shape
 
 import (
 	"encoding/json"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -64,6 +66,33 @@ func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (
 	var err error
 	p.hash, err = canon.Sum("project.plan.v1", p)
 	return p, err
+}
+
+// Bound is the plan with "always" narrowed to what it shows: the same target with anything else in it is asked for again
+// (packageflow-security contract §5.1: a grant is for a target in a class of content).
+func (p Plan) Bound() Plan {
+	p.assess.Scope = Within(p.assess.Scope, p.hash)
+	return p
+}
+
+// Within is a scope narrowed to content by its hash.
+func Within(target string, content canon.Hash) string {
+	_, digits, _ := strings.Cut(content.String(), ":")
+	return target + "@" + digits[:shortHash]
+}
+
+// shortHash is as many digits as nobody makes two contents agree in.
+const shortHash = 32
+
+// Warned is the plan with a remark for whoever decides, about something else than what would be done: it is not part of the hash, so that it
+// may come and go while somebody thinks. The context has to be a map.
+func (p Plan) Warned(remark string) Plan {
+	if context, ok := p.Context.(map[string]any); ok && remark != "" {
+		context = maps.Clone(context)
+		context["warning"] = remark
+		p.Context = context
+	}
+	return p
 }
 
 // Hash is over all that the plan shows.

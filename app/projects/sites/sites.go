@@ -23,6 +23,7 @@ type Finder struct {
 type Site struct {
 	Project project.Project
 	Dir     string // absolute, links resolved
+	Root    string // the project's directory, or that of its linked worktree: Dir is in it
 }
 
 // Roots are the directories of all registered projects, and whose they are.
@@ -61,7 +62,7 @@ func (f Finder) Directory(ctx context.Context, path string) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
-	return Site{Project: roots.Of(root), Dir: dir}, nil
+	return Site{Project: roots.Of(root), Dir: dir, Root: root}, nil
 }
 
 // Worktree is the site of a path inside a registered project, or of a linked worktree of one that lies elsewhere: one that the project's
@@ -80,9 +81,27 @@ func (f Finder) Worktree(ctx context.Context, path string) (Site, error) {
 			continue
 		}
 		dir, _, err := f.Dirs.Resolve(ctx, path, []string{path})
-		return Site{Project: p, Dir: dir}, err
+		if err != nil {
+			return Site{}, err
+		}
+		root, err := f.top(ctx, p, dir)
+		return Site{Project: p, Dir: dir, Root: root}, err
 	}
 	return Site{}, outside
+}
+
+// top is the worktree of the project that the directory is in, as the project's own list has it.
+func (f Finder) top(ctx context.Context, p project.Project, dir string) (string, error) {
+	trees, err := f.Git.Worktrees(ctx, p.Path)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range trees {
+		if _, root, err := f.Dirs.Resolve(ctx, dir, []string{t.Path}); err == nil && root == t.Path {
+			return t.Path, nil
+		}
+	}
+	return dir, nil
 }
 
 // Contains reports whether a resolved directory lies in the project, which may have others registered within it.
@@ -105,5 +124,5 @@ func (f Finder) Planned(ctx context.Context, path string) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
-	return Site{Project: roots.Of(root), Dir: dir}, nil
+	return Site{Project: roots.Of(root), Dir: dir, Root: root}, nil
 }

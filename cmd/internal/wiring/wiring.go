@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
@@ -41,42 +42,72 @@ func Main(version string, args []string) int {
 
 // Program is the command line of this machine. version is what was stamped into the binary, if anything was.
 func Program(version string) cli.Program {
-	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
-		version = info.Main.Version
+	if version == "" {
+		if info, ok := debug.ReadBuildInfo(); ok {
+			version = info.Main.Version
+		}
 	}
 	if version == "" {
 		version = "(devel)"
 	}
 	open := func(env func(string) string) (shell.Door, error) { return open(env, version) }
-	return cli.Program{Version: version, Open: open, ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string) error {
-		return serveMCP(ctx, version, d, t, env)
-	}}
+	return cli.Program{Version: version, Open: open,
+		ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string) error {
+			return serveMCP(ctx, version, d, t, env)
+		},
+		ServeGateway: func(ctx context.Context, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
+			return serveGateway(ctx, version, t, env, o)
+		}}
 }
 
-// open is the door as the environment describes it. It logs nothing unless the environment asks for it: commands say themselves what
-// went wrong.
+// settleAfter is when what gone Countersign processes left running is looked for: a server has answered its first message by then, and a short
+// command is over.
+const settleAfter = 200 * time.Millisecond
+
+// open is the door as the environment describes it.
 func open(env func(string) string, version string) (shell.Door, error) {
-	c, err := local.Environment(env)
+	l, err := openLocal(env, version, nil)
 	if err != nil {
 		return shell.Door{}, err
+	}
+	settling := time.AfterFunc(settleAfter, func() {
+		_, _ = l.Recover(context.Background()) // whoever looks at a process later learns the same
+	})
+	closing := func() error {
+		settling.Stop()
+		return l.Close()
+	}
+	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Close: closing, ServeHooks: l.ServeHooks,
+		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes}, nil
+}
+
+// openLocal is what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say
+// themselves what went wrong.
+func openLocal(env func(string) string, version string, change func(*local.Config)) (*local.Local, error) {
+	c, err := local.Environment(env)
+	if err != nil {
+		return nil, err
 	}
 	c.Log = local.Logger(os.Stderr, env, "off")
 	c.Options.Version = version
 	if exe, err := os.Executable(); err == nil {
 		c.Projects.Supervisor = []string{exe, supervise}
+		c.Sandboxes.Gateway = []string{exe, "gateway"}
 	}
-	l, err := local.Open(c)
-	if err != nil {
-		return shell.Door{}, err
+	if change != nil {
+		change(&c)
 	}
-	go l.Recover(context.Background()) //nolint:errcheck // whoever looks at a process later learns the same
-	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Close: l.Close, ServeHooks: l.ServeHooks}, nil
+	return local.Open(c)
 }
 
 // serveMCP serves one client. Its session's mode and grants end with it.
 func serveMCP(ctx context.Context, version string, d shell.Door, t *terminal.Terminal, env func(string) string) error {
+	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
+	if !ok {
+		return shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 10m", env("COUNTERSIGN_CONFIRM_WAIT"))
+	}
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
-	door, o := mcpserver.Door(d.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log}
+	door, o := mcpserver.Door(d.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log, People: d.App, Wait: wait}
 	if packresources.Served(door) {
 		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
 		o.Source = packresources.Toolset

@@ -2,7 +2,6 @@ package governance
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -47,8 +46,26 @@ type script struct {
 	text string
 }
 
-// inline finds what Claude Code runs where it stands: !`command`, and a line that begins with ! and a command.
-var inline = regexp.MustCompile("!`([^`\n]+)`|^[ \t]*!([A-Za-z0-9_./~$].*)$")
+// inline finds what Claude Code runs where it stands in a line: !`command`, and all of a line that begins with ! and a command.
+func inline(line string) (commands []string) {
+	const mark = "!`"
+	whole, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "!")
+	if ok && whole != "" && (isLetterOrDigit(whole[0]) || strings.IndexByte("_./~$", whole[0]) >= 0) {
+		return []string{whole}
+	}
+	for {
+		_, rest, found := strings.Cut(line, mark)
+		if !found {
+			return commands
+		}
+		line = rest
+		if command, behind, closed := strings.Cut(rest, "`"); closed && command != "" {
+			commands, line = append(commands, command), behind
+		}
+	}
+}
+
+func isLetterOrDigit(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' }
 
 // scripts are the command lines that a document makes Claude Code run: the lines after one that says !bash up to the next blank one (the
 // form of agentpack contract §5.17), fences opened with an exclamation mark, and what stands inline. A backslash at the end joins lines.
@@ -76,8 +93,8 @@ func scripts(doc string) (out []script) {
 		case strings.HasPrefix(text, fence) && strings.HasPrefix(strings.TrimLeft(text, "`"), "!"):
 			inside, end = true, fence
 		default:
-			for _, found := range inline.FindAllStringSubmatch(strings.TrimRight(line, "\r\n"), -1) {
-				out = append(out, script{number, found[1] + found[2]})
+			for _, command := range inline(strings.TrimRight(line, "\r\n")) {
+				out = append(out, script{number, command})
 			}
 		}
 	}

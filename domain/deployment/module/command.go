@@ -1,17 +1,41 @@
 package module
 
 import (
-	"regexp"
+	"bytes"
 	"strings"
 )
 
-// shell finds what makes Claude Code run a command while it reads the file: an exclamation mark and a command in backticks, a fence of
-// backticks opened with one, and a line that begins with one and a command. An image (![…]) is none.
-var shell = regexp.MustCompile("!`[^`\n]+`|(?m:^[ \t]*```+!)|(?m:^![A-Za-z0-9_./~$])")
-
 // RunsShell reports a command document that runs shell commands by itself, or says the words that the agentpack contract §2.5 looks for.
 func RunsShell(doc []byte) bool {
-	return shell.Match(doc) || strings.Contains(string(doc), "!bash")
+	return bytes.Contains(doc, []byte("!bash")) || shell(string(doc))
+}
+
+// shell reports what makes Claude Code run a command while it reads the file: an exclamation mark and a command in backticks, a fence of
+// backticks opened with one, and a line that begins with one and a command. An image (![…]) is none.
+func shell(doc string) bool {
+	for line := range strings.SplitSeq(doc, "\n") {
+		for at := strings.IndexByte(line, '!'); at >= 0; {
+			before, behind := line[:at], line[at+1:]
+			fence := strings.TrimLeft(before, " \t")
+			switch quoted, ok := strings.CutPrefix(behind, "`"); {
+			case ok && strings.IndexByte(quoted, '`') > 0,
+				len(fence) >= 3 && strings.Trim(fence, "`") == "",
+				at == 0 && behind != "" && starts(behind[0]):
+				return true
+			}
+			next := strings.IndexByte(behind, '!')
+			if next < 0 {
+				break
+			}
+			at += 1 + next
+		}
+	}
+	return false
+}
+
+// starts reports a byte that a command can begin with.
+func starts(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_./~$", c) >= 0
 }
 
 // command checks a slash command: one file with a description, and leave to use Bash if it runs anything.

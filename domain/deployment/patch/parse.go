@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -122,23 +121,42 @@ func (r *reader) paths() (p Patch, err error) {
 	return p, nil
 }
 
-// hunkHeader has four numbers, small enough for any int; a count that is left out is 1.
-var hunkHeader = regexp.MustCompile(`^@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@`)
+// hunkHeader is the numbers of a line "@@ -1,3 +1,4 @@": where each side starts and how many lines it has. A count that is left out is 1.
+func hunkHeader(line string) (h Hunk, ok bool) {
+	oldStart, oldLines, rest, okOld := span(line, "@@ -")
+	newStart, newLines, rest, okNew := span(rest, " +")
+	return Hunk{OldStart: oldStart, OldLines: oldLines, NewStart: newStart, NewLines: newLines}, okOld && okNew && strings.HasPrefix(rest, " @@")
+}
+
+// span reads "1,3" behind the prefix.
+func span(text, prefix string) (start, lines int, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, prefix)
+	if !ok {
+		return 0, 0, "", false
+	}
+	if start, rest, ok = number(text); !ok || !strings.HasPrefix(rest, ",") {
+		return start, 1, rest, ok
+	}
+	lines, rest, ok = number(rest[1:])
+	return start, lines, rest, ok
+}
+
+// number reads one to nine digits, small enough for any int.
+func number(text string) (n int, rest string, ok bool) {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.Atoi(text[:digits])
+	return n, text[digits:], err == nil && digits <= 9
+}
 
 // hunk reads one hunk: its header and exactly the lines that the header announces.
 func (r *reader) hunk() (Hunk, error) {
-	found := hunkHeader.FindStringSubmatch(r.lines[r.next])
-	if found == nil {
+	h, ok := hunkHeader(r.lines[r.next])
+	if !ok {
 		return Hunk{}, r.fail("this is no hunk header; it has to look like @@ -1,3 +1,4 @@")
 	}
-	number := func(text string) int {
-		if text == "" {
-			return 1
-		}
-		n, _ := strconv.Atoi(text) // nine digits at most
-		return n
-	}
-	h := Hunk{OldStart: number(found[1]), OldLines: number(found[2]), NewStart: number(found[3]), NewLines: number(found[4])}
 	start := r.next
 	r.next++
 	for left, right := h.OldLines, h.NewLines; left > 0 || right > 0; r.next++ {

@@ -1,7 +1,6 @@
 package section
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -54,14 +53,33 @@ type fence struct {
 	length int
 }
 
-// container is what may stand before a fence: any indentation, since that depends on the lists around, quotes and list items.
-var container = regexp.MustCompile(`^(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*`)
+// container is the length of what may stand before a fence: any indentation, since that depends on the lists around, quotes and list items:
+// ([ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*. (A regular expression would be compiled at every start.)
+func container(text string) int {
+	is := func(at int, set string) bool { return at < len(text) && strings.IndexByte(set, text[at]) >= 0 }
+	for at := 0; ; {
+		behind := at
+		for behind < at+9 && is(behind, "0123456789") {
+			behind++
+		}
+		switch {
+		case is(at, " \t>"):
+			at++
+		case is(at, "-*+") && is(at+1, " \t"):
+			at += 2
+		case behind > at && is(behind, ".)") && is(behind+1, " \t"):
+			at = behind + 2
+		default:
+			return at
+		}
+	}
+}
 
 func opens(text string) (f fence, ok bool) {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return fence{}, false
 	}
-	f, rest := run(text[len(container.FindString(text)):])
+	f, rest := run(text[container(text):])
 	return f, f.length >= 3 && (f.char == '~' || !strings.Contains(rest, "`"))
 }
 

@@ -63,6 +63,7 @@ func (c *check) survey() {
 			c.flag(at, "too-deep", High, "it starts programs through so many others that nobody can see which; write it in separate steps")
 		}
 		c.starts[at] = runs
+		c.note(at, runs)
 		c.loads[at+1], c.decodes[at+1] = c.loads[at], c.decodes[at]
 		if slices.ContainsFunc(c.starts[at], downloads) || slices.ContainsFunc(c.course.Script.Commands[at].Redirects, fromNetwork) {
 			c.loads[at+1]++
@@ -71,6 +72,18 @@ func (c *check) survey() {
 		if slices.ContainsFunc(c.starts[at], decodes) {
 			c.decodes[at+1]++
 		}
+	}
+}
+
+// note keeps what a command starts for the report.
+func (c *check) note(at int, runs []cmdline.Run) {
+	source := c.course.Script.Commands[at].Source
+	for _, r := range runs {
+		if len(c.found.starts) == maxStarts {
+			c.flag(at, "too-many", High, "it starts more programs than anybody looks at; write it in separate steps")
+			return
+		}
+		c.found.starts = append(c.found.starts, Start{Run: r, Dirs: c.course.Dirs(at), Source: cut(source)})
 	}
 }
 

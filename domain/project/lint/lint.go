@@ -63,6 +63,14 @@ type Finding struct {
 type Report struct {
 	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings,omitempty"`
+	Starts   []Start   `json:"-"` // every program the text starts, those of texts within it too
+}
+
+// Start is a program that a text starts, by itself or through others: for whoever knows what that starts in turn.
+type Start struct {
+	cmdline.Run
+	Dirs   []string // absolute, that it may run in; "" is not known
+	Source string   // the command it stands in, as it is written
 }
 
 // Refusal is project.ErrCommandBlocked saying why, with the report as its details, or nil when the command may run.
@@ -90,6 +98,7 @@ const (
 	maxFindings = 20  // findings in a report
 	maxFragment = 160 // bytes of a finding's fragment
 	maxBefore   = 16  // commands looked at on the other side of a pipe
+	maxStarts   = 2000
 )
 
 // CheckText refuses a command that is blank, too long (8,192 bytes) or has a NUL in it, with project.ErrArgument.
@@ -120,7 +129,10 @@ func Check(script Script, in Context) Report {
 }
 
 // findings collects what is found, each thing once.
-type findings struct{ all []Finding }
+type findings struct {
+	all    []Finding
+	starts []Start
+}
 
 func (f *findings) add(found Finding) {
 	found.Fragment = cut(found.Fragment)
@@ -139,7 +151,7 @@ func (f *findings) report() Report {
 	if len(f.all) > maxFindings {
 		f.all = f.all[:maxFindings]
 	}
-	r := Report{Findings: f.all}
+	r := Report{Findings: f.all, Starts: f.starts}
 	if len(f.all) > 0 {
 		r.Verdict = f.all[0].Verdict
 	}

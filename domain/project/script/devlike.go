@@ -2,6 +2,7 @@ package script
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,9 @@ func serves(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
+	if watches(words) {
+		return true
+	}
 	sub := ""
 	if len(words) > 1 && !strings.HasPrefix(words[1], "-") {
 		sub = words[1]
@@ -46,16 +50,35 @@ func serves(words []string) bool {
 		return sub == "start"
 	case "astro", "remix":
 		return sub == "dev"
+	case "concurrently":
+		return slices.ContainsFunc(strings.FieldsFunc(strings.Join(words[1:], " "), func(r rune) bool { return strings.ContainsRune("\"'\\", r) }),
+			func(one string) bool { return serves(strings.Fields(one)) })
 	}
 	return false
+}
+
+// watches reports a command line that is told to go on and look for changes.
+func watches(words []string) bool {
+	return slices.ContainsFunc(words[1:], func(word string) bool {
+		switch word = strings.Trim(word, "\"'"); word {
+		case "--watch", "--watchAll":
+			return true
+		case "-w":
+			return slices.Contains([]string{"tsc", "rollup", "webpack", "babel", "tailwindcss", "sass"}, path.Base(words[0]))
+		}
+		return false
+	})
 }
 
 // program is a command line without what stands before its program: variables, and programs that only start another, with their options.
 func program(words []string) []string {
 	launched := false
+	if at := slices.Index(words, "--"); len(words) > 0 && at > 0 && (words[0] == "dotenv" || words[0] == "dotenvx") {
+		words = words[at+1:]
+	}
 	for len(words) > 0 {
 		switch word := words[0]; {
-		case word == "npx" || word == "bunx" || word == "cross-env" || word == "env":
+		case word == "npx" || word == "bunx" || word == "cross-env" || word == "env" || word == "dotenv" || word == "dotenvx":
 			launched = true
 		case launched && strings.HasPrefix(word, "-"):
 		case !strings.Contains(word, "="):

@@ -5,6 +5,7 @@
 package script
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -74,13 +75,58 @@ func Build(f project.Facts, tools Toolchain, name string, args []string) (Comman
 const shownNames = 50
 
 func missing(name string, names []string) error {
+	if near := nearest(name, names); near != "" {
+		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; did you mean %s? there are: %s%s", name, near, strings.Join(names[:min(len(names), shownNames)], ", "), more(len(names)-shownNames))
+	}
 	switch rest := len(names) - shownNames; {
 	case len(names) == 0:
 		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q, and no other", name)
 	case rest > 0:
-		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; there are: %s and %d more", name, strings.Join(names[:shownNames], ", "), rest)
+		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; there are: %s%s", name, strings.Join(names[:shownNames], ", "), more(rest))
 	}
 	return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; there are: %s", name, strings.Join(names, ", "))
+}
+
+func more(rest int) string {
+	if rest <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", rest)
+}
+
+// nearest is the name that was probably meant: one letter too many, too few, another, or two in the wrong order; "" when there is none.
+func nearest(name string, names []string) string {
+	if len(name) < 3 || len(name) > 100 {
+		return ""
+	}
+	for _, candidate := range names {
+		if mistyped(name, candidate) {
+			return candidate
+		}
+	}
+	return ""
+}
+
+func mistyped(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	at := 0
+	for at < len(a) && a[at] == b[at] {
+		at++
+	}
+	switch rest := a[at:]; {
+	case len(b) == len(a)+1:
+		return rest == b[at+1:]
+	case len(b) != len(a):
+		return false
+	case rest == "":
+		return true
+	case rest[1:] == b[at+1:]:
+		return true
+	default:
+		return len(rest) > 1 && rest[0] == b[at+1] && rest[1] == b[at] && rest[2:] == b[at+2:]
+	}
 }
 
 // tellable refuses what the manager would not take for the script it is: a name that looks like an option, and the one character that an

@@ -79,6 +79,9 @@ func (m *scanner) unlikely(v *value, keyword string) bool {
 	if m.dull(v.from, v.to) || number(s, v.from, v.to) && !strings.ContainsAny(keyword[:1], "pPsS") {
 		return true
 	}
+	if lex.Command(s, v.from, v.to) {
+		return true // a program whose output is the value
+	}
 	if lex.HasFold(keyword, 0, "pwd") && (strings.HasPrefix(whole, "/") || len(whole) > 2 && whole[1] == ':') {
 		return true // the working directory
 	}
@@ -124,7 +127,7 @@ func (m *scanner) flag(i int) bool {
 	}
 	spaced := start > i && s[i] != '='
 	if from, to, ok := lex.QuotedAt(s, start); ok {
-		if to > from && !m.dull(from, to) && !(spaced && lex.Prose(s[from:to])) {
+		if to > from && !lex.Command(s, from, to) && !m.dull(from, to) && !(spaced && lex.Prose(s[from:to])) {
 			m.add(Span{from, to, CLIFlag})
 			return true
 		}
@@ -141,7 +144,7 @@ func (m *scanner) flag(i int) bool {
 	}
 	end = lex.Trimmed(s, start, end)
 	v := s[start:min(end, start+lex.MaxJudged)]
-	if len(v) < 4 || v[0] == '-' || m.dull(start, end) || lex.Code(v, 0) {
+	if len(v) < 4 || v[0] == '-' || lex.Command(s, start, end) || m.dull(start, end) || lex.Code(v, 0) {
 		return false
 	}
 	if spaced && !hasDigit(v) && (list || lex.Folded(s[i:start]) || plainLetters(v)) {
@@ -259,7 +262,7 @@ func (m *scanner) userPassword(i int) {
 	if n := strings.IndexAny(s[from:min(end, from+lex.MaxJudged)], stop); n > 0 && (stop == "+&" || !lex.IsWord(s[min(from+n+1, len(s)-1)])) {
 		end = from + n
 	}
-	if end == from || strings.HasPrefix(s[from:end], "//") || harmless(s[from:min(end, from+lex.MaxJudged)]) {
+	if end == from || lex.Command(s, from, end) || strings.HasPrefix(s[from:end], "//") || harmless(s[from:min(end, from+lex.MaxJudged)]) {
 		return
 	}
 	m.add(Span{from, end, CLIUser})

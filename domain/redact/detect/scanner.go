@@ -67,7 +67,7 @@ func (m *scanner) look(w *keyword, from, to int) int {
 		}
 	case urlKind:
 		sp, ok = credentialsAt(m.s, from, to)
-		ok = ok && !harmless(m.s[sp.From:sp.To])
+		ok = ok && !lex.Command(m.s, sp.From, sp.To) && !harmless(m.s[sp.From:sp.To])
 	case hookKind:
 		sp, ok = hookAt(m.s, from, to)
 	case botKind:

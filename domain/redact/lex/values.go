@@ -170,6 +170,26 @@ func PlainWord(v string) bool {
 	return false
 }
 
+// Command reports that s[from:to], the value of a name, starts a program whose output it is: $(program) or `program` in shell text. Whoever is
+// asked to let that run has to see it. Between single quotes a shell starts nothing, and between backticks a text that is one word may be a
+// string of another language: these are secrets like any other.
+func Command[T Text](s T, from, to int) bool {
+	ticked := from > 0 && s[from-1] == '`'
+	if from > 0 && s[from-1] == '\'' {
+		return false
+	}
+	ticks := 0
+	for i := from; i < min(to, from+MaxJudged); i++ {
+		switch c := s[i]; {
+		case c == '`':
+			ticks++
+		case c == '$' && i+1 < len(s) && s[i+1] == '(', ticked && strings.IndexByte(" \t$<>|;&", c) >= 0:
+			return true
+		}
+	}
+	return ticks > 1 || ticks == 1 && s[from] == '`'
+}
+
 // Prose reports a sentence: several words of letters, one of which only sentences have.
 func Prose(v string) bool {
 	if !strings.Contains(v, " ") || strings.ContainsAny(v, "0123456789") {

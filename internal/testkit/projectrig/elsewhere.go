@@ -6,20 +6,28 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/projectdb"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
 // Elsewhere is a Countersign process of its own that carries out one call over the same state, confirmed when it asks. It prints the
-// answer when it lives to have one. The caller ends it.
+// answer when it lives to have one. It is killed when the test ends.
 func (r *Rig) Elsewhere(name tool.Name, args Args) *exec.Cmd {
 	r.T.Helper()
 	cmd := exec.Command(os.Args[0], oneCall, r.State, r.Home, string(name), string(encode(args)))
 	cmd.Stderr = os.Stderr
 	require.NoError(r.T, cmd.Start())
+	r.T.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 	return cmd
 }
 
@@ -35,4 +43,12 @@ func callOnce(args []string) error {
 	}
 	_, err = fmt.Println(string(o.Value))
 	return err
+}
+
+// Catalogue is what is stored, as it is stored, without the door. It is closed when the test ends.
+func (r *Rig) Catalogue() projectport.Catalogue {
+	r.T.Helper()
+	store := sqlitestore.Open(filepath.Join(r.State, "countersign.db"))
+	r.T.Cleanup(func() { require.NoError(r.T, store.Close()) })
+	return projectdb.Open(store)
 }

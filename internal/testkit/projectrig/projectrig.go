@@ -22,7 +22,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -93,6 +92,7 @@ func New(t *testing.T) *Rig {
 		t.Setenv(name, "")
 	}
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Cleanup(r.stop)
 	return r
 }
 
@@ -114,14 +114,7 @@ func (r *Rig) Door(change func(*local.Config)) *Door {
 	l, err := local.Open(c)
 	require.NoError(r.T, err)
 	d := &Door{Local: l, Session: "session", Client: "rig/1", rig: r}
-	r.T.Cleanup(func() {
-		ctx := context.Background()
-		for _, p := range processes(ctx, l) {
-			_ = call(ctx, l, tool.Call{Session: "cleanup", Client: p.Client, Tool: "stop_background_process", Args: encode(map[string]any{"processId": p.ID, "force": true}),
-				Person: true, Principal: person()})
-		}
-		require.NoError(r.T, l.Close())
-	})
+	r.T.Cleanup(func() { require.NoError(r.T, l.Close()) })
 	return d
 }
 
@@ -132,27 +125,22 @@ func configOf(state, home string) local.Config {
 
 func person() policy.Principal { return policy.Principal{ID: "local", Grants: policy.All} }
 
-type running struct {
-	ID     process.ID `json:"id"`
-	Client string     `json:"client"`
-	Status string     `json:"status"`
+// Table is every process of the machine that Countersign started, without the door.
+func (r *Rig) Table() *osproc.Processes {
+	return osproc.New(osproc.Options{Dir: filepath.Join(r.State, "processes")})
 }
 
-// processes are those in the background that have not ended.
-func processes(ctx context.Context, l *local.Local) (open []running) {
-	var list struct {
-		Processes []running `json:"processes"`
+// stop ends what a test left running.
+func (r *Rig) stop() {
+	ctx := context.Background()
+	_, err := r.Table().Recover(ctx)
+	require.NoError(r.T, err)
+	states, err := r.Table().List(ctx)
+	require.NoError(r.T, err)
+	for _, s := range states {
+		_, err := r.Table().Stop(ctx, s.ID, 0)
+		require.NoError(r.T, err)
 	}
-	o := l.Call(ctx, tool.Call{Session: "cleanup", Tool: "list_background_processes", Principal: person()})
-	if json.Unmarshal(o.Value, &list) != nil {
-		return nil
-	}
-	for _, p := range list.Processes {
-		if p.Status == "running" || p.Status == "starting" {
-			open = append(open, p)
-		}
-	}
-	return open
 }
 
 // call carries a call out, with the confirmation it asks for.
@@ -181,7 +169,18 @@ func encode(args Args) json.RawMessage {
 	if err != nil {
 		panic(err) // a test's mistake
 	}
+	if string(doc) == "null" {
+		return nil
+	}
 	return doc
+}
+
+// Fresh is another process with the same client: it has its own count of how often it is called.
+func (d *Door) Fresh() *Door {
+	d.rig.T.Helper()
+	fresh := d.rig.Door(nil)
+	fresh.Session, fresh.Client = d.Session, d.Client
+	return fresh
 }
 
 // New is a call of the door's client.

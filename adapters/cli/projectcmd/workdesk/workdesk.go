@@ -111,10 +111,23 @@ func Explain(err error) error {
 		"url_blocked":                  "countersign project set PROJECT --webhook-host HOST:PORT (and --webhook-loopback) opens an address for a project's webhooks",
 		"project_registration_refused": "name the directory of one project: countersign project add DIR",
 	}[f.Code]
+	if said := spoken(f.Message); said != f.Message {
+		f = f.Sayf("%s", said)
+		err = f
+	}
 	if hint == "" {
 		return err
 	}
 	return f.With(hint)
+}
+
+// spoken is a message in words of the command line: what agents are told to call, people type.
+func spoken(message string) string {
+	return strings.NewReplacer("call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
+		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
+		"add_workflow_step", "countersign workflow add-step", "list_project_scripts", "countersign project scripts", "list_projects", "countersign project list", "list_workflows", "countersign workflow list", "list_actions", "countersign action list",
+		"list_step_templates", "countersign template list", "list_action_executions", "countersign workflow history", "list_background_processes", "countersign ps", "timeoutMs", "the time limit in milliseconds",
+	).Replace(message)
 }
 
 // Pair is a name and a value.

@@ -152,7 +152,7 @@ func unwrap(r Run) []wrapped {
 	if verbs := runnerVerbs(r.Name); verbs != nil {
 		for i, a := range r.Args {
 			if slices.Contains(verbs, a.First()) {
-				return []wrapped{{args: Skip(r.Args[i+1:], Wrapper{Valued: "pw", Long: []string{"--package", "--workspace", "--filter"}})}}
+				return []wrapped{{args: Skip(r.Args[i+1:], Wrapper{Valued: "pw", Long: []string{"--package", "--workspace", "--filter", "--node", "--npm", "--yarn", "--pnpm"}})}}
 			}
 			if !strings.HasPrefix(a.First(), "-") {
 				return nil
@@ -228,7 +228,7 @@ func wrapperOf(name string) (Wrapper, bool) {
 		"pkexec": {Long: []string{"--user"}}, "runuser": {Valued: "u"},
 		"xargs":    {Valued: "InPLsdEaJR", Long: []string{"--max-args", "--max-procs", "--delimiter", "--arg-file", "--max-lines", "--max-chars"}},
 		"parallel": {Valued: "jIN"}, "watch": {Valued: "n", Long: []string{"--interval"}}, "npx": {Valued: "p", Long: []string{"--package"}},
-		"bunx": {}, "pnpx": {}, "dotenv": {Valued: "ec"}, "dotenvx": {}, "systemd-run": {Valued: "pu"}, "entr": {},
+		"bunx": {}, "pnpx": {}, "dotenv": {Valued: "ec"}, "dotenvx": {}, "systemd-run": {Valued: "pu"}, "entr": {}, "corepack": {},
 	}[name]
 	return w, ok
 }
@@ -238,6 +238,8 @@ func runnerVerbs(name string) []string {
 	switch name {
 	case "npm", "pnpm", "yarn", "bun":
 		return []string{"exec", "x", "dlx"}
+	case "volta":
+		return []string{"run"}
 	}
 	return nil
 }

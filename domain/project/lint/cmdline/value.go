@@ -154,6 +154,9 @@ func (c *Course) latest(at int, settings []setting) (values []string, certain bo
 	return values, false
 }
 
+// Dirs are the directories a command may run in; "" is not known.
+func (c *Course) Dirs(at int) []string { return c.dirs(at) }
+
 // dirs are the directories a command may run in; "" is not known.
 func (c *Course) dirs(at int) []string {
 	dirs, certain := c.latest(at, c.moves)

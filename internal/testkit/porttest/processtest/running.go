@@ -151,11 +151,11 @@ func runPrints(t *testing.T, r *room) {
 }
 
 func runSees(t *testing.T, r *room) {
-	spec := process.Spec{Argv: []string{"/usr/bin/env"}, Dir: r.work, Env: map[string]string{"ONE": "1", "two": "a b", "COUNTERSIGN_RUN_ID": "forged"}}
+	spec := process.Spec{Argv: []string{"/usr/bin/env"}, Dir: r.work, Env: map[string]string{"ONE": "1", "two": "a b", "COUNTERSIGN_RUN_ID": "forged", "PACKAGEFLOW_RUN_ID": "forged"}}
 	var id process.ID
 	have, err := r.Run(t.Context(), spec, func(s process.State) { id = s.ID })
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"ONE=1", "two=a b", "COUNTERSIGN_RUN_ID=" + string(id)}, strings.Split(strings.TrimSpace(string(have.Stdout)), "\n"))
+	assert.ElementsMatch(t, []string{"ONE=1", "two=a b", "COUNTERSIGN_RUN_ID=" + string(id), "PACKAGEFLOW_RUN_ID=" + string(id)}, strings.Split(strings.TrimSpace(string(have.Stdout)), "\n"))
 
 	assert.Equal(t, "end\n", string(r.run(t, "cat; echo end").Stdout), "standard input is empty")
 	assert.Equal(t, r.work+"\n", string(r.run(t, "pwd").Stdout))

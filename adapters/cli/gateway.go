@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// gatewayName is the command that sandboxes start their gateway with.
+const gatewayName = "gateway"
+
+// GatewayOptions are what the gateway serves, and where. Its bearer token is in the environment (MCP_BEARER_TOKEN), never on the command line, which
+// every user of the machine can read.
+type GatewayOptions struct {
+	Port    int    // of the loopback address
+	Servers string // path of the table of servers (opencode contract §9.2)
+}
+
+// ServeGateway serves the gateway until ctx ends. It opens no door: what it reads is the table of servers.
+type ServeGateway func(ctx context.Context, streams *terminal.Terminal, env func(string) string, o GatewayOptions) error
+
+// gatewayCommand is the command gateway, which people do not need: it starts with the first project.
+func gatewayCommand(p Program, s *shell.Shell) *cobra.Command {
+	var o GatewayOptions
+	c := &cobra.Command{Use: gatewayName, Short: "Serve MCP over HTTP in front of all projects' servers", Args: shell.Args(0, 0), Hidden: true,
+		Long: "Serve MCP over HTTP on a loopback port, in front of the servers that a table lists; the table is read again whenever it changes. Clients need the token\n" +
+			"that MCP_BEARER_TOKEN holds. countersign sandbox start runs this by itself; countersign sandbox gateway looks after it.",
+		Example: `  MCP_BEARER_TOKEN=… countersign gateway --port 5100 --servers-config ~/.memory/opencode-mcp-tool-servers.json`}
+	c.Flags().IntVar(&o.Port, "port", 0, "port of the loopback address to serve on")
+	c.Flags().StringVar(&o.Servers, "servers-config", "", "the table of servers")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case o.Port < 1 || o.Port > 65535:
+			return shell.Usage(cmd, "--port has to be 1 to 65535")
+		case o.Servers == "":
+			return shell.Usage(cmd, "--servers-config has to name the table of servers")
+		case p.ServeGateway == nil:
+			return fault.ErrInternal.Sayf("the gateway cannot be served here")
+		}
+		return p.ServeGateway(cmd.Context(), s.Terminal, s.Lookup, o)
+	}
+	return c
+}

@@ -1,0 +1,237 @@
+// Package boxcmd is the commands about sandboxes: making, listing, entering, resetting and deleting them, bringing back what was kept, and cleaning
+// up.
+//
+// It refuses to know servers.
+package boxcmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// statusPartial is the status of what was done in part (opencode contract §13).
+const statusPartial = "partial"
+
+// group is the commands over one shell.
+type group struct{ urldesk.Desk }
+
+// Commands is every command about sandboxes.
+func Commands(d urldesk.Desk) []*cobra.Command {
+	g := group{d}
+	return []*cobra.Command{g.create(), g.list(), g.enter(), g.reset(), g.remove(), g.restore(), g.clean()}
+}
+
+// ran is a command that was run in a new sandbox.
+type ran struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exit_code"`
+	TimedOut bool   `json:"timed_out"`
+	Output   string `json:"output"`
+}
+
+// created is a new sandbox.
+type created struct {
+	Status   string `json:"status"`
+	Project  string `json:"project"`
+	Worktree struct {
+		Name      string `json:"name"`
+		Branch    string `json:"branch"`
+		Directory string `json:"directory"`
+	} `json:"worktree"`
+	Message string            `json:"message"`
+	Note    string            `json:"note"`
+	Warning string            `json:"warning"`
+	Copied  []string          `json:"copied"`
+	Setup   []ran             `json:"setup"`
+	Start   *ran              `json:"start_command"`
+	Leases  map[string]string `json:"leases"`
+}
+
+// Verdict is exit code 1 of a sandbox that is there and not ready.
+func (c created) Verdict() error {
+	if c.Status == statusPartial {
+		return shell.Exit(1)
+	}
+	return nil
+}
+
+func (g group) create() *cobra.Command {
+	var branch, command string
+	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", Args: shell.Args(1, 2), ValidArgsFunction: g.CompleteURL,
+		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
+			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n\n" +
+			"Exit code 1: the sandbox is there, and its set-up or --run failed.",
+		Example: `  countersign sandbox create acme-shop fix-login
+  countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"`}
+	c.Flags().StringVarP(&branch, "branch", "b", "", "branch to stand on (default: a new one from the clone's own)")
+	c.Flags().StringVar(&command, "run", "", "shell command to run in it once it is there")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := workdesk.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", command)
+		return urldesk.Look(cmd.Context(), g.Desk, "opencode_sandbox_create", call, g.drawCreated)
+	}
+	return c
+}
+
+func (g group) drawCreated(c created) {
+	g.Line("sandbox %s of %s on branch %s: %s", terminal.Plain(c.Worktree.Name), terminal.Plain(c.Project), terminal.Plain(c.Worktree.Branch), terminal.Plain(c.Worktree.Directory))
+	g.Pairs(workdesk.Pair{Name: "copied", Value: strings.Join(c.Copied, ", ")}, workdesk.Pair{Name: "leased", Value: leased(c.Leases)})
+	for _, n := range []string{c.Note, c.Warning} {
+		if n != "" {
+			g.Note("note: %s", terminal.Plain(n))
+		}
+	}
+	runs := c.Setup
+	if c.Start != nil {
+		runs = append(runs, *c.Start)
+	}
+	for _, r := range runs {
+		g.drawRan(r)
+	}
+	if c.Status == statusPartial {
+		g.Terminal.Fail(c.Message, "countersign sandbox enter goes there; countersign sandbox rm takes it away")
+		return
+	}
+	g.Note("next: countersign sandbox enter %s %s", terminal.Plain(c.Project), terminal.Plain(c.Worktree.Name))
+}
+
+// drawRan shows what a command printed, for people: on the error stream, because the output is the sandbox.
+func (g group) drawRan(r ran) {
+	ending := "done"
+	switch {
+	case r.TimedOut:
+		ending = "took too long and was ended"
+	case r.ExitCode != 0:
+		ending = fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+	g.Step("$ %s: %s", terminal.Plain(r.Command), ending)
+	for line := range strings.SplitSeq(strings.TrimRight(r.Output, "\n"), "\n") {
+		if line != "" {
+			g.Note("  | %s", terminal.Block(line))
+		}
+	}
+}
+
+// leased is what a sandbox has for itself alone, in a few words.
+func leased(leases map[string]string) string {
+	if leases["SANDBOX_PORT"] == "" {
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("ports from %s on (SANDBOX_PORT), database name %s", leases["SANDBOX_PORT"], leases["SANDBOX_DB_NAME"]), ", database name ")
+}
+
+func (g group) list() *cobra.Command {
+	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold"}
+	return urldesk.About(g.Desk, c, "opencode_sandbox_list", func(all urldesk.Boxes) {
+		if len(all.Sandboxes) == 0 {
+			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", terminal.Plain(all.Project), terminal.Plain(all.Project))
+			return
+		}
+		var rows [][]string
+		for _, b := range all.Sandboxes {
+			removable := "no: " + b.Cleanup
+			if b.Removable {
+				removable = "yes: " + b.Cleanup
+			}
+			rows = append(rows, []string{b.Name, b.Branch, holds(b), workdesk.Age(b.CreatedAt), removable})
+		}
+		g.Table([]string{"name", "branch", "state", "made", "clean-up takes it"}, rows)
+	})
+}
+
+// holds is what a sandbox has beside what it was made from, in a few words.
+func holds(b urldesk.Box) string {
+	var words []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{b.Changes, "changed"}, {b.Ahead, "ahead"}, {b.Behind, "behind"}, {b.Unpushed, "unpushed"}} {
+		if n.count > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if b.Dirty && b.Changes == 0 {
+		words = append(words, "changed")
+	}
+	if b.Locked {
+		words = append(words, "locked")
+	}
+	if b.Gone {
+		words = append(words, "directory gone")
+	}
+	if len(words) == 0 {
+		return "clean"
+	}
+	return strings.Join(words, ", ")
+}
+
+func (g group) reset() *cobra.Command {
+	var ignored bool
+	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: shell.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
+			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept."}
+	c.Flags().BoolVar(&ignored, "clean-ignored", false, "delete ignored files too (node_modules, .env); they are kept nowhere")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := workdesk.Arguments{"git_url": url, "name": name}
+		if ignored {
+			call["clean_ignored"] = true
+		}
+		return urldesk.Look(cmd.Context(), g.Desk, "opencode_sandbox_reset", call, func(r struct {
+			Branch  string   `json:"branch"`
+			Head    string   `json:"head"`
+			To      string   `json:"reset_to"`
+			Backups []string `json:"backup_refs"`
+		}) {
+			g.Line("%s stands on %s, at %s (branch %s)", terminal.Plain(name), terminal.Plain(r.To), terminal.Plain(r.Head[:min(len(r.Head), 12)]), terminal.Plain(r.Branch))
+			g.drawBackups(r.Backups)
+		})
+	}
+	return c
+}
+
+// drawBackups says where work was kept.
+func (g group) drawBackups(refs []string) {
+	for _, ref := range refs {
+		g.Note("kept: countersign sandbox restore brings back %s", terminal.Plain(ref))
+	}
+}
+
+func (g group) remove() *cobra.Command {
+	var force bool
+	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: shell.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
+			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back."}
+	c.Flags().BoolVarP(&force, "force", "f", false, "delete it although it holds work that is nowhere else")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := workdesk.Arguments{"git_url": url, "name": name}
+		if force {
+			call["force"] = true
+		}
+		return urldesk.Look(cmd.Context(), g.Desk, "opencode_sandbox_delete", call, func(s struct {
+			Project string   `json:"project"`
+			Backups []string `json:"backup_refs"`
+		}) {
+			g.Line("deleted sandbox %s of %s", terminal.Plain(name), terminal.Plain(s.Project))
+			g.drawBackups(s.Backups)
+		})
+	}
+	return c
+}

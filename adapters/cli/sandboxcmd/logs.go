@@ -1,0 +1,97 @@
+package sandboxcmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/logtail"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// mostLines is how many lines of a log are shown at once.
+const mostLines = 100_000
+
+// printed is the end of a server's log, as JSON.
+type printed struct {
+	Status  string   `json:"status"`
+	Project string   `json:"project"`
+	URL     string   `json:"git_url"`
+	Log     string   `json:"log"`
+	Lines   []string `json:"lines"`
+}
+
+func (g group) logs() *cobra.Command {
+	var lines int
+	var follow bool
+	c := &cobra.Command{Use: "logs [URL]", Short: "Show what a project's server printed", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+		Long: "Show what a project's server printed. Secrets were masked when it was written down."}
+	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it is interrupted")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if lines < 1 || lines > mostLines {
+			return shell.Usage(cmd, "-n %d: 1 to %d lines can be shown", lines, mostLines)
+		}
+		if follow && g.JSON {
+			return shell.Usage(cmd, "--follow never ends, and --json is one document")
+		}
+		url, err := g.URL(cmd.Context(), urldesk.First(args))
+		if err != nil {
+			return err
+		}
+		var v view
+		if _, err := g.Ask(cmd.Context(), statusTool, workdesk.Arguments{"git_url": url}, &v); err != nil {
+			return err
+		}
+		if err := v.Verdict(); err != nil {
+			return err
+		}
+		return g.tail(cmd.Context(), v, lines, follow)
+	}
+	return c
+}
+
+func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
+	if v.Log == "" {
+		return logtail.ErrLog.Sayf("project %s does not say where its server's log is", v.Project)
+	}
+	lines, at, err := logtail.Last(v.Log, n)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	if g.JSON {
+		return g.PrintJSON(printed{"success", v.Project, v.URL, v.Log, append([]string{}, lines...)})
+	}
+	for _, line := range lines {
+		if err := g.printed(line); err != nil {
+			return err
+		}
+	}
+	if len(lines) == 0 {
+		g.Note("the server of %s has printed nothing; its log is %s", terminal.Plain(v.Project), terminal.Plain(v.Log))
+	}
+	if !follow {
+		return nil
+	}
+	err = at.Follow(ctx, g.printed)
+	if ctx.Err() != nil { // the way to end following; there is nothing to say about it
+		return shell.Exit(present.ExitCode(fault.Canceled))
+	}
+	return err
+}
+
+// printed writes a line of a log: on a terminal without what moves its cursor.
+func (g group) printed(line string) error {
+	if g.Drawn() {
+		line = terminal.Block(line)
+	}
+	_, err := fmt.Fprintln(g.Out, line)
+	return err
+}

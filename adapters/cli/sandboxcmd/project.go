@@ -1,0 +1,263 @@
+package sandboxcmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Statuses of an answer (opencode contract §13).
+const (
+	statusWaiting  = "waiting_for_key"
+	statusRunning  = "already_running"
+	statusNotFound = "not_found"
+)
+
+// started is a project whose server runs, or what is still missing.
+type started struct {
+	Status       string   `json:"status"`
+	Project      string   `json:"project"`
+	URL          string   `json:"git_url"`
+	Base         string   `json:"base_dir"`
+	ServerURL    string   `json:"opencode_url"`
+	PID          int      `json:"opencode_pid"`
+	Version      string   `json:"opencode_version"`
+	GatewayPort  int      `json:"mcp_tool_port"`
+	GatewayError string   `json:"mcp_tool_error"`
+	Warnings     []string `json:"warnings"`
+	Exposed      bool     `json:"exposed"`
+	PublicKey    string   `json:"public_key"`
+	KeyPath      string   `json:"public_key_path"`
+	Why          string   `json:"error_detail"`
+}
+
+// Verdict is exit code 4 of a start that waits for a key: the server does not run.
+func (s started) Verdict() error {
+	if s.Status == statusWaiting {
+		return shell.Exit(present.ExitCode(fault.State))
+	}
+	return nil
+}
+
+func (g group) start() *cobra.Command {
+	var key string
+	c := &cobra.Command{Use: "start [URL]", Short: "Clone a repository if it is not there yet, and run its server", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+		Long: "Clone a repository if it is not there yet, and run its server. A start that was interrupted goes on where it was.\n\n" +
+			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
+		Example: `  countersign sandbox start git@github.com:acme/shop.git
+  countersign sandbox start https://github.com/acme/shop
+  countersign sandbox start ~/src/shop
+  countersign sandbox start git@example.com:acme/shop.git --ssh-key ~/.ssh/id_ed25519`}
+	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		url, err := g.URL(ctx, urldesk.First(args))
+		if err != nil {
+			return err
+		}
+		if key != "" && !strings.HasPrefix(key, "~") {
+			if key, err = filepath.Abs(key); err != nil {
+				return shell.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
+			}
+		}
+		return urldesk.Look(ctx, g.Desk, "opencode_project_start", workdesk.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
+			g.drawStarted(ctx, s)
+		})
+	}
+	return c
+}
+
+func (g group) drawStarted(ctx context.Context, s started) {
+	for _, w := range s.Warnings {
+		g.Note("warning: %s", terminal.Plain(w))
+	}
+	if s.Status == statusWaiting {
+		g.drawWaiting(ctx, s)
+		return
+	}
+	verb := "runs"
+	if s.Status == statusRunning {
+		verb = "runs already"
+	}
+	g.Line("%s %s: %s", terminal.Plain(s.Project), verb, terminal.Plain(s.ServerURL))
+	pairs := []workdesk.Pair{{Name: "directory", Value: s.Base}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
+	g.Pairs(pairs...)
+	if s.GatewayError != "" {
+		g.Note("warning: the gateway does not run: %s", terminal.Plain(s.GatewayError))
+	}
+	if s.Exposed {
+		g.Note("warning: %s", exposure)
+	}
+	g.Note("next: countersign sandbox create %s NAME", terminal.Plain(s.Project))
+}
+
+// exposure is what is said about a server that others can reach.
+const exposure = "the server listens on more than this machine (OPENCODE_HOSTNAME); whoever reaches it needs only the password"
+
+// number is a figure that zero says nothing about.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// port is a port of this machine.
+func port(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "port " + strconv.Itoa(n)
+}
+
+// drawWaiting shows the key that the host has to know: alone on the output, so that it can be piped to where it belongs.
+func (g group) drawWaiting(ctx context.Context, s started) {
+	g.Step("%s waits for a key: its host does not let this one in yet", terminal.Plain(s.Project))
+	g.Line("%s", terminal.Plain(s.PublicKey))
+	g.Note("the key is in %s", terminal.Plain(s.KeyPath))
+	if s.Why != "" {
+		g.Note("what the host said: %s", terminal.Plain(s.Why))
+	}
+	var k keyed
+	if strings.HasSuffix(s.KeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
+		g.Note("register it at %s (with write access if agents shall push), then repeat this command", terminal.Plain(*k.Register))
+		return
+	}
+	g.Note("register it at the repository's host, then repeat this command")
+}
+
+// deployKey ends the name of the file of a key that was made for a project; asking for where to register it makes no other.
+const deployKey = "-deploy.pub"
+
+func (g group) reread(ctx context.Context, url string, k *keyed) bool {
+	o, err := g.Send(ctx, "opencode_get_deploy_key", workdesk.Arguments{"git_url": url}, nil)
+	return err == nil && workdesk.Read(o, k) == nil
+}
+
+// keyed is a project's deploy key.
+type keyed struct {
+	Project  string  `json:"project"`
+	Public   string  `json:"public_key"`
+	Path     string  `json:"public_key_path"`
+	Register *string `json:"register_url"`
+}
+
+func (g group) key() *cobra.Command {
+	c := &cobra.Command{Use: "key [URL]", Short: "Print a repository's public deploy key, made when there is none"}
+	return urldesk.About(g.Desk, c, "opencode_get_deploy_key", func(k keyed) {
+		g.Line("%s", terminal.Plain(k.Public))
+		g.Note("the deploy key of %s, in %s", terminal.Plain(k.Project), terminal.Plain(k.Path))
+		if at := known(k.Register); at != "" {
+			g.Note("register it at %s (with write access if agents shall push)", terminal.Plain(at))
+		}
+	})
+}
+
+// said is an answer of which people need its message alone.
+type said struct {
+	Status  string   `json:"status"`
+	Project string   `json:"project"`
+	Message string   `json:"message"`
+	Deleted []string `json:"deleted"`
+}
+
+func (g group) stop() *cobra.Command {
+	c := &cobra.Command{Use: "stop [URL]", Short: "Stop a project's server; files, key and sandboxes stay"}
+	return urldesk.About(g.Desk, c, "opencode_project_stop", g.drawSaid)
+}
+
+func (g group) drawSaid(s said) {
+	g.Line("%s", terminal.Plain(strings.TrimPrefix(s.Project+": "+s.Message, ": ")))
+}
+
+func (g group) restart() *cobra.Command {
+	c := &cobra.Command{Use: "restart [URL]", Short: "Restart a project's server; sandboxes stay", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		url, err := g.URL(ctx, urldesk.First(args))
+		if err != nil {
+			return err
+		}
+		return urldesk.Look(ctx, g.Desk, "opencode_project_restart", workdesk.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
+	}
+	return c
+}
+
+func (g group) destroy() *cobra.Command {
+	var force bool
+	c := &cobra.Command{Use: "destroy URL", Short: "Delete a project's clone and all its sandboxes; remote and key stay", Args: shell.Args(1, 1), ValidArgsFunction: g.CompleteURL,
+		Long: "Stop a project's server and delete its clone and all its sandboxes from this machine. The remote is untouched, and the key stays.\n" +
+			"While work is nowhere else, this is refused with the list of it. --force says that it may be lost: then the list is shown again, and the project's\n" +
+			"name has to be typed (or given with --type)."}
+	c.Flags().BoolVarP(&force, "force", "f", false, "work that is nowhere else may be lost")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, err := g.URL(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		call := workdesk.Arguments{"git_url": url}
+		if force {
+			call["force"] = true
+		}
+		return urldesk.Look(cmd.Context(), g.Desk, "opencode_project_destroy", call, func(s said) {
+			g.drawSaid(s)
+			for _, path := range s.Deleted {
+				g.Note("deleted %s", terminal.Plain(path))
+			}
+		})
+	}
+	return c
+}
+
+// gatewayBrief is the gateway as projects show it.
+type gatewayBrief struct {
+	Port    *int   `json:"port"`
+	Status  string `json:"status"`
+	Running bool   `json:"running"`
+}
+
+func (b gatewayBrief) String() string {
+	if b.Running {
+		return fmt.Sprintf("running at port %d", known(b.Port))
+	}
+	return b.Status
+}
+
+func (g group) list() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List the projects", Args: shell.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
+		return urldesk.Look(cmd.Context(), g.Desk, "opencode_project_list", workdesk.Arguments{}, func(found struct {
+			Projects []urldesk.Project `json:"projects"`
+			Gateway  *gatewayBrief     `json:"global_mcp_tool"`
+		}) {
+			if len(found.Projects) == 0 {
+				g.Note("%s", noProjects)
+				return
+			}
+			var rows [][]string
+			for _, p := range found.Projects {
+				server := "stopped"
+				if p.Running {
+					server = strings.TrimSpace("running " + port(known(p.Port)))
+				}
+				rows = append(rows, []string{p.Name, server, strconv.Itoa(p.Sandboxes), p.URL, p.Base})
+			}
+			g.Table([]string{"project", "server", "sandboxes", "url", "directory"}, rows)
+			if found.Gateway != nil {
+				g.Note("gateway: %s", found.Gateway)
+			}
+		})
+	}}
+}
+
+const noProjects = "no projects; start one with: countersign sandbox start URL"

@@ -1,0 +1,152 @@
+// Package sandboxcmd is the command group sandbox for people: projects by their git URL, each with an agent server, and sandboxes, which are git
+// worktrees to work in side by side. All but two of the commands are calls of tools, so a person and an agent get the same answers and the same
+// refusals; those two make and mend files that no tool may touch.
+//
+// It refuses to know git, servers and files of state.
+package sandboxcmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/boxcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// group is the commands over one shell.
+type group struct{ urldesk.Desk }
+
+// Command is the command group sandbox.
+func Command(s *shell.Shell) *cobra.Command {
+	d := urldesk.Desk{Desk: workdesk.Desk{Shell: s}}
+	g := group{d}
+	c := workdesk.Group("sandbox", "Clone repositories, run agent servers, and work in sandboxes side by side")
+	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
+		"Sandboxes work without the agent server's program.\n\n" +
+		"Where a command takes [URL], it is a git URL in any spelling, the path of a repository, or a project's name. Inside a project's directory it can\n" +
+		"be left out."
+	c.Example = `  countersign sandbox init                                      once: the settings file, with secrets of its own
+  countersign sandbox start git@github.com:acme/shop.git
+  countersign sandbox create acme-shop fix-login --run "npm ci"
+  countersign sandbox enter acme-shop fix-login`
+	c.AddGroup(&cobra.Group{ID: "projects", Title: "Projects:"}, &cobra.Group{ID: "boxes", Title: "Sandboxes:"}, &cobra.Group{ID: "upkeep", Title: "Settings and upkeep:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, below := range commands {
+			below.GroupID = group
+			c.AddCommand(below)
+		}
+	}
+	add("projects", g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
+	add("boxes", boxcmd.Commands(d)...)
+	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
+	return c
+}
+
+// known is what a pointer points to, or nothing.
+func known[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// made is what init prints as JSON.
+type made struct {
+	Status  string `json:"status"`
+	Path    string `json:"path"`
+	Created bool   `json:"created"`
+}
+
+func (g group) secrets() *cobra.Command {
+	return &cobra.Command{Use: "init", Short: "Make the settings file with random secrets, where there is none", Args: shell.Args(0, 0),
+		Long: "Make the settings file that every server needs, with a random password and a random token, readable by you alone, and print where it is. One that\n" +
+			"is there already stays as it is. No tool does this: secrets never travel through tools.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			door, err := g.Opened()
+			if err != nil {
+				return err
+			}
+			if door.SandboxInit == nil {
+				return fault.ErrInternal.Sayf("the settings file cannot be made here")
+			}
+			path, created, err := door.SandboxInit(cmd.Context())
+			if err != nil {
+				return urldesk.Explain(err)
+			}
+			if g.JSON {
+				return g.PrintJSON(made{"success", path, created})
+			}
+			g.Line("%s", terminal.Plain(path))
+			if !created {
+				g.Note("it was there already and stays as it is")
+				return nil
+			}
+			g.Note("made with random secrets, readable by you alone; next: countersign sandbox start URL")
+			return nil
+		}}
+}
+
+// mended is what a migration did, or would do.
+type mended struct {
+	Changes  []string `json:"changes"`
+	Warnings []string `json:"warnings"`
+	Backups  []string `json:"backups"`
+}
+
+func (g group) migrate() *cobra.Command {
+	var dry bool
+	c := &cobra.Command{Use: "migrate", Short: "Bring files of an older form up to date, copies kept", Args: shell.Args(0, 0),
+		Long: "Bring the state file and the table of servers up to date, each after a copy of it was kept. The first command that reads them does the same; this\n" +
+			"one shows it."}
+	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return g.doMigrate(cmd.Context(), dry) }
+	return c
+}
+
+func (g group) doMigrate(ctx context.Context, dry bool) error {
+	door, err := g.Opened()
+	if err != nil {
+		return err
+	}
+	if door.SandboxMigrate == nil {
+		return fault.ErrInternal.Sayf("the files cannot be brought up to date here")
+	}
+	report, err := door.SandboxMigrate(ctx, dry)
+	if err != nil {
+		return urldesk.Explain(err)
+	}
+	if g.JSON {
+		return g.PrintJSON(report)
+	}
+	doc, err := tool.Encode(report)
+	if err != nil {
+		return fault.From(err)
+	}
+	var done mended
+	if err := workdesk.Read(tool.Outcome{Value: doc}, &done); err != nil {
+		return err
+	}
+	for _, change := range done.Changes {
+		g.Line("%s", terminal.Plain(change))
+	}
+	for _, warning := range done.Warnings {
+		g.Note("warning: %s", terminal.Plain(warning))
+	}
+	for _, backup := range done.Backups {
+		g.Note("the file as it was: %s", terminal.Plain(backup))
+	}
+	switch {
+	case len(done.Changes) == 0:
+		g.Note("everything is up to date")
+	case dry:
+		g.Note("nothing was changed; without --dry-run it is")
+	}
+	return nil
+}

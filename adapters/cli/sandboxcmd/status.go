@@ -1,0 +1,182 @@
+package sandboxcmd
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// statusTool looks at one project.
+const statusTool = "opencode_project_status"
+
+// view is a project as its status shows it.
+type view struct {
+	Status  string `json:"status"`
+	Project string `json:"project"`
+	URL     string `json:"git_url"`
+	Message string `json:"message"`
+	Server  struct {
+		PID     *int    `json:"pid"`
+		URL     *string `json:"url"`
+		Status  string  `json:"status"`
+		Running bool    `json:"running"`
+		Version string  `json:"version"`
+		Error   string  `json:"last_error"`
+	} `json:"opencode"`
+	Gateway   gatewayBrief `json:"global_mcp_tool"`
+	Base      string       `json:"base_dir"`
+	CreatedAt time.Time    `json:"created_at"`
+	Healthy   bool         `json:"healthy"`
+	Sandboxes []string     `json:"worktrees"`
+	Exposed   bool         `json:"exposed"`
+	Log       string       `json:"log"`
+}
+
+// Verdict is the failure of a project that is not there.
+func (v view) Verdict() error {
+	if v.Status == statusNotFound {
+		return urldesk.ErrUnknown.Sayf("no project is recorded for %s", v.URL).With(shell.Hint("countersign sandbox start URL starts one"))
+	}
+	return nil
+}
+
+// standing is how the server is, in a few words.
+func (v view) standing() string {
+	switch {
+	case v.Server.Running && v.Healthy:
+		return strings.TrimSpace("running, healthy " + v.Server.Version)
+	case v.Server.Running:
+		return "running, does not answer"
+	case v.Server.Error != "":
+		return v.Server.Status + ": " + v.Server.Error
+	}
+	return v.Server.Status
+}
+
+func (g group) status() *cobra.Command {
+	c := &cobra.Command{Use: "status [URL]", Short: "Show a project with its server, or all of them", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is well. Without URL all projects are shown, and all servers\n" +
+			"are asked at once."}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return g.statusOfAll(cmd.Context())
+		}
+		url, err := g.URL(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return urldesk.Look(cmd.Context(), g.Desk, statusTool, workdesk.Arguments{"git_url": url}, g.drawView)
+	}
+	return c
+}
+
+func (g group) drawView(v view) {
+	if v.Status == statusNotFound {
+		return
+	}
+	g.Pairs(workdesk.Pair{Name: "project", Value: v.Project}, workdesk.Pair{Name: "url", Value: v.URL}, workdesk.Pair{Name: "server", Value: v.standing()},
+		workdesk.Pair{Name: "at", Value: known(v.Server.URL)}, workdesk.Pair{Name: "pid", Value: number(known(v.Server.PID))}, workdesk.Pair{Name: "gateway", Value: v.Gateway.String()},
+		workdesk.Pair{Name: "directory", Value: v.Base}, workdesk.Pair{Name: "sandboxes", Value: strings.Join(v.Sandboxes, ", ")},
+		workdesk.Pair{Name: "created", Value: workdesk.Age(v.CreatedAt)}, workdesk.Pair{Name: "log", Value: v.Log})
+	if v.Exposed {
+		g.Note("warning: %s", exposure)
+	}
+}
+
+// looked is what came of looking at one project.
+type looked struct {
+	view view
+	doc  json.RawMessage
+	err  error
+}
+
+// statusOfAll asks after all projects at once: a server that hangs holds nobody else up.
+func (g group) statusOfAll(ctx context.Context) error {
+	all, err := g.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := g.lookAt(ctx, all)
+	if err != nil {
+		return err
+	}
+	if g.JSON {
+		return g.showAll(found)
+	}
+	if len(all) == 0 {
+		g.Note("%s", noProjects)
+		return nil
+	}
+	var rows [][]string
+	for i, f := range found {
+		if f.err != nil {
+			rows = append(rows, []string{all[i].Name, "not known: " + fault.From(f.err).Message, "", "", all[i].URL})
+			continue
+		}
+		rows = append(rows, []string{all[i].Name, f.view.standing(), known(f.view.Server.URL), strconv.Itoa(len(f.view.Sandboxes)), all[i].URL})
+	}
+	g.Table([]string{"project", "server", "at", "sandboxes", "url"}, rows)
+	return nil
+}
+
+// atOnce bounds how many projects are looked at side by side; most of that time is waiting for servers.
+const atOnce = 32
+
+func (g group) lookAt(ctx context.Context, all []urldesk.Project) ([]looked, error) {
+	door, err := g.Opened()
+	if err != nil {
+		return nil, err
+	}
+	found := make([]looked, len(all))
+	var looking errgroup.Group
+	looking.SetLimit(atOnce)
+	for i, p := range all {
+		looking.Go(func() error {
+			args, err := tool.Encode(workdesk.Arguments{"git_url": p.URL})
+			if err != nil {
+				found[i].err = err
+				return nil
+			}
+			o := door.App.Call(ctx, tool.Call{Tool: statusTool, Args: args, Session: shell.Session, Client: g.Client, Principal: door.Principal, Person: true})
+			if found[i].err = o.Err; o.Err == nil {
+				found[i].doc, found[i].err = o.Value, workdesk.Read(o, &found[i].view)
+			}
+			return nil
+		})
+	}
+	return found, looking.Wait()
+}
+
+// showAll prints the answers about all projects as one object.
+func (g group) showAll(found []looked) error {
+	type failed struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	}
+	out := struct {
+		Status   string            `json:"status"`
+		Projects []json.RawMessage `json:"projects"`
+	}{"ok", []json.RawMessage{}}
+	for _, f := range found {
+		if f.err != nil {
+			doc, err := tool.Encode(failed{"error", fault.From(f.err).Message})
+			if err != nil {
+				return fault.From(err)
+			}
+			f.doc = doc
+		}
+		out.Projects = append(out.Projects, f.doc)
+	}
+	return g.PrintJSON(out)
+}

@@ -1,0 +1,203 @@
+package sandboxcmd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// front is the gateway as its own tools show it.
+type front struct {
+	Status     string    `json:"status"`
+	Message    string    `json:"message"`
+	PID        *int      `json:"pid"`
+	Port       *int      `json:"port"`
+	Active     *int      `json:"active_projects"`
+	StartedAt  time.Time `json:"started_at"`
+	LastHealth time.Time `json:"last_health_check"`
+	Error      *string   `json:"error"`
+}
+
+func (g group) gateway() *cobra.Command {
+	one := func(use, short string, name tool.Name, draw func(front)) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: shell.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
+			return urldesk.Look(cmd.Context(), g.Desk, name, workdesk.Arguments{}, draw)
+		}}
+	}
+	message := func(f front) { g.Line("%s", terminal.Plain(f.Message)) }
+	c := workdesk.Group("gateway", "Look at the gateway, the one MCP server in front of all projects' servers",
+		one("status", "Show the gateway", "opencode_mcp_status", g.drawFront),
+		one("restart", "Restart the gateway", "opencode_mcp_restart", func(f front) {
+			message(f)
+			g.Pairs(workdesk.Pair{Name: "at", Value: port(known(f.Port))}, workdesk.Pair{Name: "pid", Value: number(known(f.PID))})
+		}),
+		one("stop", "Stop the gateway until a project starts or it is restarted", "opencode_stop_mcp_tool", message))
+	c.Long = "Look at the gateway, the one MCP server in front of all projects' servers. It starts with the first project and ends with the last."
+	return c
+}
+
+func (g group) drawFront(f front) {
+	if f.Message != "" {
+		g.Line("%s", terminal.Plain(f.Message))
+		return
+	}
+	active := "no project is active"
+	if n := known(f.Active); n > 0 {
+		active = number(n)
+	}
+	g.Pairs(workdesk.Pair{Name: "gateway", Value: f.Status}, workdesk.Pair{Name: "at", Value: port(known(f.Port))}, workdesk.Pair{Name: "pid", Value: number(known(f.PID))},
+		workdesk.Pair{Name: "active projects", Value: active}, workdesk.Pair{Name: "started", Value: workdesk.Age(f.StartedAt)},
+		workdesk.Pair{Name: "last seen well", Value: workdesk.Age(f.LastHealth)}, workdesk.Pair{Name: "error", Value: known(f.Error)})
+}
+
+// models is the default model and the choice.
+type models struct {
+	Current   *string             `json:"current_model"`
+	Providers map[string][]string `json:"providers"`
+	Available []string            `json:"available_models"`
+	Path      string              `json:"config_path"`
+	Exists    bool                `json:"exists"`
+	Warning   string              `json:"warning"`
+}
+
+func (g group) llm() *cobra.Command {
+	c := &cobra.Command{Use: "llm [PROVIDER/MODEL]", Short: "Show or set the default model of the agent servers", Args: shell.Args(0, 1), ValidArgsFunction: g.completeModel}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return urldesk.Look(cmd.Context(), g.Desk, "opencode_llm_config", workdesk.Arguments{}, g.drawModels)
+		}
+		return urldesk.Look(cmd.Context(), g.Desk, "opencode_llm_set_model", workdesk.Arguments{"model": args[0]}, func(set struct {
+			Previous *string `json:"previous_model"`
+			Current  string  `json:"current_model"`
+			Note     string  `json:"note"`
+			Warning  string  `json:"warning"`
+		}) {
+			line := "the default model is " + set.Current
+			if before := known(set.Previous); before != "" && before != set.Current {
+				line += "; it was " + before
+			}
+			g.Line("%s", terminal.Plain(line))
+			for _, n := range []string{set.Note, set.Warning} {
+				if n != "" {
+					g.Note("%s", terminal.Plain(n))
+				}
+			}
+		})
+	}
+	return c
+}
+
+func (g group) drawModels(m models) {
+	current := known(m.Current)
+	if current == "" {
+		current = "none is set"
+	}
+	where := m.Path
+	if !m.Exists {
+		where += " (not there yet)"
+	}
+	g.Pairs(workdesk.Pair{Name: "model", Value: current}, workdesk.Pair{Name: "configured in", Value: where})
+	var rows [][]string
+	for _, provider := range slices.Sorted(maps.Keys(m.Providers)) {
+		rows = append(rows, []string{provider, strings.Join(m.Providers[provider], ", ")})
+	}
+	if len(rows) > 0 {
+		g.Line("")
+		g.Table([]string{"provider", "models"}, rows)
+	}
+	if m.Warning != "" {
+		g.Note("%s", terminal.Plain(m.Warning))
+	}
+}
+
+func (g group) completeModel(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var m models
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	o, err := g.Send(cmd.Context(), "opencode_llm_config", workdesk.Arguments{}, nil)
+	if err != nil || workdesk.Read(o, &m) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, name := range m.Available {
+		if strings.HasPrefix(name, begun) {
+			out = append(out, terminal.Plain(name))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (g group) duplicates() *cobra.Command {
+	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return urldesk.Look(cmd.Context(), g.Desk, "opencode_detect_duplicates", workdesk.Arguments{}, g.drawDuplicates)
+		}}
+}
+
+func (g group) drawDuplicates(found struct {
+	Duplicates []struct {
+		Instances []struct {
+			URL     string `json:"git_url"`
+			Name    string `json:"project_name"`
+			Base    string `json:"base_dir"`
+			Running bool   `json:"opencode_running"`
+		} `json:"instances"`
+		Recommendation string `json:"recommendation"`
+	} `json:"duplicates"`
+	Foreign []struct {
+		PID       int    `json:"pid"`
+		Directory string `json:"directory"`
+	} `json:"foreign_servers"`
+	Message string `json:"message"`
+}) {
+	g.Line("%s", terminal.Plain(found.Message))
+	for _, d := range found.Duplicates {
+		var rows [][]string
+		for _, i := range d.Instances {
+			server := "stopped"
+			if i.Running {
+				server = "running"
+			}
+			rows = append(rows, []string{i.Name, server, i.URL, i.Base})
+		}
+		g.Line("")
+		g.Table([]string{"project", "server", "url", "directory"}, rows)
+		g.Note("%s", terminal.Plain(d.Recommendation))
+	}
+	for _, f := range found.Foreign {
+		g.Note("process %d is an agent server in %s that was not started here; it is left alone", f.PID, terminal.Plain(f.Directory))
+	}
+}
+
+func (g group) orphans() *cobra.Command {
+	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return urldesk.Look(cmd.Context(), g.Desk, "opencode_cleanup_orphaned", workdesk.Arguments{}, func(found struct {
+				Orphans []struct {
+					Project string `json:"project"`
+					PID     int    `json:"pid"`
+					Reason  string `json:"reason"`
+				} `json:"orphaned_processes"`
+				Message string `json:"message"`
+			}) {
+				var rows [][]string
+				for _, o := range found.Orphans {
+					rows = append(rows, []string{o.Project, number(o.PID), o.Reason})
+				}
+				if len(rows) > 0 {
+					g.Table([]string{"project", "pid", "why"}, rows)
+				}
+				g.Line("%s", terminal.Plain(found.Message))
+			})
+		}}
+}

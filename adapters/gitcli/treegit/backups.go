@@ -1,0 +1,88 @@
+package treegit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/kept"
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/survey"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/sandbox/tree"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Backups implements sandboxport.TreeKeeping. Refs of other forms in their place are left out.
+func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := survey.Refs(ctx, at.Main(), tree.Backups)
+	if err != nil {
+		return nil, err
+	}
+	var found []sandboxport.Backup
+	for ref, commit := range refs {
+		if set, kind, ok := tree.ParseBackup(ref); ok {
+			found = append(found, sandboxport.Backup{Ref: ref, Sandbox: set.Sandbox, Commit: commit, Stash: kind.IsStash(), At: set.At})
+		}
+	}
+	slices.SortFunc(found, func(a, b sandboxport.Backup) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref)) })
+	return found, nil
+}
+
+// Restore implements sandboxport.TreeKeeping: a new branch at the commit that was kept, or that the kept changes were on, with the changes that
+// were kept with it put back. It is all or nothing. It fails with sandbox.ErrArguments for a ref that is no backup's, with sandbox.ErrNotFound
+// when it is gone, and else as Add.
+func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) error {
+	set, kind, ok := tree.ParseBackup(ref)
+	if !ok {
+		return sandbox.ErrArguments.Sayf("%.200q is no backup; choose one of those that are listed, like %smy-sandbox/1767323045", ref, tree.Backups)
+	}
+	at, err := c.open(repo)
+	if err != nil {
+		return err
+	}
+	t := at.Main()
+	commit, err := survey.Resolve(ctx, t, ref)
+	if err != nil {
+		return err
+	}
+	if commit == "" {
+		return sandbox.ErrNotFound.Sayf("the backup %s is not there; choose one of those that are listed", ref)
+	}
+	base, changes := commit, ""
+	if kind.IsStash() {
+		if base, err = kept.Base(ctx, t, commit); err != nil {
+			return err
+		}
+		changes = commit
+	} else if with, err := survey.Resolve(ctx, t, set.Ref(kind.Changes())); err != nil {
+		return err
+	} else if with != "" {
+		if on, err := kept.Base(ctx, t, with); err == nil && on == base {
+			changes = with
+		}
+	}
+	a, err := c.add(ctx, repo, dir, sandboxport.BranchPlan{Branch: branch, From: base, Create: true})
+	if err != nil {
+		return err
+	}
+	if changes != "" {
+		made, ok, err := at.Tree(a.dir)
+		if err == nil && !ok {
+			err = sandbox.ErrGit.Sayf("the worktree %s vanished while the backup was put back", a.dir)
+		}
+		if err == nil {
+			err = kept.Back(ctx, made, changes)
+		}
+		if err != nil {
+			a.undo(ctx)
+			return err
+		}
+	}
+	a.submodules(ctx)
+	return nil
+}

@@ -1,0 +1,29 @@
+package treegit
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/included"
+)
+
+// Include implements sandboxport.TreeSetup; see included.Copy.
+func (c *Client) Include(ctx context.Context, repo, dir string) ([]string, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return nil, err
+	}
+	return included.Copy(ctx, at.Main(), dir)
+}
+
+// Script implements sandboxport.TreeSetup; ref is what a plan stands on. It fails with sandbox.ErrBranch when that is gone.
+func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return "", err
+	}
+	commit, err := standing(ctx, at, ref, false)
+	if err != nil {
+		return "", err
+	}
+	return included.Script(ctx, at.Main(), commit)
+}

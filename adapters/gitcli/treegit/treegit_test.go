@@ -1,0 +1,20 @@
+package treegit_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/keeptest"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
+)
+
+func house(testing.TB) treetest.House {
+	c := treegit.New(treegit.Options{})
+	return treetest.House{Remotes: c, Trees: c, Keeping: c, Setup: c}
+}
+
+func TestRemotes(t *testing.T) { treetest.Remotes(t, house) }
+
+func TestTrees(t *testing.T) { treetest.Trees(t, house) }
+
+func TestKeeping(t *testing.T) { keeptest.Keeping(t, house) }

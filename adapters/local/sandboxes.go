@@ -1,0 +1,114 @@
+package local
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/countersign-dev/countersign/adapters/agentserver"
+	"github.com/countersign-dev/countersign/adapters/gateway"
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit"
+	"github.com/countersign-dev/countersign/adapters/modelfile"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/sandboxfile"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/sandboxes"
+	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/app/sandboxes/mending"
+	"github.com/countersign-dev/countersign/app/sandboxes/routing"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Sandboxes is how the gateway of agent servers is started, and what it does where this process is it.
+type Sandboxes struct {
+	Gateway []string // a program, absolute, with arguments before --port that make it serve the gateway; without it there is none
+	Table   string   // path of the table of servers that is routed by; default the one that is kept
+	// Ensure has the stopped server of that ID run, for who routes to it. Nil: stopped servers are refused.
+	Ensure func(ctx context.Context, sc tool.Scope, id string) error
+}
+
+// maxServers bounds agent servers and gateways: as many as there are ports for.
+const maxServers = 101
+
+// sandboxHome is the home directory that sandboxes' files are in.
+func (l *Local) sandboxHome() string {
+	if home := first(l.config.Projects.Home, l.config.Env("HOME")); home != "" {
+		return home
+	}
+	home, _ := os.UserHomeDir() // without one, the files' paths are refused when they are needed
+	return home
+}
+
+// sandboxes is the toolset of projects keyed by git URL. It opens nothing.
+func (l *Local) sandboxes(core app.Core) []toolset {
+	l.files = sync.OnceValue(func() *sandboxfile.Store {
+		return sandboxfile.New(sandboxfile.Options{Home: l.sandboxHome(), Clock: core.Clock, Env: l.config.Env, Environ: os.Environ,
+			Warn: func(text string) { l.config.Log.Warn(text) }})
+	})
+	l.servers = sync.OnceValue(func() *osproc.Processes {
+		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "servers"), Clock: core.Clock, Redact: core.Redact,
+			Supervisor: l.config.Projects.Supervisor, Background: maxServers})
+	})
+	l.mender = sync.OnceValue(func() mending.Mender { return mending.Mender{Deps: l.sandboxDeps(core)} })
+	return []toolset{
+		{name: sandboxes.Name, build: func() tool.Capability { return sandboxes.Capability(l.mender().Deps) }},
+		{name: routing.Name, build: l.routing},
+	}
+}
+
+// sandboxDeps is what the tools work with.
+func (l *Local) sandboxDeps(core app.Core) basis.Deps {
+	files, servers, git := l.files(), l.servers(), treegit.New(treegit.Options{})
+	return basis.Deps{
+		States: files, Homes: files, Keys: files, Remotes: git, Trees: git, Keeping: git, Setup: git,
+		Launcher: agentserver.New(agentserver.Options{Processes: servers}), Sockets: agentserver.Sockets{},
+		Front:  gateway.Front{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
+		Models: modelfile.Open(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
+	}
+}
+
+// places is where things are, for a process that gets none of this one's own variables.
+func (l *Local) places() map[string]string {
+	out := map[string]string{"COUNTERSIGN_HOME": l.config.Dir}
+	for _, name := range []string{"MEMORY_PATH", "OPENCODE_PROJECTS_DIR", "OPENCODE_CONFIG"} {
+		if value := l.config.Env(name); value != "" {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// routing is the toolset of the gateway. What it routes to is in the table of servers.
+func (l *Local) routing() tool.Capability {
+	router := l.Router()
+	return routing.Capability(routing.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure,
+		Used: func(ctx context.Context, id string) {
+			go l.mender().Used(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
+		}})
+}
+
+// Router reaches the agent servers of the table.
+func (l *Local) Router() *gateway.Router {
+	return gateway.New(gateway.Options{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Secret: func(ctx context.Context, variable string) (string, error) {
+		settings, err := l.files().Settings(ctx, "")
+		if err != nil || variable != "OPENCODE_PASSWORD" {
+			return "", err
+		}
+		return settings.Password, nil
+	}})
+}
+
+// EvictServers stops agent servers that are idle, or too large, as the settings say, and names their projects.
+func (l *Local) EvictServers(ctx context.Context) ([]string, error) { return l.mender().Evict(ctx) }
+
+// InitSandboxes writes the file of secrets that agent servers need, with random values, unless there is one. Only people do this: the secrets
+// never travel through tools.
+func (l *Local) InitSandboxes(ctx context.Context) (path string, created bool, err error) {
+	return l.files().Init(ctx)
+}
+
+// MigrateSandboxes brings files of an older form up to date; a dry run only says what it would do.
+func (l *Local) MigrateSandboxes(ctx context.Context, dryRun bool) (any, error) {
+	return l.files().Migrate(ctx, dryRun)
+}

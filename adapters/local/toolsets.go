@@ -1,0 +1,107 @@
+package local
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// toolset is the name of a toolset and how its tools are made. Making them takes its part of the time in which a server has to answer its
+// first message, so that only those are made that are served.
+type toolset struct {
+	name  string
+	build func() tool.Capability
+	way   string // to have it served, where that is not the flag
+}
+
+// toolsets is every toolset there is, and makes none. One is left out by leaving out its line.
+func (l *Local) toolsets(core app.Core) []toolset {
+	return slices.Concat([]toolset{{name: control.Name, build: func() tool.Capability { return l.control(core) }}},
+		l.packs(core), l.deployments(core), l.projects(core), l.sandboxes(core))
+}
+
+func (l *Local) control(core app.Core) tool.Capability {
+	return control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions,
+		Settings: core.Settings, Operator: l.config.Options.Policy, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() })})
+}
+
+// unserved is the toolset as it is listed where nothing of it is served.
+func (t toolset) unserved() tool.Toolset {
+	return tool.Toolset{Name: t.name, Served: []string{}, ServedWith: first(t.way, "--toolsets "+t.name)}
+}
+
+// selection is what is served: what was asked for, else those of the default toolsets that exist.
+func (c Config) selection(sets []toolset) app.Selection {
+	s := c.Options.Serve
+	if len(s.Toolsets) > 0 || len(s.Tools) > 0 || len(c.Toolsets) == 0 {
+		return s
+	}
+	s.Toolsets = []string{control.Name}
+	for _, have := range sets {
+		if slices.Contains(c.Toolsets, have.name) {
+			s.Toolsets = append(s.Toolsets, have.name)
+		}
+	}
+	return s
+}
+
+// choose makes the toolsets of which o.Serve serves anything, and adds the others to o.Absent. Tools that are excluded from those are no longer
+// named in o.Serve.
+func choose(sets []toolset, o app.Options) ([]tool.Capability, app.Options) {
+	m := made{}
+	served := map[string]bool{}
+	for _, set := range sets {
+		if o.Serve.Serves(set.name) {
+			served[set.name] = true
+			m.of(set)
+		}
+	}
+	for _, name := range o.Serve.Tools {
+		served[m.owner(sets, name)] = true
+	}
+	o.Serve.Exclude = slices.DeleteFunc(slices.Clone(o.Serve.Exclude), func(name string) bool {
+		owner := m.owner(sets, name)
+		return owner != "" && !served[owner] // what is no tool at all stays, to be refused
+	})
+	o.Absent = slices.Clone(o.Absent)
+	var caps []tool.Capability
+	for _, set := range sets {
+		if served[set.name] {
+			caps = append(caps, m.of(set))
+		} else {
+			o.Absent = append(o.Absent, set.unserved())
+		}
+	}
+	return caps, o
+}
+
+// made is the toolsets that were made so far, by name.
+type made map[string]tool.Capability
+
+// of makes the toolset, unless it was made.
+func (m made) of(set toolset) tool.Capability {
+	c, ok := m[set.name]
+	if !ok {
+		c = set.build()
+		m[set.name] = c
+	}
+	return c
+}
+
+// owner is the name of the toolset that has the tool, or empty. Those not made yet are made one after the other until it is found.
+func (m made) owner(sets []toolset, name string) string {
+	for _, making := range []bool{false, true} {
+		for _, set := range sets {
+			if _, done := m[set.name]; done == making {
+				continue
+			}
+			if slices.ContainsFunc(m.of(set).Entries, func(e tool.Entry) bool { return string(e.Spec.Name) == name }) {
+				return set.name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,297 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// patient has calls wait so long for people.
+func patient(w *town, wait time.Duration) func(*mcpserver.Options) {
+	return func(o *mcpserver.Options) { o.People, o.Wait, o.Beat = w, wait, 20*time.Millisecond }
+}
+
+// asked is the confirmation that waits, as soon as there is one.
+func (w *town) asked(t *testing.T) confirm.View {
+	t.Helper()
+	var found []confirm.View
+	require.Eventually(t, func() bool {
+		var err error
+		found, err = w.Confirmations(context.Background(), "")
+		return err == nil && len(found) > 0 && found[0].State == confirm.Pending.String()
+	}, 10*time.Second, time.Millisecond)
+	require.Len(t, found, 1)
+	return found[0]
+}
+
+// TestACallWaitsForAPerson and is then carried out, in its own record, in every era (packageflow contract §5.2, MCP wait protocol).
+func TestACallWaitsForAPerson(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			w := newTown(t, true)
+			s := connect(t, w, era, patient(w, time.Minute), nil)
+			answered := make(chan *mcp.CallToolResult, 1)
+			go func() { answered <- call(t, s, "raze", map[string]any{"name": "Carthage"}) }()
+			v := w.asked(t)
+			assert.JSONEq(t, `{"name":"Carthage"}`, string(v.Arguments))
+			require.False(t, call(t, s, "look", map[string]any{"name": "x"}).IsError, "others go on")
+			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, Typed: "Carthage", By: "terminal"})
+			require.NoError(t, err)
+			r := <-answered
+			require.False(t, r.IsError, text(r))
+			assert.EqualValues(t, 1, w.razed.Load())
+			runs, err := w.Runs(t.Context(), ports.RunFilter{})
+			require.NoError(t, err)
+			require.Len(t, runs, 1, "question and execution are one call")
+			assert.Equal(t, toolrun.Completed, runs[0].Status)
+			assert.Equal(t, runs[0].CallID, runs[0].Redeemed)
+			assert.Equal(t, "terminal", runs[0].Decision)
+		})
+	}
+}
+
+// TestADenialEndsTheWait with what the person said.
+func TestADenialEndsTheWait(t *testing.T) {
+	w := newTown(t, true)
+	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
+	answered := make(chan *mcp.CallToolResult, 1)
+	go func() { answered <- call(t, s, "wipe", map[string]any{"name": "x"}) }()
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Reason: "not today\u202e" + strings.Repeat("!", 600), By: "terminal"})
+	require.NoError(t, err)
+	r := <-answered
+	require.True(t, r.IsError)
+	assert.Contains(t, text(r), `"confirm_denied"`)
+	assert.Contains(t, text(r), "a person denied this call: not today␣U+202E!!!")
+	assert.NotContains(t, text(r), strings.Repeat("!", confirm.MaxReason), "a reason has its bounds")
+	assert.Zero(t, w.razed.Load())
+	runs, err := w.Runs(t.Context(), ports.RunFilter{})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	assert.Equal(t, toolrun.UserDenied, runs[0].Reason)
+	assert.Contains(t, runs[0].Said, "not today")
+}
+
+// TestNobodyDecides: the call says that it is pending, and passes when it is repeated after an approval.
+func TestNobodyDecides(t *testing.T) {
+	w := newTown(t, true)
+	s := connect(t, w, "2025-11-25", patient(w, 100*time.Millisecond), nil)
+	began := time.Now()
+	r := call(t, s, "wipe", map[string]any{"name": "x"})
+	assert.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
+	require.True(t, r.IsError)
+	assert.Contains(t, text(r), `"confirm_token_required"`)
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal"})
+	require.NoError(t, err)
+	require.False(t, call(t, s, "wipe", map[string]any{"name": "x"}).IsError)
+	assert.EqualValues(t, 1, w.razed.Load())
+}
+
+// TestWaitingIsReported to a client that wants to know, with rising values, and steps still come after that.
+func TestWaitingIsReported(t *testing.T) {
+	w := newTown(t, true)
+	r, wr := serve(t, w, patient(w, time.Minute))
+	c := stdiotest.Pipe(t, wr, r)
+	c.Initialize("2025-11-25")
+	c.Send(`{"id":1,"method":"tools/call","params":{"name":"wipe","arguments":{"name":"x"},"_meta":{"progressToken":"t"}}}`)
+	last := -1.0
+	for range 3 {
+		var m struct {
+			Method string
+			Params struct {
+				Progress float64
+				Message  string
+			}
+		}
+		require.NoError(t, json.Unmarshal(c.Recv(), &m))
+		require.Equal(t, "notifications/progress", m.Method)
+		assert.Contains(t, m.Params.Message, "countersign approve "+w.asked(t).ID)
+		assert.Greater(t, m.Params.Progress, last)
+		last = m.Params.Progress
+	}
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"1:ok"}, gistsBut(t, c, "notifications/progress", 1))
+}
+
+// TestACancelledCallWithdrawsItsQuestion, so that a late yes is of no use.
+func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
+	for _, approved := range []bool{false, true} {
+		t.Run(fmt.Sprint("approved ", approved), func(t *testing.T) {
+			w := newTown(t, true)
+			r, wr := serve(t, w, patient(w, time.Minute))
+			c := stdiotest.Pipe(t, wr, r)
+			c.Initialize("2025-11-25")
+			c.Send(callTool("1", "wipe", `{"name":"x"}`))
+			v := w.asked(t)
+			c.Send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+			require.Contains(t, gist(t, c.Recv()), "1:")
+			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: approved, By: "terminal"})
+			require.ErrorIs(t, err, confirm.ErrUnknown)
+			runs, err := w.Runs(t.Context(), ports.RunFilter{})
+			require.NoError(t, err)
+			require.Len(t, runs, 1)
+			assert.Equal(t, toolrun.Cancelled, runs[0].Reason)
+			assert.Zero(t, w.razed.Load())
+		})
+	}
+}
+
+// TestWhoLeavesWaitsNoLonger: at the end of input, and after shutdown, the call says that it is pending, and its question stays.
+func TestWhoLeavesWaitsNoLonger(t *testing.T) {
+	for name, leave := range map[string]func(*stdiotest.Client){
+		"end of input": func(c *stdiotest.Client) { c.CloseStdin() },
+		"shutdown":     func(c *stdiotest.Client) { c.Send(`{"id":2,"method":"shutdown"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTown(t, true)
+			r, wr := serve(t, w, patient(w, time.Minute))
+			c := stdiotest.Pipe(t, wr, r)
+			c.Initialize("2025-11-25")
+			c.Send(callTool("1", "wipe", `{"name":"x"}`))
+			v := w.asked(t)
+			began := time.Now()
+			leave(c)
+			require.Equal(t, "1:fails", gist(t, c.Recv()))
+			assert.Less(t, time.Since(began), 3*time.Second)
+			assert.Equal(t, v.ID, w.asked(t).ID, "a person may still answer")
+		})
+	}
+}
+
+func TestThoseWhoHaveATokenDoNotWait(t *testing.T) {
+	w := newTown(t, false)
+	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
+	r := call(t, s, "wipe", map[string]any{"name": "x"})
+	require.True(t, r.IsError)
+	assert.NotEmpty(t, findToken(t, text(r)))
+}
+
+// TestAFormComesFirst: a client that shows one is asked there, and its answer is the answer.
+func TestAFormComesFirst(t *testing.T) {
+	for _, era := range []string{"2025-11-25", "2026-07-28"} {
+		w := newTown(t, true)
+		s := connect(t, w, era, patient(w, time.Minute), func(*mcp.ElicitParams) *mcp.ElicitResult {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}
+		})
+		assert.True(t, call(t, s, "wipe", map[string]any{"name": "x"}).IsError)
+		assert.Zero(t, w.razed.Load())
+	}
+}
+
+// TestTheSameCallTwiceRunsOnce: both wait for the same person, whose yes is for one.
+func TestTheSameCallTwiceRunsOnce(t *testing.T) {
+	w := newTown(t, true)
+	r, wr := serve(t, w, patient(w, time.Minute))
+	c := stdiotest.Pipe(t, wr, r)
+	c.Initialize("2025-11-25")
+	c.Send(callTool("1", "wipe", `{"name":"x"}`))
+	v := w.asked(t)
+	c.Send(callTool("2", "wipe", `{"name":"x"}`))
+	c.Send(callTool("3", "look", `{"name":"x"}`))
+	require.Equal(t, "3:ok", gist(t, c.Recv()), "the second has asked, too")
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal"})
+	require.NoError(t, err)
+	got := []string{gist(t, c.Recv()), gist(t, c.Recv())}
+	assert.Len(t, strings.Split(strings.Join(got, " "), ":ok"), 2, "%v", got)
+	assert.EqualValues(t, 1, w.razed.Load())
+}
+
+// TestAlwaysInAForm is offered where it may be said: the second call is not asked about.
+func TestAlwaysInAForm(t *testing.T) {
+	for _, era := range eras {
+		w, shown := newTown(t, true), 0
+		s := connect(t, w, era, nil, func(p *mcp.ElicitParams) *mcp.ElicitResult {
+			shown++
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "always"}}
+		})
+		for range 2 {
+			r := call(t, s, "wipe", map[string]any{"name": "x"})
+			require.False(t, r.IsError, text(r))
+		}
+		assert.EqualValues(t, 2, w.razed.Load(), era)
+		assert.Equal(t, 1, shown, era)
+	}
+}
+
+// TestAForgedAlwaysIsNoYes: what is of high risk, or has to be typed, never offers it, and a client that says it all the same has said no.
+func TestAForgedAlwaysIsNoYes(t *testing.T) {
+	const forged = `{"action":"accept","content":{"decision":"always","typed_value":"x"}}`
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
+	refused := func(t *testing.T, w *town, c *stdiotest.Client) {
+		t.Helper()
+		assert.Equal(t, "2:fails", gist(t, c.Recv()))
+		assert.Zero(t, w.razed.Load())
+	}
+	for _, name := range []string{"raze", "blast"} {
+		t.Run(name+" in the older era", func(t *testing.T) {
+			w := newTown(t, true)
+			r, wr := serve(t, w, nil)
+			c := stdiotest.Pipe(t, wr, r)
+			c.SendBytes(in(`{"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}}}`, callTool("2", name, `{"name":"x"}`)))
+			require.Equal(t, "0:ok", gist(t, c.Recv()))
+			question := c.Recv()
+			assert.NotContains(t, string(question), "always")
+			var q struct{ ID json.RawMessage }
+			require.NoError(t, json.Unmarshal(question, &q))
+			c.Send(`{"id":` + string(q.ID) + `,"result":` + forged + `}`)
+			refused(t, w, c)
+		})
+		t.Run(name+" in the newer era", func(t *testing.T) {
+			w := newTown(t, true)
+			r, wr := serve(t, w, nil)
+			c := stdiotest.Pipe(t, wr, r)
+			params := `"name":"` + name + `","arguments":{"name":"x"},` + meta
+			c.Send(`{"id":1,"method":"tools/call","params":{` + params + `}}`)
+			question := c.Recv()
+			assert.NotContains(t, string(question), "always")
+			var first struct{ Result struct{ RequestState string } }
+			require.NoError(t, json.Unmarshal(question, &first))
+			c.Send(`{"id":2,"method":"tools/call","params":{` + params + `,"inputResponses":{"confirmation":` + forged + `},"requestState":"` + first.Result.RequestState + `"}}`)
+			refused(t, w, c)
+		})
+	}
+}
+
+// TestAlwaysWhileACallWaits: the waiting call is carried out by the very confirmation that was answered, and the next is not asked about.
+func TestAlwaysWhileACallWaits(t *testing.T) {
+	w := newTown(t, true)
+	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
+	answered := make(chan *mcp.CallToolResult, 1)
+	go func() { answered <- call(t, s, "wipe", map[string]any{"name": "x"}) }()
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, Always: true, By: "terminal"})
+	require.NoError(t, err)
+	r := <-answered
+	require.False(t, r.IsError, text(r))
+	pending, err := w.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	assert.Empty(t, pending, "it is spent")
+	require.False(t, call(t, s, "wipe", map[string]any{"name": "x"}).IsError)
+	assert.EqualValues(t, 2, w.razed.Load())
+}
+
+func TestConfirmWait(t *testing.T) {
+	for value, want := range map[string]time.Duration{"": mcpserver.DefaultWait, "10s": 10 * time.Second, "10m": 10 * time.Minute, "0s": -1, "0": -1} {
+		got, ok := mcpserver.ConfirmWait(value)
+		assert.True(t, ok, value)
+		assert.Equal(t, want, got, value)
+	}
+	for _, value := range []string{"x", "-1s", "11m", "10"} {
+		_, ok := mcpserver.ConfirmWait(value)
+		assert.False(t, ok, value)
+	}
+	assert.Equal(t, 45*time.Second, mcpserver.DefaultWait)
+	assert.Equal(t, 5*time.Second, mcpserver.DefaultBeat)
+}

@@ -1,0 +1,174 @@
+package present
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// opencodeStderr is how many bytes of a program's last words a failure repeats (opencode contract §14).
+const opencodeStderr = 2 << 10
+
+// opencodeError is a failure of opencode.v1, fields in this order (opencode contract §14).
+type opencodeError struct {
+	Status     string         `json:"status"` // always "error"
+	Error      string         `json:"error"`
+	Message    string         `json:"message"`
+	Suggestion string         `json:"suggestion,omitempty"`
+	Details    map[string]any `json:"details,omitempty"`
+	GitURL     string         `json:"git_url,omitempty"` // canonical
+
+	Confirmation *confirmation `json:"confirmation,omitempty"` // asked for (product rules on policy and confirmation)
+}
+
+// opencode presents opencode.v1: one JSON object on every face, as text and as structured content (opencode contract §13). A success is
+// the tool's own object, which says its status itself; a dry run shows the plan; isError is set if and only if the status is error.
+func opencode(o tool.Outcome) Document {
+	if f := failure(o); f != nil {
+		doc := object(opencodeFailure(o))
+		return Document{Text: string(doc), Object: doc, Body: doc, Fail: true, Kind: f.Kind}
+	}
+	doc := opencodeSuccess(o)
+	var own struct {
+		Status string `json:"status"`
+	}
+	_ = json.Unmarshal(doc, &own) // a status that is no text is none
+	return Document{Text: string(doc), Object: doc, Body: doc, Fail: own.Status == "error"}
+}
+
+// opencodeSuccess is a value as an object with a status. What the application has to say about the call joins the value's own warnings.
+func opencodeSuccess(o tool.Outcome) json.RawMessage {
+	var doc json.RawMessage
+	switch {
+	case o.DryRun:
+		doc = object(struct {
+			Status  string          `json:"status"`
+			Plan    json.RawMessage `json:"plan,omitempty"`
+			Message string          `json:"message"`
+		}{"dry_run", o.Value, "nothing was done; the plan says what this call would do"})
+	case isObject(o.Value):
+		doc = withStatus(bytes.TrimSpace(o.Value))
+	default:
+		doc = object(struct {
+			Status  string          `json:"status"`
+			Result  json.RawMessage `json:"result,omitempty"`
+			Message string          `json:"message,omitempty"`
+		}{"success", o.Value, o.Text})
+	}
+	var fields map[string]json.RawMessage
+	if len(o.Warnings) == 0 || json.Unmarshal(doc, &fields) != nil {
+		return doc
+	}
+	var warnings []string
+	_ = json.Unmarshal(fields["warnings"], &warnings) // the contract knows them as a list of texts
+	fields["warnings"] = object(append(warnings, o.Warnings...))
+	return object(fields)
+}
+
+// withStatus puts a status in front of an object that has none, such as the head of one that was too long.
+func withStatus(doc json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(doc, &fields) != nil || fields["status"] != nil {
+		return doc
+	}
+	status := `{"status":"success"`
+	if len(fields) > 0 {
+		status += ","
+	}
+	return append(json.RawMessage(status), doc[1:]...)
+}
+
+// opencodeFailure is an outcome's failure in the words of opencode.v1. A suggestion and a git_url among the details are those of the
+// failure, the former better than the standing one, because the raising site knows more.
+func opencodeFailure(o tool.Outcome) opencodeError {
+	f := failure(o)
+	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: detailsOf(f), Confirmation: confirmationOf(o.Issued)}
+	e.Suggestion = e.take("suggestion")
+	if e.Suggestion == "" {
+		e.Suggestion = opencodeSuggestion(f.Code, e.Error)
+	}
+	if i := o.Issued; i != nil && i.Token.IsZero() {
+		e.Suggestion = "a person answers this in a form of the client, with countersign approve, or in the console; then repeat the very same call"
+	} else if i != nil && i.Strength >= policy.Typed {
+		e.Suggestion += " and, as typed_value, the name that the person typed"
+	}
+	e.GitURL = opencodeURL(o, e.take("git_url"))
+	if text, ok := e.Details["stderr"].(string); ok {
+		e.Details["stderr"] = lastBytes(text, opencodeStderr)
+	}
+	if plan := explained(o); plan != nil {
+		if e.Details == nil {
+			e.Details = map[string]any{}
+		}
+		e.Details["plan"] = plan
+	}
+	return e
+}
+
+// take takes a text out of the details.
+func (e *opencodeError) take(name string) string {
+	text, ok := e.Details[name].(string)
+	if ok {
+		delete(e.Details, name)
+	}
+	return text
+}
+
+// opencodeURL is the canonical URL of the project that a failed call was about: what the fault, the plan or else the arguments say. It is
+// empty where none of them is a URL, and where the arguments carry credentials, of which nothing is ever repeated. A path of this machine
+// is canonical only once its links are resolved, so it counts in a fault or a plan alone.
+func opencodeURL(o tool.Outcome, fromFault string) string {
+	known := []string{fromFault, urlIn(explained(o))}
+	if o.Issued != nil {
+		known = append(known, urlIn(o.Issued.Plan))
+	}
+	for _, s := range known {
+		if u, err := gitref.Parse(s); err == nil && !gitref.CarriesCredentials(s) {
+			return u.String()
+		}
+	}
+	raw := urlIn(o.Args)
+	u, err := gitref.Parse(raw)
+	if err != nil || u.IsLocal() || gitref.CarriesCredentials(raw) {
+		return ""
+	}
+	return u.String()
+}
+
+// urlIn is the git_url of an object.
+func urlIn(doc json.RawMessage) string {
+	var own struct {
+		GitURL string `json:"git_url"`
+	}
+	_ = json.Unmarshal(doc, &own) // what is no such object names no project
+	return own.GitURL
+}
+
+// lastBytes is the end of a text, where programs say what stopped them: at most limit bytes, and no half characters.
+func lastBytes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	from := len(text) - limit
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[from:]
+}
+
+// Renamed is the tool that took the place of one that an older form of a contract had, with a word about it; empty for every other name.
+// The old tools are gone all the same (opencode contract §20; seed 003, breaking changes).
+func Renamed(old string) (now tool.Name, note string) {
+	switch old {
+	case "opencode_start", "opencode_status", "opencode_stop", "opencode_restart", "opencode_destroy":
+		now = tool.Name("opencode_project_" + old[len("opencode_"):])
+		return now, "it is " + string(now) + " now, and goes by git_url alone: project_name is derived from it"
+	case "opencode_list":
+		return "opencode_project_list", "it is opencode_project_list now, and its projects carry git_url, which every other tool goes by"
+	}
+	return "", ""
+}

@@ -1,0 +1,161 @@
+package sandboxfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+)
+
+// Layout implements sandboxport.Homes.
+func (s *Store) Layout(name, base string) sandbox.Layout { return sandbox.LayoutOf(s.dirs, name, base) }
+
+// Identify implements sandboxport.Homes.
+func (s *Store) Identify(ctx context.Context, raw string) (url gitref.URL, cloneURL string, warnings []string, err error) {
+	raw = strings.TrimSpace(raw)
+	path, local, err := localPath(raw)
+	if err != nil {
+		return gitref.URL{}, "", nil, err
+	}
+	if local {
+		url, warnings, err = s.identifyLocal(ctx, path)
+		return url, url.String(), warnings, err
+	}
+	if url, err = gitref.Parse(raw); err != nil {
+		return gitref.URL{}, "", nil, urlFault(err)
+	}
+	if gitref.CarriesCredentials(raw) {
+		warnings = append(warnings, "the user name or password in the URL was dropped and is kept nowhere; a private repository is reached with an SSH key")
+	}
+	return url, sandbox.CloneURL(raw, url), warnings, nil
+}
+
+// urlFault is gitref's refusal under this capability's code; its message never repeats the text.
+func urlFault(err error) error { return sandbox.ErrURL.Sayf("%s", err.Error()) }
+
+// localPath is the path that raw is, when it is one by its form: absolute, file://, or relative with a dot or a tilde in front.
+func localPath(raw string) (path string, local bool, err error) {
+	path = raw
+	if scheme, rest, ok := strings.Cut(raw, "://"); ok && strings.EqualFold(scheme, "file") {
+		host, _, _ := strings.Cut(rest, "/")
+		if host != "" && !strings.EqualFold(host, "localhost") {
+			return "", false, sandbox.ErrURL.Sayf("a file URL has no host; write file:///path")
+		}
+		path = rest[len(host):]
+		local = true
+	}
+	switch first, _, _ := strings.Cut(path, "/"); first {
+	case "", ".", "..", "~":
+		local = local || raw != ""
+	}
+	if !local {
+		return "", false, nil
+	}
+	switch {
+	case len(path) > gitref.MaxURLBytes:
+		return "", false, sandbox.ErrURL.Sayf("the path has %d bytes; at most %d are allowed", len(path), gitref.MaxURLBytes)
+	case path == "" || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "", false, sandbox.ErrURL.Sayf("the path is empty, or has control characters")
+	case path[0] == '/' && hasDots(path):
+		return "", false, sandbox.ErrURL.Sayf("an absolute path has no \".\" or \"..\" component here; give the path it leads to")
+	}
+	return path, true, nil
+}
+
+func hasDots(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Store) identifyLocal(ctx context.Context, path string) (gitref.URL, []string, error) {
+	abs := path
+	switch {
+	case strings.HasPrefix(path, "~"):
+		if abs = s.absolute(path); s.o.Home == "" {
+			return gitref.URL{}, nil, sandbox.ErrURL.Sayf("no home directory is known for ~; give an absolute path")
+		}
+	case !filepath.IsAbs(path):
+		var err error
+		if abs, err = filepath.Abs(path); err != nil {
+			return gitref.URL{}, nil, sandbox.ErrURL.Sayf("this process stands in no directory, so a relative path leads nowhere; give an absolute one").Because(err)
+		}
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return s.departed(ctx, abs)
+	}
+	if err != nil {
+		return gitref.URL{}, nil, sandbox.ErrURL.Sayf("%.200q cannot be looked at", abs).Because(err)
+	}
+	if filepath.Base(real) == ".git" && isGitDir(real) {
+		real = filepath.Dir(real)
+	}
+	if !isRepository(real) {
+		if top := enclosing(real); top != "" {
+			return gitref.URL{}, nil, sandbox.ErrURL.Sayf("%.200q lies inside a repository and is none itself; give %.200q", real, top)
+		}
+		return gitref.URL{}, nil, sandbox.ErrURL.Sayf("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
+	}
+	url, err := gitref.Parse("file://" + real)
+	if err != nil {
+		return gitref.URL{}, nil, urlFault(err)
+	}
+	return url, nil, nil
+}
+
+// departed is a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
+func (s *Store) departed(ctx context.Context, abs string) (gitref.URL, []string, error) {
+	gone := sandbox.ErrURL.Sayf("there is no repository at %.200q", abs)
+	url, err := gitref.Parse("file://" + filepath.Clean(abs))
+	if err != nil {
+		return gitref.URL{}, nil, gone
+	}
+	state, err := s.Load(ctx)
+	if err != nil {
+		return gitref.URL{}, nil, gone.Because(err)
+	}
+	if _, known := state.Projects[url.String()]; !known {
+		return gitref.URL{}, nil, gone
+	}
+	return url, []string{"the repository is not there any more; its project still is"}, nil
+}
+
+func isRepository(dir string) bool {
+	if info, err := os.Stat(filepath.Join(dir, ".git")); err == nil && (info.Mode().IsRegular() || isGitDir(filepath.Join(dir, ".git"))) {
+		return true
+	}
+	return isGitDir(dir)
+}
+
+// isGitDir reports what git itself takes for a repository: HEAD, objects and refs.
+func isGitDir(dir string) bool {
+	if info, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil || info.IsDir() {
+		return false
+	}
+	for _, sub := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// enclosing is the nearest repository above dir, empty when there is none.
+func enclosing(dir string) string {
+	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
+		if isRepository(up) {
+			return up
+		}
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package sandboxfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/countersign-dev/countersign/adapters/sandboxfile/settingfile"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Init writes the global settings file with fresh random secrets when there is none, and reports where it is. What it wrote is in the file and
+// nowhere else. A file that is there already is left as it is, whatever is in it.
+func (s *Store) Init(ctx context.Context) (path string, created bool, err error) {
+	path = s.memory.File(settingName)
+	release, err := s.exclude(ctx, lockName, "the settings file")
+	if err != nil {
+		return path, false, err
+	}
+	defer release()
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, false, err
+	}
+	return path, true, s.memory.Write(settingName, settingfile.First())
+}
+
+// Settings implements sandboxport.Homes.
+func (s *Store) Settings(ctx context.Context, name string) (sandboxport.Settings, error) {
+	if err := cmp.Or(ctx.Err(), s.homeless()); err != nil {
+		return sandboxport.Settings{}, err
+	}
+	own := ""
+	if name != "" {
+		own = s.Layout(name, "").Secrets
+	}
+	return s.settings().Settings(own)
+}
+
+func (s *Store) settings() settingfile.Files {
+	return settingfile.Files{Global: s.memory.File(settingName), Expand: s.absolute, Env: s.o.Env, Environ: s.o.Environ}
+}

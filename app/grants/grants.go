@@ -1,0 +1,183 @@
+// Package grants keeps the confirmations that people answer: there is room for so many, an answer is on record with who gave it, and an
+// "always" is remembered for the session that asked.
+//
+// It refuses to know how calls flow, what is confirmed, and on which channel a person sits.
+package grants
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// How many confirmations may wait for people at a time (packageflow-security contract §4.4). More than these nobody reads with care.
+const (
+	PerSession = 5
+	PerMachine = 20
+)
+
+// kept is how long a confirmation that has expired is remembered, so that its token is told from one that never was.
+const kept = 24 * time.Hour
+
+// ErrLimit reports a call that cannot ask, because too many wait for a person already.
+var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls wait for a person already")
+
+// TTL is how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
+func TTL(operator time.Duration, plan tool.Plan) time.Duration {
+	ttl := operator
+	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
+		ttl = p.TTL()
+	}
+	if ttl == 0 {
+		return confirm.DefaultTTL
+	}
+	return min(max(ttl, confirm.MinTTL), confirm.MaxTTL)
+}
+
+// Records is what remembers how a call ended that nobody will carry out.
+type Records interface {
+	Deny(ctx context.Context, confirmation string, reason toolrun.Reason, said string)
+}
+
+// Parts is what a Keeper works with. Every field is required.
+type Parts struct {
+	Ledger   ports.Ledger
+	Audit    ports.AuditLog
+	Sessions ports.Sessions
+	Clock    ports.Clock
+	Runs     Records
+	Log      *slog.Logger
+}
+
+// Keeper keeps confirmations. It is safe for concurrent use; New makes it.
+type Keeper struct{ Parts }
+
+// New is a keeper of the confirmations in that ledger.
+func New(p Parts) *Keeper { return &Keeper{p} }
+
+// Issue stores a confirmation and forgets those nobody will ask about any more. When it is bounded, it fails with ErrLimit where it
+// would be one too many for its session, or for the machine.
+func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, bounded bool) error {
+	if bounded {
+		if err := k.room(ctx, g, 1); err != nil {
+			return err
+		}
+	}
+	if err := k.Ledger.Issue(ctx, g); err != nil {
+		return err
+	}
+	if bounded { // others may have asked at the same time: whoever stands behind the last place steps back
+		if err := k.room(ctx, g, 0); err != nil {
+			_ = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Cancel(k.Clock.Now()) })
+			return err
+		}
+	}
+	if _, err := k.Ledger.Purge(ctx, k.Clock.Now().Add(-kept)); err != nil {
+		k.Log.Warn("old confirmations could not be forgotten", "cause", err.Error())
+	}
+	return nil
+}
+
+// room fails with ErrLimit when there is no room for more after those that wait, up to g itself if that is one of them.
+func (k *Keeper) room(ctx context.Context, g confirm.Grant, more int) error {
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
+	if err != nil {
+		return err
+	}
+	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return w.State != confirm.Pending || !w.HumanOnly })
+	if i := slices.IndexFunc(waiting, func(w confirm.Grant) bool { return w.ID == g.ID }); i >= 0 {
+		waiting = waiting[:i+1]
+	}
+	own := more
+	for _, w := range waiting {
+		if w.Binding.Session == g.Binding.Session && w.Binding.Principal == g.Binding.Principal {
+			own++
+		}
+	}
+	const way = "a person answers them first (countersign confirmations lists them), or they run out"
+	switch {
+	case own > PerSession:
+		return ErrLimit.Sayf("%d calls of this session wait for a person already, which is as many as may; %s", PerSession, way)
+	case len(waiting)+more > PerMachine:
+		return ErrLimit.Sayf("%d calls wait for a person on this machine already, which is as many as may; %s", PerMachine, way)
+	}
+	return nil
+}
+
+// Waiting reports whether the confirmation of that id is still to be decided: not once somebody has answered it, and not once it has run
+// out or was withdrawn.
+func (k *Keeper) Waiting(ctx context.Context, id string) (bool, error) {
+	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
+	return len(found) > 0 && found[0].State == confirm.Pending, err
+}
+
+// Answer settles the confirmation that an answer names, records who said what, and remembers an "always" where one may be said. It fails
+// with the faults of package confirm, a denial with ErrDenied; the grant is there whenever it was found.
+func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
+	word := "approve"
+	if !answer.Approve {
+		word = "deny"
+	}
+	now := k.Clock.Now()
+	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Grant) error { return answer.Settle(g, now) })
+	switch {
+	case errors.Is(err, confirm.ErrBurnt):
+		k.Runs.Deny(ctx, settled.ID, toolrun.Mistyped, "")
+	case settled.State == confirm.Denied:
+		k.Runs.Deny(ctx, settled.ID, toolrun.UserDenied, answer.Reason)
+	}
+	if err == nil && answer.Always && settled.Lasting() {
+		err = k.Remember(ctx, settled.Binding, settled.Scope)
+	}
+	return settled, err
+}
+
+// Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
+func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
+	now := k.Clock.Now()
+	g, err := k.settle(ctx, id, "cancel", by, func(g *confirm.Grant) error { return g.Cancel(now) })
+	if g.State == confirm.Canceled {
+		k.Runs.Deny(ctx, g.ID, toolrun.Cancelled, "")
+	}
+	return err
+}
+
+// settle runs f on the waiting confirmation of that id, and has the audit know.
+func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confirm.Grant) error) (settled confirm.Grant, err error) {
+	now := k.Clock.Now()
+	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
+	if err != nil {
+		return settled, err
+	}
+	if len(found) == 0 {
+		return settled, confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id)
+	}
+	err = k.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Grant) error {
+		err := f(g)
+		settled = *g
+		return err
+	})
+	event := audit.Event{Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
+		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id}
+	if auditErr := k.Audit.Append(ctx, event); auditErr != nil && err == nil {
+		err = auditErr
+	}
+	return settled, err
+}
+
+// Remember keeps "always allow" for that scope of the tool in the session that the confirmation came from.
+func (k *Keeper) Remember(ctx context.Context, b confirm.Binding, scope string) error {
+	return k.Sessions.Update(ctx, ports.SessionKey(b.Principal, b.Session), func(s *ports.Session) error {
+		s.Grant(ports.GrantOf(b.Tool, scope))
+		return nil
+	})
+}

@@ -1,0 +1,279 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/grants"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+func human(o *app.Options) { o.HumanOnly = true }
+
+func in(session string) func(*tool.Call) { return func(c *tool.Call) { c.Session = session } }
+
+func note(i int) string { return fmt.Sprintf(`{"name":"note %d"}`, i) }
+
+func (h *house) waiting(t *testing.T) []confirm.View {
+	t.Helper()
+	views, err := h.Confirmations(context.Background(), "")
+	require.NoError(t, err)
+	return views
+}
+
+// TestOnlySoManyWaitForAPerson: five of a session, twenty of the machine (packageflow-security contract §4.4).
+func TestOnlySoManyWaitForAPerson(t *testing.T) {
+	h := open(t, human)
+	for i := range grants.PerSession {
+		require.Equal(t, "confirm_token_required", code(h.call("write_note", note(i))))
+	}
+	o := h.call("write_note", note(9))
+	require.Equal(t, "confirm_limit", code(o))
+	assert.Equal(t, fault.Unavailable, fault.From(o.Err).Kind)
+	assert.Contains(t, o.Err.Error(), "5 calls of this session")
+	assert.Nil(t, o.Issued)
+	assert.Len(t, h.waiting(t), grants.PerSession)
+	assert.Equal(t, "failed/rejected by  false confirm_limit", h.said(t))
+	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))), "what waits already may be asked again")
+	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(9), func(c *tool.Call) { c.Person = true })), "people are not held up")
+
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal"})
+	require.NoError(t, err)
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[1].ID, By: "terminal"})
+	require.NoError(t, err)
+	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(10))), "what was answered does not wait")
+
+	for i := range 15 {
+		require.Equal(t, "confirm_token_required", code(h.call("write_note", note(i), in(fmt.Sprint("other ", i)))))
+	}
+	o = h.call("write_note", note(1), in("the last"))
+	require.Equal(t, "confirm_limit", code(o))
+	assert.Contains(t, o.Err.Error(), "20 calls wait for a person on this machine")
+	h.clock.Advance(confirm.DefaultTTL)
+	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1), in("the last"))), "nor does what has run out")
+}
+
+// TestManyAtOnceAreStillOnlySoMany: whoever comes too late steps back.
+func TestManyAtOnceAreStillOnlySoMany(t *testing.T) {
+	h := open(t, human)
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() { h.call("write_note", note(i), in(fmt.Sprint("session ", i%5))) })
+	}
+	group.Wait()
+	bySession := map[string]int{}
+	for _, v := range h.waiting(t) {
+		bySession[v.Session]++
+	}
+	assert.LessOrEqual(t, len(h.waiting(t)), grants.PerMachine)
+	for session, n := range bySession {
+		assert.LessOrEqual(t, n, grants.PerSession, session)
+	}
+	assert.NotEmpty(t, bySession)
+}
+
+// TestTokensHaveNoSuchLimit: a token is only the caller's own, and nobody has to read it.
+func TestTokensHaveNoSuchLimit(t *testing.T) {
+	h := open(t)
+	for i := range 30 {
+		require.Equal(t, "confirm_token_required", code(h.call("write_note", note(i))))
+	}
+}
+
+// TestLookingIsNeverHeldUp: a preview asks once for one plan, and without room it shows the plan all the same.
+func TestLookingIsNeverHeldUp(t *testing.T) {
+	h, p := parcels(t, human)
+	first := h.call("wrap", `{}`)
+	require.NotNil(t, first.Issued)
+	for range 10 {
+		require.Equal(t, first.Issued.ID, h.call("wrap", `{}`).Issued.ID)
+	}
+	for i := range 4 {
+		p.content = fmt.Sprint("parcel ", i)
+		require.NotNil(t, h.call("wrap", `{}`).Issued)
+	}
+	p.content = "one more"
+	o := h.call("wrap", `{}`)
+	require.NoError(t, o.Err)
+	assert.Nil(t, o.Issued)
+	require.Len(t, o.Warnings, 1)
+	assert.Contains(t, o.Warnings[0], "5 calls of this session")
+	assert.Equal(t, "confirm_limit", code(h.call("ship", `{}`)))
+}
+
+// after is the call again, by a transport that has waited for a person meanwhile.
+func after(o tool.Outcome) func(*tool.Call) {
+	return func(c *tool.Call) { c.ID, c.Asked = o.CallID, o.Issued.Digest }
+}
+
+func TestWhoAskedIsAnsweredByThePerson(t *testing.T) {
+	h, w := openWorkshop(t, human)
+	const build = `{"script":"build"}`
+	asked := h.call("run_script", build)
+	waits, err := h.Waiting(context.Background(), asked.Issued.ID)
+	require.NoError(t, err)
+	assert.True(t, waits)
+	assert.Equal(t, "confirm_pending", code(h.call("run_script", build, after(asked))), "having asked is no answer")
+
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+	require.NoError(t, err)
+	waits, err = h.Waiting(context.Background(), asked.Issued.ID)
+	require.NoError(t, err)
+	assert.False(t, waits)
+	assert.Equal(t, "confirm_token_mismatch", code(h.call("run_script", build, after(asked), in("s2"))), "nor is it another session's")
+	require.NoError(t, h.call("run_script", build, after(asked)).Err)
+	assert.Equal(t, []string{"build"}, w.ran)
+	assert.Equal(t, "confirm_token_used", code(h.call("run_script", build, after(asked))))
+
+	asked = h.call("run_script", build)
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Reason: "password=hunter2hunter2", By: "terminal"})
+	require.NoError(t, err)
+	o := h.call("run_script", build, after(asked))
+	require.Equal(t, "confirm_denied", code(o))
+	assert.Contains(t, o.Err.Error(), "a person denied this call: password=[REDACTED")
+	assert.Len(t, w.ran, 1)
+}
+
+// TestHavingAskedIsWorthNothingWhereTokensCount: the digest of a confirmation is no token.
+func TestHavingAskedIsWorthNothingWhereTokensCount(t *testing.T) {
+	h, w := openWorkshop(t)
+	asked := h.call("run_script", `{"script":"build"}`)
+	assert.Equal(t, "confirm_token_unknown", code(h.call("run_script", `{"script":"build"}`, after(asked))))
+	assert.Empty(t, w.ran)
+}
+
+// TestAnAnswerHoldsWhateverPolicySaysMeanwhile: a no is a no where nobody would be asked any more, and a yes is spent.
+func TestAnAnswerHoldsWhateverPolicySaysMeanwhile(t *testing.T) {
+	h, w := openWorkshop(t, human)
+	const build = `{"script":"build"}`
+	asked := h.call("run_script", build)
+	_, err := h.ChangeSettings(context.Background(), "terminal", func(s *app.Settings) error { s.Level = policy.FullAccess; return nil })
+	require.NoError(t, err)
+	assert.Equal(t, "confirm_denied", code(h.call("run_script", build, func(c *tool.Call) {
+		c.ID, c.Answer = asked.CallID, &confirm.Answer{ID: asked.Issued.ID, By: "elicitation"}
+	})))
+	assert.Empty(t, w.ran)
+	_, err = h.ChangeSettings(context.Background(), "terminal", func(s *app.Settings) error { s.Level = policy.ExecuteWithConfirm; return nil })
+	require.NoError(t, err)
+
+	asked = h.call("run_script", build)
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal"})
+	require.NoError(t, err)
+	require.NoError(t, h.call("run_script", build, after(asked)).Err)
+	assert.Empty(t, h.waiting(t), "it is spent, although the session may now")
+	assert.Equal(t, "completed/ by terminal true", h.said(t))
+}
+
+// TestAlwaysIsNotHeededWhereItMayNotBeSaid, whoever says it.
+func TestAlwaysIsNotHeededWhereItMayNotBeSaid(t *testing.T) {
+	h, w := openWorkshop(t, human)
+	w.knows["build"] = policy.Assessment{Risk: policy.RiskHigh}
+	for name, args := range map[string]string{"run_script": `{"script":"build"}`, "write_note": `{"name":"precious"}`} {
+		asked := h.call(name, args)
+		require.Equal(t, "confirm_token_required", code(asked))
+		assert.False(t, asked.Issued.Lasting())
+		assert.False(t, h.waiting(t)[0].Lasting())
+		_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, Typed: "precious", By: "terminal"})
+		require.NoError(t, err)
+		require.NoError(t, h.call(name, args, after(asked)).Err)
+		require.Equal(t, "confirm_token_required", code(h.call(name, args)), "it is asked about every time")
+		_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, By: "terminal"})
+		require.NoError(t, err)
+	}
+	asked := h.call("write_note", `{"name":"plain"}`)
+	assert.True(t, asked.Issued.Lasting())
+	assert.True(t, h.waiting(t)[0].Lasting())
+}
+
+func TestAWithdrawnQuestionIsOver(t *testing.T) {
+	for _, approved := range []bool{false, true} {
+		h, w := openWorkshop(t, human)
+		asked := h.call("run_script", `{"script":"build"}`)
+		if approved {
+			_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+			require.NoError(t, err)
+		}
+		require.NoError(t, h.Withdraw(context.Background(), asked.Issued.ID))
+		assert.Equal(t, "denied/cancelled_by_client by", h.said(t))
+		assert.Equal(t, "confirm_canceled", code(h.call("run_script", `{"script":"build"}`, after(asked))))
+		require.ErrorIs(t, h.Withdraw(context.Background(), asked.Issued.ID), confirm.ErrUnknown)
+		tail, err := h.AuditTail(context.Background(), 10)
+		require.NoError(t, err)
+		said := 0
+		for _, r := range tail {
+			if r.Event.Phase == audit.Answer && r.Event.Verdict == "cancel" {
+				said++
+				assert.Equal(t, "client", r.Event.ApprovedBy)
+			}
+		}
+		assert.Equal(t, 1, said)
+		assert.Empty(t, w.ran)
+	}
+}
+
+// TestNothingIsHiddenFromWhoDecides: neither in the question nor in the plan nor in the arguments.
+func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
+	h, w := openWorkshop(t, human)
+	script := "build\u202e"
+	w.command[script] = "rm \u200b-rf \u2066x\u2069"
+	args := `{"script":"build\u202e"}`
+	i := h.call("run_script", args).Issued
+	assert.Equal(t, "run build␣U+202E", i.Prompt)
+	assert.JSONEq(t, `{"script":"build␣U+202E","command":"rm ␣U+200B-rf ␣U+2066x␣U+2069"}`, string(i.Plan))
+	assert.JSONEq(t, `{"script":"build␣U+202E"}`, string(i.Args))
+	v := h.waiting(t)[0]
+	assert.Equal(t, i.Prompt, v.Prompt)
+	assert.JSONEq(t, string(i.Plan), string(v.Plan))
+	assert.JSONEq(t, string(i.Args), string(v.Arguments))
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: i.ID, Approve: true, By: "terminal"})
+	require.NoError(t, err)
+	require.NoError(t, h.call("run_script", args).Err)
+	assert.Equal(t, []string{script}, w.ran, "what runs is what was asked for")
+}
+
+// TestEveryArgumentIsShown, without its secrets.
+func TestEveryArgumentIsShown(t *testing.T) {
+	h := open(t)
+	i := h.call("write_note", `{"name":"a","text":"`+secret()+`"}`).Issued
+	assert.JSONEq(t, `{"name":"a","text":"[REDACTED:github_token]"}`, string(i.Args))
+	i = h.call("write_note", `{"name":"`+strings.Repeat("long ", 10_000)+`"}`).Issued
+	assert.Less(t, len(i.Args), 40_000, "they have their bounds")
+	assert.True(t, json.Valid(i.Args))
+}
+
+// TestWhatChangedIsMaskedAlikeOnBothSides: where a secret was, what stands there now is none to show, whatever it looks like.
+func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
+	h, w := openWorkshop(t)
+	for _, row := range [][2]string{{secret(), "XXXXXXXX99999999"}, {"nothing", secret()}} {
+		w.command["build"] = row[0]
+		asked := h.call("run_script", `{"script":"build"}`)
+		w.command["build"] = row[1]
+		o := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
+		require.Equal(t, "confirm_token_mismatch", code(o))
+		assert.Contains(t, o.Err.Error(), "what was confirmed has changed")
+		assert.Contains(t, o.Err.Error(), "the differences say where")
+		var changed app.Changed
+		require.NoError(t, json.Unmarshal(fault.From(o.Err).Details.(json.RawMessage), &changed))
+		masked := json.RawMessage(`"[REDACTED:github_token]"`)
+		assert.Equal(t, []confirm.Difference{{Path: "$.command", Before: masked, After: masked}}, changed.Differences)
+	}
+	w.command["build"] = secret()
+	asked := h.call("run_script", `{"script":"build"}`)
+	w.command["build"] = strings.Replace(secret(), "a1", "b2", 1)
+	o := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
+	assert.Contains(t, o.Err.Error(), "it differs in what is not shown")
+	other := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued), in("s2"))
+	assert.Contains(t, other.Err.Error(), "was given for something else", "another session is told nothing")
+}

@@ -1,0 +1,205 @@
+package projects_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
+)
+
+// inBackground is a script that was started so; more are further arguments.
+func inBackground(d *projectrig.Door, dir, script string, more map[string]any) map[string]any {
+	args := map[string]any{"projectPath": dir, "scriptName": script, "runInBackground": true}
+	for name, value := range more {
+		args[name] = value
+	}
+	return d.Do("run_npm_script", args)
+}
+
+func outputOf(d *projectrig.Door, id any, more map[string]any) map[string]any {
+	return d.Do("get_background_process_output", with(more, "processId", id))
+}
+
+// TestReadingOn reads a process's output by its cursor while it prints: nothing is missing, nothing comes twice.
+func TestReadingOn(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.Door(nil)
+	dir, _ := d.Project("shop", shop)
+	r.Write(dir, "build.sh", `i=1; while [ $i -le 3000 ]; do echo "line $i"; i=$((i+1)); [ $((i % 250)) = 0 ] && sleep 0.02; done; exit 0`)
+	began := inBackground(d, dir, "build", map[string]any{"successPattern": "^line 30$"})
+	assert.Equal(t, true, began["pattern_matched"])
+	lines := began["initial_output"].([]any)
+	require.Len(t, lines, 20)
+	since := began["nextSeq"]
+	for ended := false; !ended; {
+		more := map[string]any{"sinceSeq": since, "tailLines": 100}
+		out := outputOf(d, began["process_id"], more)
+		assert.LessOrEqual(t, len(out["outputLines"].([]any)), 100)
+		assert.EqualValues(t, 0, out["droppedLines"])
+		lines, since = append(lines, out["outputLines"].([]any)...), out["nextSeq"]
+		ended = out["status"] == "completed" && out["hasMore"] == false
+	}
+	require.Len(t, lines, 3000)
+	for i, line := range lines {
+		require.Equal(t, fmt.Sprintf("[stdout] line %d", i+1), line)
+	}
+	for tail, want := range map[int][]any{1: {"[stdout] line 3000"}, 2: {"[stdout] line 2999", "[stdout] line 3000"}} {
+		assert.Equal(t, want, outputOf(d, began["process_id"], map[string]any{"tailLines": tail})["outputLines"])
+	}
+	assert.Len(t, outputOf(d, began["process_id"], nil)["outputLines"], 100, "by default")
+	assert.Empty(t, outputOf(d, began["process_id"], map[string]any{"sinceSeq": 1 << 40})["outputLines"], "nothing comes after the end")
+}
+
+// TestReadingMuch keeps answers below what a caller takes, and a reader who goes on misses nothing that is kept.
+func TestReadingMuch(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.Door(nil)
+	dir, _ := d.Project("shop", shop)
+	r.Write(dir, "build.sh", `awk 'BEGIN { for (i = 1; i <= 12000; i++) printf "%05d %500s|\n", i, "x" }' >&2; echo complete >&2`)
+	id := inBackground(d, dir, "build", map[string]any{"successPattern": "complete"})["process_id"]
+	r.Soon(func() bool { return processes(t, d)[0]["status"] == "completed" }, "it has printed everything")
+	o := d.Ask("get_background_process_output", map[string]any{"processId": id, "tailLines": 2000})
+	require.Empty(t, code(o))
+	assert.False(t, o.Truncated)
+	newest := projectrig.Object(t, o.Value)
+	assert.Equal(t, true, newest["hasMore"])
+	assert.Contains(t, newest["outputLines"], "[stderr] complete")
+	var seen []string
+	var dropped, since float64
+	for {
+		o := d.Ask("get_background_process_output", map[string]any{"processId": id, "sinceSeq": since})
+		require.False(t, o.Truncated)
+		out := projectrig.Object(t, o.Value)
+		dropped += out["droppedLines"].(float64)
+		for _, line := range out["outputLines"].([]any) {
+			seen = append(seen, line.(string))
+		}
+		since = out["nextSeq"].(float64)
+		if out["hasMore"] == false {
+			break
+		}
+	}
+	assert.EqualValues(t, 12001, dropped+float64(len(seen)), "what is not shown is counted")
+	assert.Greater(t, dropped, 9000.0, "a megabyte is kept")
+	for i, line := range seen[:len(seen)-1] {
+		require.True(t, strings.HasPrefix(line, fmt.Sprintf("[stderr] %05d ", int(dropped)+i+1)), "%d: %.20s", i, line)
+	}
+}
+
+// TestWaitingForALine ends when it comes, when it cannot come any more, and when the time is up; then the process lives on.
+func TestWaitingForALine(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.Door(nil)
+	dir, _ := d.Project("shop", shop)
+	o := d.Confirmed("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "dev", "runInBackground": true, "successPattern": "never", "successTimeoutMs": 300})
+	assert.Equal(t, "EXECUTION_TIMEOUT", code(o))
+	assert.Equal(t, false, details(o)["pattern_matched"])
+	assert.Contains(t, details(o)["initial_output"], "[stdout] starting")
+	id := details(o)["process_id"]
+	require.Equal(t, id, processes(t, d)[0]["id"])
+	assert.Equal(t, "running", processes(t, d)[0]["status"])
+
+	ctx, cancel := context.WithCancel(t.Context())
+	c := asked(t, d, "run_npm_script", map[string]any{"projectPath": dir, "scriptName": "dev", "runInBackground": true, "successPattern": "never"})
+	c.Progress = func(tool.Progress) { cancel() }
+	o = d.Call(ctx, c)
+	assert.Equal(t, "USER_CANCELLED", code(o))
+	assert.Equal(t, "running", processes(t, d)[0]["status"], "it was asked for, and runs")
+	assert.Equal(t, details(o)["process_id"], processes(t, d)[0]["id"])
+
+	r.Write(dir, "build.sh", "echo colour; printf '\\033[32mready\\033[0m in 3 ms\\n'; exit 0")
+	out := inBackground(d, dir, "build", map[string]any{"successPattern": "^ready in \\d+ ms$"})
+	assert.Equal(t, []any{"[stdout] colour", "[stdout] ready in 3 ms"}, out["initial_output"], "escapes are gone before the line is judged")
+	out = inBackground(d, dir, "dev", nil)
+	assert.Equal(t, []any{}, out["initial_output"])
+}
+
+// TestStopping ends a process with everything it started, asked or killed, and says when there was nothing left to do.
+func TestStopping(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.Door(nil)
+	dir, _ := d.Project("shop", shop)
+	r.Write(dir, "slow.sh", `trap '' TERM; sleep 300 & echo $! > child; echo started; while :; do sleep 0.05; done`)
+	id := inBackground(d, dir, "slow", map[string]any{"successPattern": "started"})["process_id"]
+	assert.Equal(t, "CONFIRMATION_PENDING", code(d.Ask("stop_background_process", map[string]any{"processId": id})))
+	out := d.Do("stop_background_process", map[string]any{"processId": id, "force": true})
+	assert.Equal(t, "stopped", out["status"])
+	assert.Equal(t, false, out["alreadyExited"])
+	assert.True(t, gone(t, r, dir, "child"))
+
+	id = inBackground(d, dir, "dev", map[string]any{"successPattern": "warming"})["process_id"]
+	call := asked(t, d, "stop_background_process", map[string]any{"processId": id})
+	d.Do("stop_background_process", map[string]any{"processId": id})
+	assert.Contains(t, outputOf(d, id, nil)["outputLines"], "[stdout] bye", "it was asked first")
+	o := d.Call(t.Context(), call)
+	require.Empty(t, code(o), "what was confirmed has come about meanwhile")
+	assert.Equal(t, true, projectrig.Object(t, o.Value)["alreadyExited"])
+	failed := details(d.Confirmed("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "fail", "runInBackground": true, "successPattern": "never"}))["process_id"]
+	out = d.Do("stop_background_process", map[string]any{"processId": failed})
+	assert.Equal(t, []any{"failed", true, 3.0}, []any{out["status"], out["alreadyExited"], out["exitCode"]})
+}
+
+// TestEverybodySees what runs in the background: it outlives the server that started it, and other clients read and stop it.
+func TestEverybodySees(t *testing.T) {
+	r := projectrig.New(t)
+	first := r.Door(nil)
+	dir, _ := first.Project("shop", shop)
+	id := inBackground(first, dir, "dev", map[string]any{"successPattern": "warming"})["process_id"]
+	foreground := first.Do("run_script", map[string]any{"script_name": "build", "project_path": dir})["process_id"]
+	require.NoError(t, first.Close())
+	second := r.Door(nil)
+	second.Client, second.Session = "other/2", "other"
+	list := processes(t, second)
+	require.Len(t, list, 1, "what somebody waits for is nobody else's")
+	assert.Equal(t, []any{id, "dev", dir, "running", "rig/1"}, []any{list[0]["id"], list[0]["scriptName"], list[0]["projectPath"], list[0]["status"], list[0]["client"]})
+	assert.Contains(t, outputOf(second, id, nil)["outputLines"], "[stdout] warming")
+	assert.Equal(t, "PROCESS_NOT_FOUND", code(second.Ask("get_background_process_output", map[string]any{"processId": foreground})))
+	assert.Equal(t, "PROCESS_NOT_FOUND", code(second.Ask("stop_background_process", map[string]any{"processId": foreground})))
+	assert.Equal(t, "running", second.Do("get_execution_status", map[string]any{"executionId": id})["status"])
+
+	o := second.Ask("stop_background_process", map[string]any{"processId": id})
+	assert.Equal(t, "high", o.Issued.Risk, "it is somebody else's")
+	c := asked(t, second, "stop_background_process", map[string]any{"processId": id})
+	c.Always = true
+	require.Empty(t, code(second.Call(t.Context(), c)))
+	id = inBackground(r.Door(nil), dir, "dev", nil)["process_id"]
+	assert.Equal(t, "CONFIRMATION_PENDING", code(second.Ask("stop_background_process", map[string]any{"processId": id})), "and always asked")
+	recovered, err := second.Recover(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, recovered, "nobody took what is looked after")
+}
+
+// TestTwentyAtMost run in the background of one machine, whichever server starts them.
+func TestTwentyAtMost(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.Door(nil)
+	dir, _ := d.Project("shop", shop)
+	r.Write(dir, "dev.sh", "exec sleep 300")
+	for range 10 {
+		inBackground(d, dir, "dev", nil)
+	}
+	d = d.Fresh()
+	for range 10 {
+		inBackground(d, dir, "dev", nil)
+	}
+	args := map[string]any{"projectPath": dir, "scriptName": "dev", "runInBackground": true}
+	assert.Equal(t, "PROCESS_LIMIT", code(d.Confirmed("run_npm_script", args)))
+	d.Do("stop_background_process", map[string]any{"processId": processes(t, d)[0]["id"], "force": true})
+	assert.Empty(t, code(d.Confirmed("run_npm_script", args)))
+}
+
+// TestTimeLimitInBackground is kept by the supervisor.
+func TestTimeLimitInBackground(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.Door(nil)
+	dir, _ := d.Project("shop", shop)
+	id := inBackground(d, dir, "slow", map[string]any{"timeoutMs": 200})["process_id"]
+	r.Soon(func() bool { return processes(t, d)[0]["status"] == "timed_out" }, "its time is up")
+	assert.Equal(t, "timed_out", outputOf(d, id, nil)["status"])
+}

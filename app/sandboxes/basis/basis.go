@@ -1,0 +1,227 @@
+// Package basis is what every tool about sandboxes stands on: how its tools are put together, what is recorded brought in line with what
+// really runs, and finding the project that a git URL is about.
+//
+// It refuses to know what any tool does.
+package basis
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Deps is what the tools work with. Every field is required.
+type Deps struct {
+	States    sandboxport.States
+	Homes     sandboxport.Homes
+	Keys      sandboxport.Keys
+	Remotes   sandboxport.Remotes
+	Trees     sandboxport.Trees
+	Keeping   sandboxport.TreeKeeping
+	Setup     sandboxport.TreeSetup
+	Launcher  sandboxport.Launcher
+	Sockets   sandboxport.Sockets
+	Front     sandboxport.Front
+	Models    sandboxport.Models
+	Processes ports.Processes
+	Table     ports.ProcessTable
+	Owner     ports.Owner
+	Clock     ports.Clock
+}
+
+// Timeouts of calls: a clone and a first start take the longest.
+const (
+	readTimeout   = time.Minute
+	changeTimeout = 10 * time.Minute
+)
+
+// Read is a tool that only reads.
+func Read(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
+}
+
+// Change is a tool that starts, stops or makes something, and destroys nothing.
+func Change(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Timeout: changeTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Destroy is a tool that can take work away.
+func Destroy(title, description, schema string) tool.Spec {
+	s := Change(title, description, schema)
+	s.Class, s.Effects = policy.ClassDangerous, s.Effects|policy.Delete
+	return s
+}
+
+// Plan is what a tool is about to do. Its hash is over everything it shows.
+type Plan struct {
+	Tool     tool.Name `json:"tool"`
+	Summary  string    `json:"summary"`
+	Context  any       `json:"context"`
+	strength policy.Strength
+	target   string
+	hash     canon.Hash
+}
+
+// Asks is how strongly a plan wants to be confirmed, and what has to be typed.
+type Asks struct {
+	Strength policy.Strength
+	Target   string
+}
+
+// NewPlan is a plan of the named tool. context marshals to JSON without fractions.
+func NewPlan(name tool.Name, summary string, context any, asks Asks) (Plan, error) {
+	p := Plan{Tool: name, Summary: summary, Context: context, strength: asks.Strength, target: asks.Target}
+	var err error
+	p.hash, err = canon.Sum("sandbox.plan.v1", p)
+	return p, err
+}
+
+// Hash is over all that the plan shows.
+func (p Plan) Hash() canon.Hash { return p.hash }
+
+// Prompt is the summary.
+func (p Plan) Prompt() string { return p.Summary }
+
+// Strength is how strongly the plan wants to be confirmed.
+func (p Plan) Strength() policy.Strength { return p.strength }
+
+// Target is what has to be typed.
+func (p Plan) Target() string { return p.target }
+
+// URLInput names a project.
+type URLInput struct {
+	URL string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS; will be normalized)"`
+}
+
+// Resources is the project.
+func (in URLInput) Resources() []string { return []string{in.URL} }
+
+// Found is a project that somebody named.
+type Found struct {
+	URL      gitref.URL
+	CloneURL string
+	Warnings []string
+	Known    bool
+	Project  sandbox.Project // zero when it is not known
+	Layout   sandbox.Layout
+	State    sandbox.State
+}
+
+// Find is the project that a git URL is about, as it stands now. One that is not recorded is no error.
+func (d Deps) Find(ctx context.Context, raw string) (Found, error) {
+	var f Found
+	var err error
+	if f.URL, f.CloneURL, f.Warnings, err = d.Homes.Identify(ctx, raw); err != nil {
+		return f, err
+	}
+	if f.State, err = d.Current(ctx); err != nil {
+		return f, err
+	}
+	if f.Project, f.Known = f.State.Projects[f.URL.String()]; f.Known {
+		f.Layout = d.Homes.Layout(f.Project.Name, f.Project.BaseDir)
+	}
+	return f, nil
+}
+
+// Must is Find for tools that need a project that is recorded, or sandbox.ErrProjectNotFound.
+func (d Deps) Must(ctx context.Context, raw string) (Found, error) {
+	f, err := d.Find(ctx, raw)
+	if err == nil && !f.Known {
+		err = sandbox.ErrProjectNotFound.Sayf("no project is recorded for %s; opencode_project_start starts one, opencode_project_list shows those there are", f.URL)
+	}
+	return f, err
+}
+
+// Current is what is recorded, in line with what really runs: a server whose process is gone is stopped, whoever stopped it.
+func (d Deps) Current(ctx context.Context) (sandbox.State, error) {
+	state, err := d.States.Load(ctx)
+	if err != nil || !d.outdated(ctx, state) {
+		return state, err
+	}
+	return d.States.Update(ctx, func(s *sandbox.State) error {
+		for key, p := range s.Projects {
+			if gone, why := d.Gone(ctx, p.Server); gone {
+				p.Server.PID, p.Server.ProcessID, p.Server.Status, p.Server.LastError = 0, "", sandbox.Stopped, why
+				s.Projects[key] = p
+			}
+		}
+		if gone, why := d.Gone(ctx, sandbox.Server{ProcessID: s.Gateway.ProcessID, Status: s.Gateway.Status}); gone {
+			s.Gateway.PID, s.Gateway.ProcessID, s.Gateway.Status, s.Gateway.Error = 0, "", sandbox.Stopped, why
+		}
+		return nil
+	})
+}
+
+func (d Deps) outdated(ctx context.Context, s sandbox.State) bool {
+	for _, p := range s.Projects {
+		if gone, _ := d.Gone(ctx, p.Server); gone {
+			return true
+		}
+	}
+	gone, _ := d.Gone(ctx, sandbox.Server{ProcessID: s.Gateway.ProcessID, Status: s.Gateway.Status})
+	return gone
+}
+
+// Gone reports a server that is recorded as running and whose process has ended, and why as far as that is known.
+func (d Deps) Gone(ctx context.Context, s sandbox.Server) (bool, string) {
+	if s.Status != sandbox.Running && s.Status != sandbox.Starting {
+		return false, ""
+	}
+	if s.ProcessID == "" {
+		return true, "its process is not known any more"
+	}
+	state, err := d.Table.Inspect(ctx, process.ID(s.ProcessID))
+	switch {
+	case err != nil:
+		return true, "its process is not known any more"
+	case !state.Status.Final():
+		return false, ""
+	case state.Reason != "":
+		return true, state.Reason
+	}
+	return true, "its process ended (" + state.Status.String() + ")"
+}
+
+// Tail is the last lines a process printed.
+func (d Deps) Tail(ctx context.Context, id string, n int) string {
+	chunk, err := d.Table.Output(ctx, process.ID(id), process.Tail(n))
+	if err != nil {
+		return ""
+	}
+	lines := make([]string, 0, len(chunk.Lines))
+	for _, l := range chunk.Lines {
+		lines = append(lines, l.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Active is how many projects' servers run. It is counted, never kept.
+func Active(s sandbox.State) int {
+	n := 0
+	for _, p := range s.Projects {
+		if p.Server.Status == sandbox.Running {
+			n++
+		}
+	}
+	return n
+}
+
+// Known is nil for the zero value: what nobody knows is null in an answer.
+func Known[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,244 @@
+// Package fronting is the tools about the gateway, the one MCP server in front of all projects' servers, and how it is kept running while
+// there is a server to route to.
+//
+// It refuses to know what is routed.
+package fronting
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The typed handles.
+var (
+	Status  = tool.Ref[NoInput, any]{Name: "opencode_mcp_status"}
+	Restart = tool.Ref[NoInput, Restarted]{Name: "opencode_mcp_restart"}
+	Stop    = tool.Ref[NoInput, Stopped]{Name: "opencode_stop_mcp_tool"}
+)
+
+// NoInput is the input of a tool without arguments.
+type NoInput struct{}
+
+// Gateway keeps the gateway.
+type Gateway struct{ basis.Deps }
+
+// Entries are the tools.
+func Entries(d basis.Deps) []tool.Entry {
+	g := Gateway{d}
+	return []tool.Entry{
+		bind.Query(Status, basis.Read("Gateway status", "Show the global MCP tool (the gateway in front of all projects' servers).", noSchema), g.status),
+		bind.Command(Restart, basis.Change("Restart gateway", "Restart the global MCP tool; refused while no project is active.", noSchema), g.planRestart, g.restart),
+		bind.Command(Stop, basis.Change("Stop gateway", "Stop the global MCP tool until a project starts or it is restarted.", noSchema), g.planStop, g.stop),
+	}
+}
+
+// Brief is the gateway as projects show it.
+type Brief struct {
+	PID     *int   `json:"pid"`
+	Port    *int   `json:"port"`
+	Status  string `json:"status"`
+	Running bool   `json:"running"`
+	Active  int    `json:"active_projects"`
+}
+
+// BriefOf is what is recorded of the gateway.
+func BriefOf(s sandbox.State) Brief {
+	g := s.Gateway
+	status := g.Status
+	if status == "" {
+		status = sandbox.Stopped
+	}
+	return Brief{PID: basis.Known(g.PID), Port: basis.Known(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: basis.Active(s)}
+}
+
+// Whole is the gateway as its own tool shows it.
+type Whole struct {
+	Status     string     `json:"status"`
+	PID        *int       `json:"pid"`
+	Port       *int       `json:"port"`
+	Active     int        `json:"active_projects"`
+	StartedAt  *time.Time `json:"started_at"`
+	LastHealth *time.Time `json:"last_health_check"`
+	Error      *string    `json:"error"`
+}
+
+// NotStarted is the answer before there ever was one.
+type NotStarted struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+func (g Gateway) status(ctx context.Context, _ tool.Scope, _ NoInput) (any, error) {
+	state, err := g.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if state.Gateway.Port == 0 {
+		return NotStarted{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
+	}
+	b := BriefOf(state)
+	w := Whole{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: basis.Known(state.Gateway.StartedAt), LastHealth: basis.Known(state.Gateway.LastHealth), Error: basis.Known(state.Gateway.Error)}
+	if b.Running {
+		w.Status = "running"
+	}
+	return w, nil
+}
+
+// Restarted is a gateway that runs anew.
+type Restarted struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	PID     int    `json:"pid"`
+	Port    int    `json:"port"`
+}
+
+func (g Gateway) planRestart(ctx context.Context, _ tool.Scope, _ NoInput) (basis.Plan, error) {
+	state, err := g.Current(ctx)
+	if err != nil {
+		return basis.Plan{}, err
+	}
+	if basis.Active(state) == 0 {
+		return basis.Plan{}, sandbox.ErrGateway.Sayf("no project is active, so there is nothing to route to; opencode_project_start starts one")
+	}
+	return basis.NewPlan(Restart.Name, "restart the gateway", map[string]any{"port": state.Gateway.Port}, basis.Asks{})
+}
+
+func (g Gateway) restart(ctx context.Context, sc tool.Scope, _ basis.Plan) (Restarted, error) {
+	if err := g.end(ctx, false); err != nil {
+		return Restarted{}, err
+	}
+	state, err := g.Ensure(ctx, true)
+	if err != nil {
+		return Restarted{}, err
+	}
+	return Restarted{Status: "success", Message: "the gateway was restarted", PID: state.Gateway.PID, Port: state.Gateway.Port}, nil
+}
+
+// Stopped is a gateway that does not run any more.
+type Stopped struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	Active  int    `json:"active_projects"`
+}
+
+func (g Gateway) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (basis.Plan, error) {
+	state, err := g.Current(ctx)
+	if err != nil {
+		return basis.Plan{}, err
+	}
+	if state.Gateway.Status != sandbox.Running {
+		return basis.Plan{}, sandbox.ErrGateway.Sayf("the gateway does not run")
+	}
+	return basis.NewPlan(Stop.Name, "stop the gateway", map[string]any{"port": state.Gateway.Port}, basis.Asks{})
+}
+
+func (g Gateway) stop(ctx context.Context, _ tool.Scope, _ basis.Plan) (Stopped, error) {
+	if err := g.end(ctx, true); err != nil {
+		return Stopped{}, err
+	}
+	state, err := g.States.Load(ctx)
+	return Stopped{Status: "success", Message: "the gateway was stopped; it starts again with the next project", Active: basis.Active(state)}, err
+}
+
+// end stops the gateway if it runs; held says that it stays so.
+func (g Gateway) end(ctx context.Context, held bool) error {
+	state, err := g.States.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if id := state.Gateway.ProcessID; id != "" {
+		if _, err := g.Processes.Stop(ctx, process.ID(id), sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
+			return sandbox.ErrGateway.Sayf("the gateway could not be stopped: %s", fault.From(err).Message).Because(err)
+		}
+	}
+	_, err = g.States.Update(ctx, func(s *sandbox.State) error {
+		s.Gateway.PID, s.Gateway.ProcessID, s.Gateway.Status, s.Gateway.Held = 0, "", sandbox.Stopped, held
+		return nil
+	})
+	return err
+}
+
+// Retire stops the gateway when no server is left to route to.
+func (g Gateway) Retire(ctx context.Context) error {
+	state, err := g.Current(ctx)
+	if err != nil || basis.Active(state) > 0 || state.Gateway.Status != sandbox.Running {
+		return err
+	}
+	return g.end(ctx, false)
+}
+
+// Ensure has the gateway run. unhold says that somebody wants it although a person stopped it.
+func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
+	state, err := g.Current(ctx)
+	if err != nil || state.Gateway.Status == sandbox.Running || state.Gateway.Held && !unhold {
+		return state, err
+	}
+	settings, err := g.Homes.Settings(ctx, "")
+	if err != nil {
+		return state, err
+	}
+	port, err := g.port(state)
+	if err != nil {
+		return state, err
+	}
+	started, err := g.Processes.Start(ctx, g.Front.Spec(settings, port))
+	if err != nil {
+		return state, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
+	}
+	if err := g.await(ctx, string(started.ID), port); err != nil {
+		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+		return state, err
+	}
+	now := g.Clock.Now()
+	return g.States.Update(ctx, func(s *sandbox.State) error {
+		s.Gateway = sandbox.Gateway{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Running, StartedAt: now, LastHealth: now}
+		return nil
+	})
+}
+
+// port is where the gateway was last, else the first that is free.
+func (g Gateway) port(s sandbox.State) (int, error) {
+	if s.Gateway.Port != 0 && g.Sockets.Free(s.Gateway.Port) {
+		return s.Gateway.Port, nil
+	}
+	for port := sandbox.FirstGatewayPort; port < sandbox.FirstGatewayPort+sandbox.GatewayPorts; port++ {
+		if g.Sockets.Free(port) {
+			return port, nil
+		}
+	}
+	return 0, sandbox.ErrNoPort.Sayf("no port from %d to %d is free for the gateway", sandbox.FirstGatewayPort, sandbox.FirstGatewayPort+sandbox.GatewayPorts-1)
+}
+
+// The gateway is asked so often, for so long.
+const (
+	pause   = 100 * time.Millisecond
+	patient = 10 * time.Second
+)
+
+// await asks the gateway until it answers.
+func (g Gateway) await(ctx context.Context, id string, port int) error {
+	limited, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	var at process.Cursor
+	for {
+		err := g.Front.Healthy(limited, port)
+		if err == nil {
+			return nil
+		}
+		turn, done := context.WithTimeout(limited, pause)
+		chunk, watching := g.Table.Watch(turn, process.ID(id), at)
+		done()
+		at = chunk.Next
+		if watching != nil || chunk.Ended || limited.Err() != nil {
+			return sandbox.ErrGateway.Sayf("the gateway does not answer at port %d: %s", port, fault.From(err).Message).With(map[string]string{"output": g.Tail(context.WithoutCancel(ctx), id, 20)})
+		}
+	}
+}

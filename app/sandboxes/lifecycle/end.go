@@ -1,0 +1,183 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// foundPlan is a plan about a recorded project.
+type foundPlan struct {
+	basis.Plan
+	found basis.Found
+}
+
+func (s service) planStop(ctx context.Context, _ tool.Scope, in basis.URLInput) (foundPlan, error) {
+	f, err := s.Must(ctx, in.URL)
+	if err != nil {
+		return foundPlan{}, err
+	}
+	p := foundPlan{found: f}
+	p.Plan, err = basis.NewPlan(Stop.Name, "stop the server of project "+f.Project.Name,
+		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "running": f.Project.Server.Status == sandbox.Running}, basis.Asks{})
+	return p, err
+}
+
+func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (Done, error) {
+	f := plan.found
+	release, err := s.States.Hold(ctx, f.URL)
+	if err != nil {
+		return Done{}, err
+	}
+	defer release()
+	was, err := s.mend.Halt(ctx, f)
+	if err != nil {
+		return Done{}, err
+	}
+	if err := s.front.Retire(ctx); err != nil {
+		return Done{}, err
+	}
+	out := Done{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project's server was stopped; files, key and sandboxes stay"}
+	if !was {
+		out.Message = "the project's server did not run"
+	}
+	return out, nil
+}
+
+func (s service) planRestart(ctx context.Context, _ tool.Scope, in basis.URLInput) (foundPlan, error) {
+	f, err := s.Must(ctx, in.URL)
+	if err != nil {
+		return foundPlan{}, err
+	}
+	p := foundPlan{found: f}
+	p.Plan, err = basis.NewPlan(Restart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name}, basis.Asks{})
+	return p, err
+}
+
+func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Started, error) {
+	f := plan.found
+	release, err := s.States.Hold(ctx, f.URL)
+	if err != nil {
+		return Started{}, err
+	}
+	defer release()
+	settings, err := s.Homes.Settings(ctx, f.Project.Name)
+	if err != nil {
+		return Started{}, err
+	}
+	if _, err := s.mend.Halt(ctx, f); err != nil {
+		return Started{}, err
+	}
+	key, err := s.serverKey(ctx, f)
+	if err != nil {
+		return Started{}, err
+	}
+	return s.launched(ctx, sc, f, launch{settings: settings, key: key, ensure: true})
+}
+
+// serverKey is the key that pushes from within the server use: the user's own, or the deploy key when there is one.
+func (s service) serverKey(ctx context.Context, f basis.Found) (string, error) {
+	if f.Project.SSHKey != "" {
+		key, err := s.Keys.Check(ctx, f.Project.SSHKey)
+		return key.Path, err
+	}
+	key, _, err := s.Keys.Peek(ctx, f.Project.Name)
+	return key.Path, err
+}
+
+// DestroyInput names a project to destroy.
+type DestroyInput struct {
+	URL   string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
+	Force bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may be lost"`
+}
+
+// Resources is the project.
+func (in DestroyInput) Resources() []string { return []string{in.URL} }
+
+// Destroyed is a project that is gone.
+type Destroyed struct {
+	Status  string   `json:"status"`
+	Project string   `json:"project"`
+	URL     string   `json:"git_url"`
+	Message string   `json:"message"`
+	Deleted []string `json:"deleted"`
+}
+
+// destroyPlan is a project about to be destroyed. One that is not recorded has nothing to lose.
+type destroyPlan struct {
+	basis.Plan
+	found basis.Found
+}
+
+func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput) (destroyPlan, error) {
+	f, err := s.Find(ctx, in.URL)
+	if err != nil {
+		return destroyPlan{}, err
+	}
+	p := destroyPlan{found: f}
+	if !f.Known {
+		p.Plan, err = basis.NewPlan(Destroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, basis.Asks{})
+		return p, err
+	}
+	losses, err := s.losses(ctx, f)
+	if err != nil {
+		return destroyPlan{}, err
+	}
+	if len(losses) > 0 && !in.Force {
+		return destroyPlan{}, sandbox.ErrUnpushed.Sayf("%s holds work that is nowhere else, in %d places; push it, or call again with force: true, which a person then confirms by typing the project's name",
+			f.Project.Name, len(losses)).With(map[string]any{"trees": losses})
+	}
+	asks := basis.Asks{}
+	summary := fmt.Sprintf("destroy project %s: delete %s with %d sandboxes", f.Project.Name, f.Layout.Base, len(f.Project.Sandboxes))
+	if len(losses) > 0 {
+		asks = basis.Asks{Strength: policy.Typed, Target: f.Project.Name}
+		summary += fmt.Sprintf(", and lose work in %d places", len(losses))
+	}
+	p.Plan, err = basis.NewPlan(Destroy.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
+		"sandboxes": sandbox.Names(f.Project), "lost": losses}, asks)
+	return p, err
+}
+
+// losses is what of the project is nowhere else. A clone that is gone has nothing.
+func (s service) losses(ctx context.Context, f basis.Found) ([]sandboxport.Loss, error) {
+	dirs := make([]string, 0, len(f.Project.Sandboxes))
+	for _, box := range f.Project.Sandboxes {
+		dirs = append(dirs, box.Directory)
+	}
+	return s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+}
+
+// destroy takes the project away. It is written down first, so that one that was interrupted is finished by the next call about the project.
+func (s service) destroy(ctx context.Context, _ tool.Scope, plan destroyPlan) (any, error) {
+	f := plan.found
+	if !f.Known {
+		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, nil
+	}
+	release, err := s.States.Hold(ctx, f.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if _, err := s.mend.Halt(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
+		return nil, err
+	}
+	if err := s.mend.Change(ctx, f, func(p *sandbox.Project) {
+		p.Doing = &sandbox.Doing{What: "destroy", Owner: s.Owner.Self(), Since: s.Clock.Now()}
+	}); err != nil {
+		return nil, err
+	}
+	deleted, err := s.mend.Raze(ctx, f)
+	if errors.Is(err, sandbox.ErrBaseDir) { // nothing was deleted
+		return nil, errors.Join(err, s.mend.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) { p.Doing = nil }))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Destroyed{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project was destroyed on this machine; its remote and its key stay", Deleted: deleted}, nil
+}

@@ -1,0 +1,210 @@
+// Package lifecycle is the tools about whole projects: starting them, with everything that takes, looking at them, stopping, restarting and
+// destroying them.
+//
+// It refuses to know worktrees, except what destroying a project would lose with them.
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/app/sandboxes/fronting"
+	"github.com/countersign-dev/countersign/app/sandboxes/mending"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The typed handles.
+var (
+	Start   = tool.Ref[StartInput, Started]{Name: "opencode_project_start"}
+	Status  = tool.Ref[basis.URLInput, any]{Name: "opencode_project_status"}
+	Stop    = tool.Ref[basis.URLInput, Done]{Name: "opencode_project_stop"}
+	Restart = tool.Ref[basis.URLInput, Started]{Name: "opencode_project_restart"}
+	Destroy = tool.Ref[DestroyInput, any]{Name: "opencode_project_destroy"}
+	List    = tool.Ref[NoInput, Listing]{Name: "opencode_project_list"}
+)
+
+// NoInput is the input of a tool without arguments.
+type NoInput struct{}
+
+type service struct {
+	basis.Deps
+	front fronting.Gateway
+	mend  mending.Mender
+}
+
+// Entries are the tools.
+func Entries(d basis.Deps) []tool.Entry {
+	s := service{Deps: d, front: fronting.Gateway{Deps: d}, mend: mending.Mender{Deps: d}}
+	return []tool.Entry{
+		bind.Command(Start, basis.Change("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
+			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), s.planStart, s.start),
+		bind.Query(Status, basis.Read("Project status", "Show a project: its server, the gateway, its sandboxes.", urlSchema), s.status),
+		bind.Command(Stop, basis.Change("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), s.planStop, s.stop),
+		bind.Command(Restart, basis.Change("Restart project", "Restart a project's server. Sandboxes stay.", urlSchema), s.planRestart, s.restart),
+		bind.Command(Destroy, basis.Destroy("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
+			"is uncommitted or unpushed; force states that it may be lost.", destroySchema), s.planDestroy, s.destroy),
+		bind.Query(List, basis.Read("List projects", "List the projects with their servers.", noSchema), s.list),
+	}
+}
+
+// StartInput names a repository, and the key to reach it with.
+type StartInput struct {
+	URL string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS format; will be normalized)"`
+	Key string `json:"user_ssh_key,omitempty" jsonschema:"description=Optional: Path to user's SSH key"`
+}
+
+// Resources is the project.
+func (in StartInput) Resources() []string { return []string{in.URL} }
+
+// Started is a project whose server runs, or what is still missing.
+type Started struct {
+	Status      string   `json:"status"`
+	Project     string   `json:"project"`
+	URL         string   `json:"git_url"`
+	Port        int      `json:"opencode_port,omitempty"`
+	GatewayPort int      `json:"mcp_tool_port,omitempty"`
+	BaseDir     string   `json:"base_dir"`
+	SandboxDir  string   `json:"sandbox_dir"`
+	Message     string   `json:"message"`
+	ServerURL   string   `json:"opencode_url,omitempty"`
+	PID         int      `json:"opencode_pid,omitempty"`
+	Version     string   `json:"opencode_version,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+	Exposed     bool     `json:"exposed,omitempty"` // it listens on more than this machine
+
+	PublicKey     string `json:"public_key,omitempty"` // waiting_for_key
+	PublicKeyPath string `json:"public_key_path,omitempty"`
+	ErrorDetail   string `json:"error_detail,omitempty"`
+	GatewayError  string `json:"mcp_tool_error,omitempty"` // partial
+}
+
+// Item is a project in a list.
+type Item struct {
+	URL        string `json:"git_url"`
+	Name       string `json:"name"`
+	Running    bool   `json:"opencode_running"`
+	Port       *int   `json:"opencode_port"`
+	BaseDir    string `json:"base_dir"`
+	SandboxDir string `json:"sandbox_dir"`
+	Worktrees  int    `json:"worktrees"`
+}
+
+// Listing is the projects by name.
+type Listing struct {
+	Status   string          `json:"status"`
+	Projects []Item          `json:"projects"`
+	Gateway  *fronting.Brief `json:"global_mcp_tool,omitempty"`
+}
+
+// Done is the answer of what only needs to be said.
+type Done struct {
+	Status  string `json:"status"`
+	Project string `json:"project"`
+	URL     string `json:"git_url"`
+	Message string `json:"message"`
+}
+
+// NotFound is the answer for a project that is not recorded, where that is no error.
+type NotFound struct {
+	Status  string `json:"status"`
+	URL     string `json:"git_url"`
+	Message string `json:"message"`
+}
+
+// ServerView is a server as status shows it.
+type ServerView struct {
+	PID     *int    `json:"pid"`
+	Port    *int    `json:"port"`
+	URL     *string `json:"url"`
+	Status  string  `json:"status"`
+	Running bool    `json:"running"`
+	Version string  `json:"version,omitempty"`
+	Error   string  `json:"last_error,omitempty"`
+}
+
+// View is a project as status shows it.
+type View struct {
+	Status     string         `json:"status"`
+	Project    string         `json:"project"`
+	URL        string         `json:"git_url"`
+	Server     ServerView     `json:"opencode"`
+	Gateway    fronting.Brief `json:"global_mcp_tool"`
+	BaseDir    string         `json:"base_dir"`
+	SandboxDir string         `json:"sandbox_dir"`
+	CreatedAt  time.Time      `json:"created_at"`
+	LastHealth *time.Time     `json:"last_health_check"`
+	Healthy    bool           `json:"healthy"`
+	Worktrees  []string       `json:"worktrees"`
+	Exposed    bool           `json:"exposed"`
+	Log        string         `json:"log"` // file of the server's output
+}
+
+// serverURL is where a server answers on this machine.
+func serverURL(host string, port int) string {
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		host = loopback
+	}
+	return fmt.Sprintf("http://%s:%d", host, port)
+}
+
+const loopback = "127.0.0.1"
+
+// exposed reports a host that others can reach.
+func exposed(host string) bool {
+	return host != "" && host != loopback && host != "localhost" && host != "::1"
+}
+
+func (s service) view(ctx context.Context, f basis.Found) View {
+	p := f.Project
+	v := View{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: basis.Known(p.LastHealth),
+		Worktrees: sandbox.Names(p), Gateway: fronting.BriefOf(f.State), Log: f.Layout.ServerLog}
+	running := p.Server.Status == sandbox.Running
+	v.Server = ServerView{PID: basis.Known(p.Server.PID), Port: basis.Known(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
+	if !running {
+		return v
+	}
+	settings, err := s.Homes.Settings(ctx, p.Name)
+	if err != nil {
+		return v
+	}
+	v.Server.URL, v.Exposed = basis.Known(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
+	probe, cancel := context.WithTimeout(ctx, sandbox.ProbeTimeout)
+	defer cancel()
+	if version, err := s.Launcher.Healthy(probe, loopback, p.Server.Port, settings.Password); err == nil {
+		v.Healthy, v.Server.Version = true, version
+	}
+	return v
+}
+
+func (s service) status(ctx context.Context, _ tool.Scope, in basis.URLInput) (any, error) {
+	f, err := s.Find(ctx, in.URL)
+	if err != nil {
+		return nil, err
+	}
+	if !f.Known {
+		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
+	}
+	return s.view(ctx, f), nil
+}
+
+func (s service) list(ctx context.Context, _ tool.Scope, _ NoInput) (Listing, error) {
+	state, err := s.Current(ctx)
+	if err != nil {
+		return Listing{}, err
+	}
+	out := Listing{Status: "success", Projects: []Item{}}
+	for _, p := range sandbox.ByName(state) {
+		l := s.Homes.Layout(p.Name, p.BaseDir)
+		out.Projects = append(out.Projects, Item{URL: p.URL.String(), Name: p.Name, Running: p.Server.Status == sandbox.Running, Port: basis.Known(p.Server.Port), BaseDir: l.Base,
+			SandboxDir: l.Base, Worktrees: len(p.Sandboxes)})
+	}
+	if state.Gateway.Port != 0 {
+		brief := fronting.BriefOf(state)
+		out.Gateway = &brief
+	}
+	return out, nil
+}

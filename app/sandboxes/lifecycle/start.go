@@ -1,0 +1,276 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// startPlan is a project about to be started.
+type startPlan struct {
+	basis.Plan
+	found basis.Found
+	key   string
+}
+
+// planStart looks at what is there; what has to be fetched is seen on the way.
+func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (startPlan, error) {
+	f, err := s.Find(ctx, in.URL)
+	if err != nil {
+		return startPlan{}, err
+	}
+	if !f.Known {
+		f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.NameFor(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
+		f.Layout = s.Homes.Layout(f.Project.Name, "")
+	}
+	p := startPlan{found: f, key: strings.TrimSpace(in.Key)}
+	p.Plan, err = basis.NewPlan(Start.Name, "start project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
+		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key}, basis.Asks{})
+	return p, err
+}
+
+// start does every step that is not done yet, in the contract's order (opencode contract §13.1); a call that was killed in between is
+// resumed by the next.
+func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Started, error) {
+	f := plan.found
+	release, err := s.States.Hold(ctx, f.URL)
+	if err != nil {
+		return Started{}, err
+	}
+	defer release()
+	if now, err := s.mend.Project(ctx, f); err != nil {
+		return Started{}, err
+	} else if p, known := now.Projects[f.URL.String()]; known {
+		f.Project, f.Known, f.State = p, true, now
+		f.Layout = s.Homes.Layout(p.Name, p.BaseDir)
+	}
+	if plan.key != "" {
+		f.Project.SSHKey = plan.key
+	}
+	if f.Known && f.Project.Server.Status == sandbox.Running {
+		return s.alreadyRunning(ctx, f)
+	}
+	if err := s.Homes.Prepare(ctx, f.Project, f.Layout); err != nil {
+		return Started{}, err
+	}
+	settings, err := s.Homes.Settings(ctx, f.Project.Name)
+	if err != nil {
+		return Started{}, err
+	}
+	access, waiting, err := s.access(ctx, f)
+	if err != nil || waiting != nil {
+		if waiting != nil {
+			return *waiting, nil
+		}
+		return Started{}, err
+	}
+	if f.Project, err = s.cloned(ctx, sc, f, access); err != nil {
+		return Started{}, err
+	}
+	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
+}
+
+// answer is what is common to every way a start can go.
+func (s service) answer(f basis.Found, status, message string) Started {
+	return Started{Status: status, Project: f.Project.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, Message: message, Warnings: f.Warnings}
+}
+
+func (s service) alreadyRunning(ctx context.Context, f basis.Found) (Started, error) {
+	out := s.answer(f, "already_running", "the project's server runs already")
+	settings, err := s.Homes.Settings(ctx, f.Project.Name)
+	if err != nil {
+		return out, err
+	}
+	state, gateway := s.front.Ensure(ctx, true)
+	out.Port, out.PID, out.Version, out.GatewayPort = f.Project.Server.Port, f.Project.Server.PID, f.Project.Server.Version, state.Gateway.Port
+	out.ServerURL, out.Exposed = serverURL(settings.Host, out.Port), exposed(settings.Host)
+	if gateway != nil {
+		out.Status, out.GatewayError = "partial", fault.From(gateway).Message
+	}
+	return out, nil
+}
+
+// access is how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
+// not know yet is no error: waiting says what a person has to do.
+func (s service) access(ctx context.Context, f basis.Found) (sandboxport.Access, *Started, error) {
+	if f.Project.SSHKey == "" && (f.URL.IsLocal() || strings.HasPrefix(f.CloneURL, "http")) {
+		open := sandboxport.Access{URL: cmp.Or(f.CloneURL, f.URL.String())}
+		err := s.Remotes.Reach(ctx, open)
+		if err == nil || f.URL.IsLocal() {
+			return open, nil, err
+		}
+	}
+	var key sandboxport.Key
+	var err error
+	if f.Project.SSHKey != "" {
+		key, err = s.Keys.Check(ctx, f.Project.SSHKey)
+	} else {
+		key, err = s.Keys.Ensure(ctx, f.Project.Name)
+	}
+	if err != nil {
+		return sandboxport.Access{}, nil, err
+	}
+	a := sandboxport.Access{URL: cmp.Or(f.CloneURL, f.Project.CloneURL, f.URL.String()), Key: key.Path}
+	if err := s.Remotes.Reach(ctx, a); err != nil {
+		if ctx.Err() != nil {
+			return a, nil, err
+		}
+		waiting := s.answer(f, "waiting_for_key", "the repository cannot be reached with this key yet; add the public key to the repository's host and call again")
+		waiting.PublicKey, waiting.PublicKeyPath, waiting.ErrorDetail = key.Public, key.PublicPath, fault.From(err).Message
+		return a, &waiting, nil
+	}
+	return a, nil, nil
+}
+
+// cloned is the project with its clone there and recorded.
+func (s service) cloned(ctx context.Context, sc tool.Scope, f basis.Found, a sandboxport.Access) (sandbox.Project, error) {
+	err := s.Remotes.Clone(ctx, a, f.Layout.Repo, func(percent int, what string) {
+		sc.Progress(tool.Progress{Done: int64(percent), Total: 100, Message: what})
+	})
+	if err != nil {
+		return f.Project, err
+	}
+	root, err := s.Remotes.Root(ctx, f.Layout.Repo)
+	if err != nil {
+		return f.Project, err
+	}
+	p := f.Project
+	state, err := s.States.Update(ctx, func(st *sandbox.State) error {
+		now, known := st.Projects[f.URL.String()]
+		if !known {
+			now = p
+			now.CreatedAt, now.BaseDir = s.Clock.Now(), f.Layout.Base
+			now.Name = sandbox.NameFor(f.URL, *st)
+			if now.Name != p.Name {
+				return sandbox.ErrBusy.Sayf("another project took the name %s meanwhile; call again", p.Name)
+			}
+			now.Server.Status = sandbox.Stopped
+		}
+		now.ProjectID, now.CloneURL, now.SSHKey = root.RootCommit, f.CloneURL, p.SSHKey
+		st.Projects[f.URL.String()] = now
+		return nil
+	})
+	return state.Projects[f.URL.String()], err
+}
+
+// launch is how a server is to be started.
+type launch struct {
+	settings sandboxport.Settings
+	key      string
+	ensure   bool // the gateway too, although a person stopped it
+}
+
+// launched starts the project's server and waits until it answers.
+func (s service) launched(ctx context.Context, sc tool.Scope, f basis.Found, l launch) (Started, error) {
+	if l.settings.Bin == "" {
+		return Started{}, sandbox.ErrNotInstalled.Sayf("the agent server's program is not installed (%s); npm install -g opencode-ai installs it, OPENCODE_BIN names another place. Sandboxes work without it", l.settings.Missing)
+	}
+	if _, err := s.mend.Halt(ctx, f); err != nil { // one that an interrupted call has left
+		return Started{}, err
+	}
+	port, err := s.port(ctx, f, l.settings)
+	if err != nil {
+		return Started{}, err
+	}
+	sc.Progress(tool.Progress{Message: fmt.Sprintf("starting the server at port %d", port)})
+	started, err := s.Processes.Start(ctx, s.Launcher.Spec(l.settings, f.Layout, port, l.key))
+	if err != nil {
+		return Started{}, sandbox.ErrStart.Sayf("the server did not start: %s", fault.From(err).Message).Because(err)
+	}
+	now := s.Clock.Now()
+	record := sandbox.Server{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Starting, StartedAt: now, Exe: l.settings.Bin}
+	if err := s.mend.Record(ctx, f, record); err != nil {
+		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // a server that nobody knows of must not stay
+		return Started{}, err
+	}
+	version, err := s.await(ctx, record, l.settings)
+	if err != nil {
+		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+		record.PID, record.ProcessID, record.Status, record.LastError = 0, "", sandbox.Failed, fault.From(err).Message
+		return Started{}, errors.Join(err, s.mend.Record(context.WithoutCancel(ctx), f, record))
+	}
+	record.Status, record.Version = sandbox.Running, version
+	if err := s.mend.Record(ctx, f, record); err != nil {
+		return Started{}, err
+	}
+	out := s.answer(f, "success", "the project runs")
+	out.Port, out.PID, out.Version, out.ServerURL, out.Exposed = port, started.PID, version, serverURL(l.settings.Host, port), exposed(l.settings.Host)
+	state, err := s.front.Ensure(ctx, l.ensure)
+	if out.GatewayPort = state.Gateway.Port; err != nil {
+		out.Status, out.Message, out.GatewayError = "partial", "the project runs; the gateway does not", fault.From(err).Message
+	}
+	return out, nil
+}
+
+// port is where the server listens: where it did before when that is free, the port that is configured, or the first free one from the
+// deterministic one on. Nothing that uses a port already is ever ended (opencode contract §7).
+func (s service) port(ctx context.Context, f basis.Found, settings sandboxport.Settings) (int, error) {
+	if settings.Port != 0 {
+		if !s.Sockets.Free(settings.Port) {
+			return 0, sandbox.ErrPort.Sayf("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or end that program", settings.Port).With(map[string]int{"port": settings.Port})
+		}
+		return settings.Port, nil
+	}
+	state, err := s.States.Load(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if before := f.Project.Server.Port; before != 0 && s.Sockets.Free(before) {
+		return before, nil
+	}
+	taken := map[int]bool{}
+	for key, p := range state.Projects {
+		if key != f.URL.String() && p.Server.Port != 0 {
+			taken[p.Server.Port] = true
+		}
+	}
+	return sandbox.ChoosePort(f.URL, func(port int) bool { return taken[port] }, s.Sockets.Free)
+}
+
+// The server is asked so often.
+const (
+	eager   = 250 * time.Millisecond
+	patient = time.Second
+	atFirst = 5 * time.Second
+)
+
+// await asks the server until it answers, ends, or the time is up.
+func (s service) await(ctx context.Context, server sandbox.Server, settings sandboxport.Settings) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, sandbox.HealthTimeout)
+	defer cancel()
+	var at process.Cursor
+	for {
+		version, err := s.Launcher.Healthy(limited, loopback, server.Port, settings.Password)
+		if err == nil || errors.Is(err, sandbox.ErrAuth) {
+			return version, err
+		}
+		every := eager
+		if s.Clock.Now().Sub(server.StartedAt) > atFirst {
+			every = patient
+		}
+		turn, done := context.WithTimeout(limited, every)
+		chunk, watching := s.Table.Watch(turn, process.ID(server.ProcessID), at)
+		done()
+		at = chunk.Next
+		switch {
+		case watching != nil:
+			return "", watching
+		case chunk.Ended:
+			return "", sandbox.ErrStart.Sayf("the server ended before it answered; its last lines say why").With(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case limited.Err() != nil:
+			return "", sandbox.ErrUnhealthy.Sayf("the server did not answer within %v: %s", sandbox.HealthTimeout, fault.From(err).Message).With(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
+		}
+	}
+}

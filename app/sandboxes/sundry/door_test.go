@@ -1,0 +1,86 @@
+package sundry_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+)
+
+// TestMain lets the test binary be the agent server, the gateway, and what supervises them.
+func TestMain(m *testing.M) { sandboxrig.Main(m.Run) }
+
+type args = map[string]any
+
+// TestDuplicates: the same repository under two URLs is found by its first commit, and so is a server in its clone that nobody manages.
+func TestDuplicates(t *testing.T) {
+	r := sandboxrig.New(t)
+	url, dir := r.Project("shop", nil)
+	twin := filepath.Join(r.Top, "origins", "twin.git")
+	r.Git(r.Top, "clone", "-q", "--bare", url, twin)
+	r.Do("opencode_project_start", args{"git_url": twin})
+	r.Do("opencode_project_stop", args{"git_url": twin})
+	r.Project("other", map[string]string{"x": "y"})
+	said := r.Do("opencode_detect_duplicates", args{})
+	assert.EqualValues(t, 3, said["total_projects"])
+	assert.EqualValues(t, 2, said["unique_repositories"])
+	require.Len(t, said["duplicates"], 1)
+	double := said["duplicates"].([]any)[0].(args)
+	assert.Equal(t, filepath.Base(dir), double["recommended_to_keep"], "the one that runs")
+	assert.Len(t, double["instances"], 2)
+	assert.Empty(t, said["foreign_servers"])
+
+	cmd := exec.Command(filepath.Join(r.Home, "bin", fakeserver.Name), "serve")
+	cmd.Dir = filepath.Join(dir, "repo")
+	require.NoError(t, cmd.Start())
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	r.Soon(func() bool {
+		found := r.Do("opencode_detect_duplicates", args{})["foreign_servers"].([]any)
+		return len(found) == 1 && found[0].(args)["pid"].(float64) == float64(cmd.Process.Pid)
+	}, "a foreign server is seen")
+}
+
+// TestModels: what the program lists, by provider; why not, where it fails; nothing of the configuration but the model.
+func TestModels(t *testing.T) {
+	r := sandboxrig.New(t)
+	r.Write(r.Home, ".config/opencode/opencode.json", `{"model":"a/b","provider":{"a":{"options":{"apiKey":"sk-very-secret"}}}}`)
+	said := r.Do("opencode_llm_config", args{})
+	assert.Equal(t, "a/b", said["current_model"])
+	assert.Equal(t, args{"anthropic": []any{"claude-fake-1"}, "openai": []any{"gpt-fake/preview"}, "opencode": []any{"big-pickle"}}, said["providers"])
+	assert.NotContains(t, string(sandboxrig.JSON(t, said)), "sk-very-secret")
+	t.Setenv(fakeserver.Variable, "exit=2")
+	said = r.Do("opencode_llm_config", args{})
+	assert.Contains(t, said["warning"], "the configuration is not valid", "the reason is told")
+	assert.Equal(t, []any{}, said["available_models"])
+	set := r.Do("opencode_llm_set_model", args{"model": "openai/x"})
+	assert.Equal(t, "a/b", set["previous_model"])
+	assert.Contains(t, r.Read(r.Home, ".config/opencode/opencode.json"), "sk-very-secret", "the rest of the file stays")
+	r.Refused("sandbox_invalid_arguments", "opencode_llm_set_model", args{"model": "no-provider"})
+}
+
+// TestGateway: stopping it by hand lasts until somebody starts a project; it answers with its token's process only while there is a server.
+func TestGateway(t *testing.T) {
+	r := sandboxrig.New(t)
+	assert.Equal(t, "not_started", r.Do("opencode_mcp_status", args{})["status"])
+	r.Refused("sandbox_gateway_failed", "opencode_mcp_restart", args{})
+	url, _ := r.Project("shop", nil)
+	before := r.Do("opencode_mcp_status", args{})
+	assert.Equal(t, "running", before["status"])
+	again := r.Do("opencode_mcp_restart", args{})
+	assert.Equal(t, before["port"], again["port"])
+	assert.NotEqual(t, before["pid"], again["pid"])
+	assert.EqualValues(t, 1, r.Do("opencode_stop_mcp_tool", args{})["active_projects"])
+	r.Refused("sandbox_gateway_failed", "opencode_stop_mcp_tool", args{})
+	r.Do("opencode_project_status", args{"git_url": url})
+	assert.Equal(t, "stopped", r.Do("opencode_mcp_status", args{})["status"], "looking does not start it")
+	r.Do("opencode_project_start", args{"git_url": url})
+	assert.Equal(t, "running", r.Do("opencode_mcp_status", args{})["status"])
+}

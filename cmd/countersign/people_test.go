@@ -1,0 +1,198 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal opens a new terminal: what a person sees and types at, and what a program is started with.
+func openTerminal(t testing.TB) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = person.Close() })
+	require.NoError(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	return person, program
+}
+
+// atTerminal runs a command with a person who types that at its questions, and returns what the person sees.
+func (w *workshop) atTerminal(typed string, arguments ...string) (seen string, code int) {
+	w.t.Helper()
+	person, program := openTerminal(w.t)
+	cmd := w.command(arguments...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
+	require.NoError(w.t, cmd.Start())
+	_ = program.Close()
+	_, err := io.WriteString(person, typed+"\n")
+	require.NoError(w.t, err)
+	var out bytes.Buffer
+	_, _ = out.ReadFrom(person) // it ends with an error when nobody holds the other side any more
+	_ = cmd.Wait()
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// question is what waits for a person.
+type question struct {
+	ID, Tool, Prompt, State, Risk string
+	Arguments                     json.RawMessage
+}
+
+// questions are those that wait, once there are n.
+func (w *workshop) questions(n int) (list []question) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		var found struct{ Confirmations []question }
+		w.typed(&found, "confirmations")
+		list = found.Confirmations
+		return len(list) == n
+	}, 20*time.Second, 50*time.Millisecond)
+	return list
+}
+
+// office is a server where only people confirm, with a project whose scripts are as they were committed.
+func office(t *testing.T) (*workshop, *hand, args) {
+	needs(t, "npm", "git")
+	t.Parallel()
+	w := newWorkshop(t)
+	shop := w.shop(map[string]string{"hi": "echo hi", "risky": "curl -s http://127.0.0.1:9/x | sh"}, nil)
+	w.git("shop", "init", "-q", "-b", "main")
+	w.git("shop", "add", "-A")
+	w.git("shop", "commit", "-q", "-m", "all of it")
+	return w, w.serve("--approval", "human"), args{"project_path": shop, "script_name": "hi"}
+}
+
+// answer is what came of the call of that name.
+func (h *hand) answer(name string) (json.RawMessage, *setback) {
+	h.t.Helper()
+	return outcome(h.t, h.answers(1)[name])
+}
+
+// TestACallWaitsForAPersonElsewhere: an agent asks over MCP, a person decides in a terminal, in another process, and the call goes on
+// (packageflow contract §5.2, MCP wait protocol).
+func TestACallWaitsForAPersonElsewhere(t *testing.T) {
+	w, h, hi := office(t)
+	began := time.Now()
+	h.send("one", "run_script", hi)
+	q := w.questions(1)[0]
+	assert.Equal(t, "run_script", q.Tool)
+	assert.Contains(t, string(q.Arguments), `"script_name":"hi"`)
+	m := h.hears()
+	require.Equal(t, "notifications/progress", m.Method)
+	assert.Contains(t, m.Params.Message, "countersign approve "+q.ID)
+	assert.InDelta(t, 5, time.Since(began).Seconds(), 2.5, "it is said every five seconds")
+	var list struct{ Total int }
+	h.sees(&list, "list_projects", args{})
+	assert.Equal(t, 1, list.Total, "the session is not deaf meanwhile")
+
+	seen, code := w.atTerminal("y", "approve", q.ID)
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "echo hi")
+	assert.Contains(t, seen, `"script_name":"hi"`)
+	value, failed := h.answer("one")
+	require.Nil(t, failed)
+	assert.Contains(t, string(value), "hi")
+	assert.Less(t, time.Since(began), 30*time.Second)
+	runs := w.runs("run_script")
+	require.Len(t, runs, 1, "the question and what came of it are one record")
+	assert.Equal(t, "completed", runs[0].Status)
+	h.leaves()
+}
+
+func TestAPersonElsewhereSaysNo(t *testing.T) {
+	w, h, hi := office(t)
+	h.send("one", "run_script", hi)
+	w.must("deny", w.questions(1)[0].ID, "--reason", "not before lunch")
+	_, failed := h.answer("one")
+	require.NotNil(t, failed)
+	assert.Equal(t, "USER_CANCELLED", failed.Code)
+	assert.Contains(t, failed.Message, "not before lunch")
+	_, problems, code := w.try("deny", "cf_x", "--reason", strings.Repeat("x", 501))
+	assert.Equal(t, 2, code)
+	assert.Contains(t, problems, "500")
+
+	h.send("two", "run_script", hi)
+	q := w.questions(1)[0]
+	h.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
+	w.questions(0)
+	seen, code := w.atTerminal("y", "approve", q.ID)
+	assert.Equal(t, 6, code, seen)
+	runs := w.runs("run_script")
+	require.Len(t, runs, 2)
+	assert.Equal(t, "cancelled_by_client", runs[0].Reason)
+	assert.Equal(t, "user_denied", runs[1].Reason)
+	assert.NoFileExists(t, filepath.Join(w.at("shop"), "out"))
+}
+
+// TestAlwaysAtATerminal is offered for what may be allowed for good, holds for the session that asked, and for no other.
+func TestAlwaysAtATerminal(t *testing.T) {
+	for _, way := range []struct {
+		typed string
+		flags []string
+	}{{"a", nil}, {"y", []string{"--always"}}} {
+		t.Run(way.typed, func(t *testing.T) {
+			w, h, hi := office(t)
+			h.send("one", "run_script", hi)
+			q := w.questions(1)[0]
+			seen, code := w.atTerminal(way.typed, append([]string{"approve", q.ID}, way.flags...)...)
+			require.Zero(t, code, seen)
+			assert.Equal(t, way.flags == nil, strings.Contains(seen, "a: always for this session"), seen)
+			_, failed := h.answer("one")
+			require.Nil(t, failed)
+			var again struct{ Success bool }
+			h.sees(&again, "run_script", hi)
+			assert.True(t, again.Success, "it is not asked about again")
+			w.questions(0)
+
+			other := w.serve("--approval", "human", "--confirm-wait", "0s")
+			other.fails("CONFIRMATION_PENDING", "run_script", hi)
+			other.leaves()
+		})
+	}
+}
+
+// TestAlwaysIsNotForHighRisk: neither offered nor taken.
+func TestAlwaysIsNotForHighRisk(t *testing.T) {
+	w, h, hi := office(t)
+	hi["script_name"] = "risky"
+	h.send("one", "run_script", hi)
+	q := w.questions(1)[0]
+	require.Equal(t, "high", q.Risk)
+	seen, code := w.atTerminal("y", "approve", q.ID, "--always")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, seen, "asked about every time")
+	seen, code = w.atTerminal("a", "approve", q.ID)
+	assert.Zero(t, code)
+	assert.NotContains(t, seen, "always")
+	_, failed := h.answer("one")
+	require.NotNil(t, failed)
+	assert.Equal(t, "USER_CANCELLED", failed.Code, "what is no yes is a no")
+}
+
+// TestOnlySoManyWaitForPeople: the sixth of a session fails at once, and says why.
+func TestOnlySoManyWaitForPeople(t *testing.T) {
+	w, _, _ := office(t)
+	h := w.serve("--approval", "human", "--confirm-wait", "0s")
+	for i := range 5 {
+		h.fails("CONFIRMATION_PENDING", "create_workflow", args{"name": fmt.Sprint("flow ", i)})
+	}
+	failed := h.fails("RATE_LIMITED", "create_workflow", args{"name": "one more"})
+	assert.Contains(t, failed.Message, "5 calls of this session")
+	assert.Len(t, w.questions(5), 5)
+}

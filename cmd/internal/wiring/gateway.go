@@ -1,0 +1,94 @@
+package wiring
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/streamable"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// What the gateway is made of: who calls for it in the audit, how many calls it takes at once, and how often it looks for servers to stop.
+const (
+	gatewaySession = "gateway"
+	gatewayCalls   = 256 // many of them wait for an agent, and its permission replies must get through
+	evictEvery     = 30 * time.Second
+)
+
+// serveGateway serves the tools that route to agent servers over HTTP, and stops servers that are idle or too large.
+func serveGateway(ctx context.Context, version string, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
+	table, err := filepath.Abs(o.Servers)
+	if err != nil {
+		return shell.ErrUsage.Sayf("the path of the table of servers: %v", err)
+	}
+	token := env("MCP_BEARER_TOKEN")
+	if token == "" {
+		return shell.ErrUsage.Sayf("MCP_BEARER_TOKEN holds no token; the gateway serves nobody without one")
+	}
+	only := func(toolset string) func(string) string {
+		return func(name string) string {
+			if name == "COUNTERSIGN_TOOLSETS" {
+				return toolset
+			}
+			return env(name)
+		}
+	}
+	projects, err := openLocal(only("sandboxes"), version, nil)
+	if err != nil {
+		return err
+	}
+	defer projects.Close() //nolint:errcheck // nothing is left to write
+	routes, err := openLocal(only(gatewaySession), version, func(c *local.Config) {
+		c.Sandboxes.Table, c.Sandboxes.Ensure = table, starting(projects)
+	})
+	if err != nil {
+		return err
+	}
+	defer routes.Close() //nolint:errcheck // nothing is left to write
+	log := local.Logger(os.Stderr, env, "info")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+	if err != nil {
+		return shell.ErrUsage.Sayf("port %d cannot be listened on: %v", o.Port, err)
+	}
+	go evicting(ctx, projects)
+	face := mcpserver.New(ctx, mcpserver.Door(routes.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,
+		Log: log, Concurrency: gatewayCalls, Unordered: true})
+	t.Note("the gateway serves MCP at http://127.0.0.1:%d/mcp", o.Port)
+	return streamable.Serve(ctx, listener, streamable.Handler(face.MCP(), streamable.Options{Token: token, Health: routes.Router().Counts, Log: log}))
+}
+
+// starting has the stopped server of a project run, through the same door as everybody.
+func starting(projects *local.Local) func(ctx context.Context, sc tool.Scope, id string) error {
+	return func(ctx context.Context, sc tool.Scope, id string) error {
+		args, err := json.Marshal(map[string]string{"git_url": id})
+		if err != nil {
+			return err
+		}
+		o := projects.Call(ctx, tool.Call{Session: gatewaySession, Client: sc.Client, Principal: sc.Principal, Tool: "opencode_project_start", Args: args, Progress: sc.Progress})
+		return o.Err
+	}
+}
+
+// evicting stops servers that are idle or too large, now and then.
+func evicting(ctx context.Context, projects *local.Local) {
+	tick := time.NewTicker(evictEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			projects.EvictServers(ctx) //nolint:errcheck // the next turn finds the same
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package project
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Setting is a line of a project's settings for package managers that decides what runs besides what package.json says: with
+// script-shell=./evil every script is another one (packageflow-security contract §5.1: a person sees what really runs).
+type Setting struct {
+	File  string `json:"file"` // its name, or its path when it is not that of the directory the script runs in
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Usual bool   `json:"usual,omitempty"` // projects have it every day; it is shown, and nobody need be alarmed
+}
+
+// The files with such settings.
+const (
+	SettingsINI  = ".npmrc" // npm and pnpm
+	SettingsYarn = ".yarnrc"
+	SettingsBun  = "bunfig.toml"
+)
+
+// SettingsYAML are those in YAML: yarn's since its second version, and pnpm's.
+func SettingsYAML() []string { return []string{".yarnrc.yml", "pnpm-workspace.yaml"} }
+
+// decides reports whether a setting of that name decides what runs. A name that is itself only known when it is read is taken for one.
+func decides(key string) bool {
+	if strings.Contains(key, "${") {
+		return true
+	}
+	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key)) {
+	case "scriptshell", "shell", "shellemulator", "nodeoptions", "onloadscript", "usenodeversion", "nodeversion", "git", "pnpmfile", "globalpnpmfile", "configdependencies", "ignorescripts",
+		"enablescripts", "enableprepostscripts", "scriptsprependnodepath", "userconfig", "globalconfig", "yarnpath", "preload", "run.shell", "run.bun", "run.preload", "run", "<<":
+		return true
+	}
+	return false
+}
+
+// NewSetting is a setting that decides what runs; any other is none.
+func NewSetting(file, key, value string) (Setting, bool) {
+	s := Setting{File: file, Key: key, Value: value}
+	release := strings.TrimPrefix(strings.TrimPrefix(value, "./"), "/")
+	s.Usual = strings.EqualFold(strings.ReplaceAll(key, "-", ""), "yarnpath") && strings.HasPrefix(release, ".yarn/releases/") && !strings.Contains(release, "..")
+	return s, decides(key)
+}
+
+// LineSettings are the settings that decide what runs out of a file of lines: key = value of .npmrc, key "value" of .yarnrc, and what of TOML
+// bunfig.toml needs. It reads them as those who obey them do: lines end in either way, keys may be quoted, later ones count too.
+func LineSettings(file string, text []byte) []Setting {
+	var out []Setting
+	section := ""
+	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(string(text), "\ufeff"), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' {
+			section = strings.Trim(line, "[] \t")
+			continue
+		}
+		key, value, given := strings.Cut(line, "=")
+		if !given && file == SettingsYarn {
+			key, value, _ = strings.Cut(line, " ")
+		}
+		if at := strings.IndexAny(key, ";#"); at > 0 { // npm takes what stands before them for the key
+			key = key[:at]
+		}
+		key, value = unquoted(strings.TrimSuffix(strings.TrimSpace(key), "[]")), unquoted(strings.TrimSpace(value))
+		if section != "" && file == SettingsBun {
+			key = section + "." + key
+		}
+		if s, yes := NewSetting(file, key, value); yes {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// unquoted is a text without the quotes around it.
+func unquoted(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) < 2 || text[0] != text[len(text)-1] || text[0] != '"' && text[0] != '\'' {
+		return text
+	}
+	var plain string
+	if text[0] == '"' && json.Unmarshal([]byte(text), &plain) == nil {
+		return plain
+	}
+	return text[1 : len(text)-1]
+}

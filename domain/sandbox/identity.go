@@ -1,0 +1,175 @@
+package sandbox
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/gitref"
+)
+
+// How long names may be (opencode contract §3.4).
+const (
+	MaxProjectName = 100 // bytes of a project's derived name
+	collisionHash  = 6   // hex digits behind a name that somebody else has
+	cutHash        = 8   // hex digits behind a name that was cut
+)
+
+// Name is what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
+// ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that is taken by another project gets a hash of the URL at its end. The result is recorded
+// and never computed anew. taken may be nil.
+func Name(url gitref.URL, taken func(name string) bool) string {
+	name := readable(url)
+	if name == "" {
+		name = "unknown-" + Hash12(url)
+	}
+	name = capped(name, url, "", cutHash)
+	if taken == nil || !taken(name) {
+		return name
+	}
+	sum := hash(url)
+	for digits := collisionHash; digits < len(sum); digits++ {
+		if longer := capped(name, url, "-"+sum[:digits], 0); !taken(longer) {
+			return longer
+		}
+	}
+	return capped(name, url, "-"+sum, 0)
+}
+
+// readable is owner-repo, sanitised; empty when nothing of it can be in a name.
+func readable(url gitref.URL) string {
+	if url.IsZero() {
+		return ""
+	}
+	owner, repo, several := strings.Cut(url.Path(), "/")
+	switch {
+	case url.IsLocal():
+		owner, repo = path.Base(path.Dir(url.Path())), strings.TrimSuffix(path.Base(url.Path()), ".git")
+	case !several:
+		owner, repo = "", owner
+	}
+	if repo = sanitise(repo); strings.Trim(repo, ".-") == "" {
+		return ""
+	}
+	name := strings.TrimLeft(cmp.Or(sanitise(owner), "unknown")+"-"+repo, ".-")
+	if first, _ := utf8.DecodeRuneInString(name); !isASCIIWord(first) {
+		name = "_" + name // letters of other scripts stay readable behind it
+	}
+	return name
+}
+
+// sanitise is part in lower case with one dash for every run of what is no letter, number, underscore or dot, and none at its ends.
+func sanitise(part string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(part) {
+		if r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsNumber(r) || r == utf8.RuneError {
+			r = '-'
+		}
+		if r != '-' || !strings.HasSuffix(b.String(), "-") {
+			b.WriteRune(r)
+		}
+	}
+	return strings.Trim(b.String(), "-")
+}
+
+func isASCIIWord(r rune) bool { return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
+
+// capped is name and end in at most MaxProjectName bytes. Where name has to be cut and end does not tell it apart, digits of the URL's hash do.
+func capped(name string, url gitref.URL, end string, digits int) string {
+	if len(name)+len(end) <= MaxProjectName {
+		return name + end
+	}
+	if digits > 0 {
+		end = "-" + hash(url)[:digits]
+	}
+	room := MaxProjectName - len(end)
+	for room > 0 && !utf8.RuneStart(name[room]) {
+		room--
+	}
+	return strings.TrimRight(name[:room], "-") + end
+}
+
+// hash is SHA-256 of the canonical URL in hex.
+func hash(url gitref.URL) string {
+	sum := sha256.Sum256([]byte(url.String()))
+	return hex.EncodeToString(sum[:])
+}
+
+// Hash12 names the project where a name must be short and plain: in lock files (opencode contract §3.4).
+func Hash12(url gitref.URL) string { return hash(url)[:12] }
+
+// CloneURL is raw, which url was parsed from, for git to clone from: the transport and the path as they were given, without user names over http and
+// without passwords. Where raw is no whole URL, and for local paths, it is the canonical one (opencode contract §6, last paragraph).
+func CloneURL(raw string, url gitref.URL) string {
+	raw = strings.TrimSpace(raw)
+	scheme, rest, whole := strings.Cut(raw, "://")
+	if whole && !url.IsLocal() {
+		scheme = strings.ToLower(scheme)
+		authority, tail, _ := strings.Cut(rest, "/")
+		user, host := "", authority
+		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+			user, host = authority[:at], authority[at+1:]
+		}
+		if user, _, _ = strings.Cut(user, ":"); user != "" && strings.Contains(scheme, "ssh") {
+			host = user + "@" + host
+		}
+		return scheme + "://" + host + "/" + tail
+	}
+	host, _, scp := strings.Cut(raw, ":")
+	if scp && !whole && !url.IsLocal() && !strings.Contains(host, "/") {
+		return raw // host:/path is another directory than host:path on a plain ssh server
+	}
+	return url.String()
+}
+
+// Title is a project's name for people: "user-repo" → "User Repo" (opencode contract §9.2).
+func Title(name string) string {
+	words := strings.Fields(strings.ReplaceAll(name, "-", " "))
+	for i, word := range words {
+		first, size := utf8.DecodeRuneInString(word)
+		words[i] = string(unicode.ToTitle(first)) + word[size:]
+	}
+	return strings.Join(words, " ")
+}
+
+// CheckName fails with ErrName when a sandbox cannot be called so (opencode contract §12.3).
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return ErrName.Sayf("a sandbox needs a name")
+	case len(name) > MaxName:
+		return ErrName.Sayf("the sandbox's name has %d characters; at most %d are allowed", len(name), MaxName)
+	case !named(name):
+		return ErrName.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, and no - in front", name)
+	}
+	return nil
+}
+
+// named reports [a-zA-Z0-9_][a-zA-Z0-9_-]*. (Regular expressions would be compiled at every start.)
+func named(s string) bool {
+	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	})
+}
+
+// directory reports a letter, digit or _ of any script, followed by what is neither a slash of either kind nor a control character of ASCII.
+func directory(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	return (unicode.IsLetter(first) || unicode.IsNumber(first) || first == '_') &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' })
+}
+
+// Key is the sandbox's name as it counts in Project.Sandboxes: two names that differ in case alone are one sandbox.
+func Key(name string) string { return strings.ToLower(name) }
+
+// CheckProjectName fails with ErrState when a recorded project's name could lead out of the directories that are called after it.
+func CheckProjectName(name string) error {
+	if len(name) > 255-len("-opencode.log") || !utf8.ValidString(name) || !directory(name) {
+		return ErrState.Sayf("a project is recorded with the name %.80q, which cannot name a directory; mend or move the state file away", name)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// What sandboxes lease: a block of ports each, below the range that systems hand out by themselves and above that of the agent servers.
+const (
+	FirstLease = 4300
+	LastLease  = 4999
+	LeaseBlock = 10 // ports a sandbox
+	MaxDBName  = 63 // bytes, which is what PostgreSQL keeps of one
+)
+
+// The variables of a lease. LeasePort stands for the first port of the block, LeasePort_1 to LeasePort_9 for the others.
+const (
+	LeasePort  = "SANDBOX_PORT"
+	LeaseDB    = "SANDBOX_DB_NAME"
+	LeaseName  = "SANDBOX_NAME"
+	LeaseIndex = "SANDBOX_INDEX" // from 1; 0 is left to the main clone
+)
+
+// Lease is what the sandbox of project p gets for itself, as environment variables: ports, a number and a database name that no other sandbox of any
+// project has. It is held as long as the sandbox is recorded with it, and a sandbox that has one keeps it. free, if not nil, is asked about every port
+// of a block. It fails with ErrNoPort.
+func Lease(s State, p Project, name string, free func(port int) bool) (map[string]string, error) {
+	if held := s.Projects[p.URL.String()].Sandboxes[Key(name)].Leases; len(held) > 0 {
+		return maps.Clone(held), nil
+	}
+	ports, indices, names := map[int]bool{}, map[string]bool{}, map[string]bool{}
+	for _, other := range s.Projects {
+		for _, box := range other.Sandboxes {
+			if port, err := strconv.Atoi(box.Leases[LeasePort]); err == nil {
+				ports[(port-FirstLease)/LeaseBlock] = true
+			}
+			indices[box.Leases[LeaseIndex]] = true
+			names[box.Leases[LeaseDB]] = true
+		}
+	}
+	for block := range (LastLease - FirstLease + 1) / LeaseBlock {
+		first, index := FirstLease+block*LeaseBlock, strconv.Itoa(block+1)
+		if ports[block] || indices[index] || !allFree(first, free) {
+			continue
+		}
+		lease := map[string]string{LeasePort: strconv.Itoa(first), LeaseName: name, LeaseIndex: index, LeaseDB: dbName(p.Name, name, names)}
+		for i := 1; i < LeaseBlock; i++ {
+			lease[LeasePort+"_"+strconv.Itoa(i)] = strconv.Itoa(first + i)
+		}
+		return lease, nil
+	}
+	return nil, ErrNoPort.Sayf("no block of %d ports from %d to %d is left for another sandbox; delete one that is done with", LeaseBlock, FirstLease, LastLease)
+}
+
+func allFree(first int, free func(int) bool) bool {
+	for port := first; free != nil && port < first+LeaseBlock; port++ {
+		if !free(port) {
+			return false
+		}
+	}
+	return true
+}
+
+// dbName is project_sandbox as a name that databases take without quotes, told apart by a hash where it was cut or somebody has it.
+func dbName(project, sandbox string, taken map[string]bool) string {
+	whole := project + "_" + sandbox
+	name := strings.Map(func(r rune) rune {
+		if isASCIIWord(r) {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(whole))
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	if len(name) <= MaxDBName && !taken[name] {
+		return name
+	}
+	sum := sha256.Sum256([]byte(whole))
+	for digits := cutHash; ; digits++ {
+		end := "_" + hex.EncodeToString(sum[:])[:digits]
+		longer := name[:min(len(name), MaxDBName-len(end))] + end
+		if !taken[longer] || digits == MaxDBName-1 {
+			return longer
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package sandbox
+
+import "github.com/countersign-dev/countersign/domain/fault"
+
+// The ways in which a request to an agent server fails besides those of the server itself.
+var (
+	ErrServer  = fault.New(fault.NotFound, "sandbox_server_not_found", "the server is not found in configuration; opencode_servers lists those there are")
+	ErrRequest = fault.New(fault.NotFound, "sandbox_request_not_found", "the agent server knows nothing of that name")
+	ErrRefused = fault.New(fault.Invalid, "sandbox_request_refused", "the agent server refused the request")
+	ErrAnswer  = fault.New(fault.Unavailable, "sandbox_server_failed", "the agent server failed with the request")
+)
+
+// Act is something an agent server is asked for (opencode contract §10).
+type Act string
+
+// The acts.
+const (
+	SessionList     Act = "session.list"
+	SessionInfo     Act = "session.info"
+	SessionCreate   Act = "session.create"
+	SessionMessage  Act = "session.message" // answered when the agent has answered
+	SessionPrompt   Act = "session.prompt"  // answered at once
+	SessionMessages Act = "session.messages"
+	SessionAbort    Act = "session.abort"
+	SessionDelete   Act = "session.delete"
+	PermissionList  Act = "permission.list"
+	PermissionReply Act = "permission.reply"
+	QuestionList    Act = "question.list"
+	QuestionReply   Act = "question.reply"
+	QuestionReject  Act = "question.reject"
+)

@@ -1,0 +1,149 @@
+// Package sandbox holds what a project keyed by its git URL is: its names, its directories, its agent server, and its sandboxes, which are
+// git worktrees that several agents can work in side by side.
+//
+// It refuses to know files, git, processes and networks; what was found arrives as arguments, and what is to be done leaves as values.
+package sandbox
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/gitref"
+)
+
+// The figures of the contract (opencode contract §7, §8, §18).
+const (
+	FirstPort        = 4100 // of servers; 100 of them
+	Ports            = 100
+	FirstGatewayPort = 5100 // of the gateway; 100 of them
+	GatewayPorts     = 100
+	HealthTimeout    = 60 * time.Second
+	ProbeTimeout     = 2 * time.Second // of a health check in status
+	StopGrace        = 5 * time.Second
+	BusyTimeout      = 30 * time.Second // waiting for somebody else's work on the same project
+	ReachTimeout     = 30 * time.Second // ls-remote, ssh-keygen
+	CloneTimeout     = 5 * time.Minute
+	WorktreeTimeout  = time.Minute
+	CommandTimeout   = 2 * time.Minute // start_command
+	CommandOutput    = 4 << 10         // bytes of it in an answer
+	MaxName          = 64              // characters of a sandbox's name
+	MaxChanges       = 50              // lines of a list of what would be lost
+	MaxNear          = 20              // names offered for a branch that is not there
+)
+
+// Layout is where a project's things are (opencode contract §4.2). All absolute.
+type Layout struct {
+	Base      string // everything of the project that can be made again, and its work
+	Repo      string // the main clone
+	Worktrees string // sandboxes, one directory each
+	Secrets   string // the project's settings
+	Key       string // private SSH key; the public one stands beside it
+	ServerLog string
+	PIDFile   string
+}
+
+// Server is an agent server as it is recorded.
+type Server struct {
+	ProcessID string    `json:"process_id,omitempty"` // of Countersign's process table; whether it lives is asked there
+	PID       int       `json:"pid"`
+	Port      int       `json:"port"`
+	Status    Status    `json:"status"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	LastError string    `json:"last_error,omitempty"`
+	Version   string    `json:"opencode_version,omitempty"`
+	Exe       string    `json:"exe,omitempty"`
+	UsedAt    time.Time `json:"used_at,omitzero"` // when somebody last asked it for something, as far as the gateway saw
+}
+
+// Status is where a server stands (opencode contract §8.5).
+type Status string
+
+// The statuses.
+const (
+	Starting Status = "starting"
+	Running  Status = "running"
+	Stopped  Status = "stopped"
+	Failed   Status = "failed"
+	Unknown  Status = "unknown"
+)
+
+// Sandbox is a worktree of a project.
+type Sandbox struct {
+	Name          string            `json:"name"`
+	Branch        string            `json:"branch"`
+	BaseRef       string            `json:"base_ref"` // what it was made from
+	Directory     string            `json:"directory"`
+	CreatedAt     time.Time         `json:"created_at"`
+	CreatedBranch bool              `json:"created_branch"` // the branch was made for it, and goes with it
+	StartCommand  string            `json:"start_command,omitempty"`
+	Leases        map[string]string `json:"leases,omitempty"` // variable → port or name that nobody else has
+}
+
+// Project is what is recorded of a repository.
+type Project struct {
+	URL        gitref.URL // the key
+	CloneURL   string     // as it was given, without credentials
+	Name       string     // for people and for directories; never computed anew
+	ProjectID  string     // commit ID of the root commit
+	BaseDir    string
+	SSHKey     string // the user's own; empty is the deploy key
+	Server     Server
+	Sandboxes  map[string]Sandbox // by lower-case name
+	CreatedAt  time.Time
+	LastHealth time.Time
+	Setup      string // hex SHA-256 of the .worktreesetup that a person has approved last
+	Doing      *Doing // a change that is under way; whoever finds it with a dead owner finishes or undoes it
+}
+
+// Doing is a change of several steps, written down before its first one.
+type Doing struct {
+	What    string    `json:"what"` // "destroy", "create", "delete", "reset"
+	Sandbox string    `json:"sandbox,omitempty"`
+	Owner   string    `json:"owner"`
+	Since   time.Time `json:"since"`
+	Undo    string    `json:"undo,omitempty"` // a ref or directory that the undoing needs
+}
+
+// Gateway is the one MCP server in front of all agent servers, as it is recorded.
+type Gateway struct {
+	ProcessID  string    `json:"process_id,omitempty"`
+	PID        int       `json:"pid"`
+	Port       int       `json:"port"`
+	Status     Status    `json:"status"`
+	Error      string    `json:"error,omitempty"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	LastHealth time.Time `json:"last_health_check,omitzero"`
+	Held       bool      `json:"held,omitempty"` // a person stopped it, and it stays so until a project starts or it is restarted
+}
+
+// State is everything that is recorded.
+type State struct {
+	Gateway  Gateway
+	Projects map[string]Project // by canonical URL
+}
+
+// Names are the names of a project's sandboxes, sorted.
+func Names(p Project) []string {
+	out := make([]string, 0, len(p.Sandboxes))
+	for _, s := range p.Sandboxes {
+		out = append(out, s.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ByName is the projects sorted by name.
+func ByName(s State) []Project {
+	out := slices.Collect(maps.Values(s.Projects))
+	slices.SortFunc(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// NameFor is the name a project gets: the one its URL gives it, told apart from those of other projects.
+func NameFor(url gitref.URL, s State) string {
+	return Name(url, func(name string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(s.Projects)), func(p Project) bool { return p.Name == name && p.URL != url })
+	})
+}

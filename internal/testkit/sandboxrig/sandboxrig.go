@@ -1,0 +1,252 @@
+// Package sandboxrig puts the toolset of sandboxes together over everything real: files, git with repositories of this machine, processes and
+// ports, in directories that go when the test ends. The agent server is fakeserver; the gateway is a program that only says that it is well.
+//
+// It refuses to reach a network beyond the loopback address.
+package sandboxrig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+)
+
+// The words by which a test program is started as something else.
+const (
+	gateway = "sandboxrig-gateway"
+	oneCall = "sandboxrig-call"
+)
+
+// Main is the TestMain of tests over a rig: their program is also the agent server, the gateway, the supervisor of both, and a Countersign process
+// that carries out one call. It does not return.
+func Main(run func() int) {
+	fakeserver.RunIfAsked()
+	if len(os.Args) > 1 && (os.Args[1] == gateway || os.Args[1] == oneCall) {
+		serve := map[string]func([]string) error{gateway: serveGateway, oneCall: callOnce}[os.Args[1]]
+		if err := serve(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	projectrig.Main(run)
+}
+
+func serveGateway(args []string) error {
+	flags := flag.NewFlagSet(gateway, flag.ContinueOnError)
+	port, _ := flags.Int("port", 0, ""), flags.String("servers-config", "", "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if os.Getenv("MCP_BEARER_TOKEN") == "" {
+		return errors.New("the gateway has no token")
+	}
+	return http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", *port), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status":"ok"}`)
+	}))
+}
+
+// callOnce is the program of Elsewhere: state, home, tool, arguments.
+func callOnce(args []string) error {
+	c := local.Config{Dir: args[0], Options: local.Defaults(), Packs: local.Packs{Root: filepath.Join(args[0], "packs"), Source: args[0]}, Projects: local.Projects{Home: args[1]}}
+	equip(&c)
+	c.Projects.Supervisor = strings.Split(os.Getenv(supervisorVariable), "\n")
+	l, err := local.Open(c)
+	if err != nil {
+		return err
+	}
+	o := l.Call(context.Background(), tool.Call{Session: "elsewhere", Client: "elsewhere/1", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: tool.Name(args[2]), Args: json.RawMessage(args[3])})
+	if o.Err != nil {
+		return o.Err
+	}
+	_, err = fmt.Println(string(o.Value))
+	return err
+}
+
+const supervisorVariable = "SANDBOXRIG_SUPERVISOR"
+
+func equip(c *local.Config) { c.Sandboxes.Gateway = []string{os.Args[0], gateway} }
+
+// Rig is a machine with a user, settings and an agent server's program.
+type Rig struct {
+	*projectrig.Rig
+	*projectrig.Door
+	Memory string // where the files of sandboxes are
+}
+
+// New is a machine for this test alone.
+func New(t *testing.T) *Rig {
+	t.Helper()
+	base := projectrig.New(t)
+	for _, name := range []string{"MEMORY_PATH", "OPENCODE_PROJECTS_DIR", "OPENCODE_CONFIG", "OPENCODE_PORT", "OPENCODE_ARGS", "GLOBAL_MCP_TOOL_PORT", fakeserver.Variable, "SSH_AUTH_SOCK"} {
+		t.Setenv(name, "")
+	}
+	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com",
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GORACE": "atexit_sleep_ms=0"} {
+		t.Setenv(name, value)
+	}
+	bin, err := fakeserver.Install(filepath.Join(base.Home, "bin"))
+	require.NoError(t, err)
+	t.Setenv("OPENCODE_BIN", bin)
+	r := &Rig{Rig: base, Memory: filepath.Join(base.Home, ".memory")}
+	t.Cleanup(r.end)
+	r.Door = r.Another()
+	_, created, err := r.InitSandboxes(t.Context())
+	require.NoError(t, err)
+	require.True(t, created)
+	return r
+}
+
+// Another is another manager on the same machine.
+func (r *Rig) Another() *projectrig.Door {
+	r.T.Helper()
+	return r.Rig.Door(func(c *local.Config) {
+		equip(c)
+		r.T.Setenv(supervisorVariable, strings.Join(c.Projects.Supervisor, "\n"))
+	})
+}
+
+// Elsewhere is a Countersign process of its own that carries out one call, and is killed when the test ends.
+func (r *Rig) Elsewhere(name tool.Name, args any) *exec.Cmd {
+	r.T.Helper()
+	doc, err := json.Marshal(args)
+	require.NoError(r.T, err)
+	cmd := exec.Command(os.Args[0], oneCall, r.State, r.Home, string(name), string(doc))
+	require.NoError(r.T, cmd.Start())
+	r.T.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// Servers is every agent server and gateway that was started here.
+func (r *Rig) Servers() *osproc.Processes {
+	return osproc.New(osproc.Options{Dir: filepath.Join(r.State, "servers")})
+}
+
+// Running is the servers and gateways that have not ended.
+func (r *Rig) Running() (out []process.State) {
+	r.T.Helper()
+	all, err := r.Servers().List(context.Background())
+	require.NoError(r.T, err)
+	for _, s := range all {
+		if !s.Status.Final() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *Rig) end() {
+	ctx := context.Background()
+	_, err := r.Servers().Recover(ctx)
+	require.NoError(r.T, err)
+	for _, s := range r.Running() {
+		_, err := r.Servers().Stop(ctx, s.ID, 0)
+		require.NoError(r.T, err)
+	}
+}
+
+// Git runs git in a directory and returns what it prints.
+func (r *Rig) Git(dir string, args ...string) string {
+	r.T.Helper()
+	out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	require.NoError(r.T, err, "git %v: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
+
+// Origin is a new bare repository with a commit of these files on main, and a clone that somebody else works in.
+func (r *Rig) Origin(name string, files map[string]string) (origin, work string) {
+	r.T.Helper()
+	origin, work = filepath.Join(r.Top, "origins", name+".git"), filepath.Join(r.Top, "works", name)
+	require.NoError(r.T, os.MkdirAll(origin, 0o755))
+	r.Git(origin, "init", "-q", "--bare", "-b", "main")
+	r.Git(r.Top, "clone", "-q", origin, work)
+	r.Git(work, "checkout", "-q", "-b", "main")
+	r.Write(work, "README.md", "# "+name+"\n")
+	for file, text := range files {
+		r.Write(work, file, text)
+	}
+	r.Git(work, "add", "-A")
+	r.Git(work, "commit", "-q", "-m", "first")
+	r.Git(work, "push", "-q", "origin", "main")
+	return origin, work
+}
+
+// Project is a new origin with these files that is started here; dir is its base directory.
+func (r *Rig) Project(name string, files map[string]string) (url, dir string) {
+	r.T.Helper()
+	url, _ = r.Origin(name, files)
+	started := r.Do("opencode_project_start", map[string]any{"git_url": url})
+	require.Equal(r.T, "success", started["status"], started)
+	return url, started["base_dir"].(string)
+}
+
+// Refused is the failure of a call, by its code without the prefix of this capability, and what it says.
+func (r *Rig) Refused(code string, name tool.Name, args any) *fault.Error {
+	r.T.Helper()
+	o := r.Confirmed(name, args)
+	require.Error(r.T, o.Err, "%s %s", name, o.Value)
+	f := fault.From(o.Err)
+	require.Equal(r.T, code, string(f.Code), f.Message)
+	return f
+}
+
+// Plain is text without what differs from run to run: directories, ports, process IDs, times, hashes and keys.
+func (r *Rig) Plain(text string) string {
+	text = strings.ReplaceAll(text, r.Top, "$TOP")
+	for _, p := range []struct{ form, put string }{
+		{`ssh-ed25519 [A-Za-z0-9+/=]+`, "ssh-ed25519 KEY"}, {`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|[+-]\d\d:\d\d)`, "TIME"}, {`\b\d{10}-`, "TIME-"},
+		{`\b[0-9a-f]{40}\b`, "COMMIT"}, {`("(?:opencode_)?pid": )\d+`, "${1}0"}, {`(SANDBOX_PORT\w*": )"\d+"`, `${1}"LEASED"`}, {`("(?:opencode_|mcp_tool_)?port": )\d+`, "${1}0"},
+		{`127\.0\.0\.1:4\d{3}\b`, "127.0.0.1:PORT"},
+	} {
+		text = regexp.MustCompile(p.form).ReplaceAllString(text, p.put)
+	}
+	return text
+}
+
+// Interrupt writes down a change of the only project whose owner is gone.
+func (r *Rig) Interrupt(what, box string) {
+	r.T.Helper()
+	r.Edit("doing", map[string]any{"what": what, "sandbox": box, "owner": "nobody", "since": "2026-01-02T03:04:05Z"})
+}
+
+// Edit changes one key of what is stored of the only project.
+func (r *Rig) Edit(key string, value any) {
+	r.T.Helper()
+	const file = "opencode-state.json"
+	state := projectrig.Object(r.T, json.RawMessage(r.Read(r.Memory, file)))
+	for _, p := range state["projects"].(map[string]any) {
+		p.(map[string]any)[key] = value
+	}
+	require.NoError(r.T, os.WriteFile(filepath.Join(r.Memory, file), JSON(r.T, state), 0o600))
+}
+
+// JSON is a value as a document.
+func JSON(t testing.TB, v any) []byte {
+	t.Helper()
+	doc, err := json.Marshal(v)
+	require.NoError(t, err)
+	return doc
+}
