@@ -154,7 +154,9 @@ func opencodeWords() []string {
 		invalid_arguments internal
 
 		state_damaged conflict unavailable permission_denied canceled confirmation_required confirmation_pending confirmation_expired confirmation_used
-		confirmation_mismatch confirmation_denied`)
+		confirmation_mismatch confirmation_denied
+
+		server_not_found server_failed request_not_found request_refused`)
 }
 
 // TestEveryFaultHasACodeOfTheOpencodeContract feeds the whole catalogue through the table: nothing falls out of the vocabulary, and what
@@ -172,11 +174,13 @@ func TestEveryFaultHasACodeOfTheOpencodeContract(t *testing.T) {
 func TestEverySandboxFaultIsInTheTable(t *testing.T) {
 	source, err := os.ReadFile("../../domain/sandbox/faults.go")
 	require.NoError(t, err)
+	routing, err := os.ReadFile("../../domain/sandbox/routing.go")
+	require.NoError(t, err)
 	known := map[string]string{}
 	for err, word := range sandboxFaults() {
 		known[string(err.Code)] = word
 	}
-	for line := range strings.Lines(string(source)) {
+	for line := range strings.Lines(string(source) + string(routing)) {
 		_, rest, ok := strings.Cut(line, `"sandbox_`)
 		if !ok {
 			continue
@@ -201,6 +205,7 @@ func sandboxFaults() map[*fault.Error]string {
 		sandbox.ErrAuth: "opencode_auth_failed", sandbox.ErrExists: "sandbox_exists", sandbox.ErrNotFound: "sandbox_not_found",
 		sandbox.ErrDirty: "sandbox_dirty", sandbox.ErrBranch: "branch_not_found", sandbox.ErrGit: "git_failed", sandbox.ErrUnpushed: "unpushed_work",
 		sandbox.ErrGateway: "gateway_failed", sandbox.ErrBusy: "busy", sandbox.ErrTimeout: "timeout", sandbox.ErrState: "state_damaged",
+		sandbox.ErrServer: "server_not_found", sandbox.ErrAnswer: "server_failed", sandbox.ErrRequest: "request_not_found", sandbox.ErrRefused: "request_refused",
 	}
 }
 

@@ -55,6 +55,13 @@ func opencodeCodes() map[fault.Code]string {
 		"env_file_line_invalid": "configuration_error",
 		"sandbox_record_shape":  "state_damaged",
 
+		// Those of the command line, which has them alone.
+		"sandbox_directory_missing": "sandbox_not_found",
+		"sandbox_log_unreadable":    "unavailable",
+		"sandbox_name_unknown":      "invalid_arguments",
+		"sandbox_project_unnamed":   "invalid_arguments",
+		"sandbox_shell_failed":      "unavailable",
+
 		"confirm_token_required": "confirmation_required",
 		"confirm_pending":        "confirmation_pending",
 		// A token that nothing waits under any more has run out, whatever ended it.
@@ -112,6 +119,10 @@ func opencodeSuggestions() map[string]string {
 		"invalid_name":           "use letters, digits, _ and -, at most 64 of them",
 		"git_failed":             "git's own words are in the details; mend what they name and call again",
 		"unpushed_work":          "push what the details list, or ask the person and call again with force: true",
+		"server_not_found":       "opencode_servers lists the servers there are",
+		"server_failed":          "opencode_servers shows whether the server is active; repeat the call once",
+		"request_not_found":      "list sessions, permissions or questions again, and use an id that is there now",
+		"request_refused":        "correct what the message names, and call again",
 		"gateway_failed":         "opencode_mcp_restart tries again; projects and sandboxes work without the gateway",
 		"busy":                   "wait a little, then repeat the same call",
 		"timeout":                "look at how far it came (opencode_project_status, opencode_sandbox_list) before you call again",

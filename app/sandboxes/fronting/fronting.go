@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
 // The typed handles.
@@ -185,16 +186,11 @@ func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error)
 	if err != nil {
 		return state, err
 	}
-	port, err := g.port(state)
-	if err != nil {
-		return state, err
+	port, started, err := g.started(ctx, state, settings)
+	for tries := 0; err != nil && port != 0 && tries < maxTries && ctx.Err() == nil && !g.Sockets.Free(port); tries++ { // another program was quicker
+		port, started, err = g.started(ctx, state, settings)
 	}
-	started, err := g.Processes.Start(ctx, g.Front.Spec(settings, port))
 	if err != nil {
-		return state, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
-	}
-	if err := g.await(ctx, string(started.ID), port); err != nil {
-		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
 		return state, err
 	}
 	now := g.Clock.Now()
@@ -202,6 +198,24 @@ func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error)
 		s.Gateway = sandbox.Gateway{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Running, StartedAt: now, LastHealth: now}
 		return nil
 	})
+}
+
+const maxTries = 3
+
+// started is a new gateway that answers, and its port. One that does not is ended.
+func (g Gateway) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
+	port, err := g.port(s)
+	if err != nil {
+		return 0, process.State{}, err
+	}
+	started, err := g.Processes.Start(ctx, g.Front.Spec(settings, port))
+	if err != nil {
+		return 0, started, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
+	}
+	if err = g.await(ctx, string(started.ID), port); err != nil {
+		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+	}
+	return port, started, err
 }
 
 // port is where the gateway was last, else the first that is free.
@@ -223,15 +237,18 @@ const (
 	patient = 10 * time.Second
 )
 
-// await asks the gateway until it answers.
+// await asks the gateway until it answers, and then looks a moment longer: what answered may be somebody else's, who was quicker at the port.
 func (g Gateway) await(ctx context.Context, id string, port int) error {
 	limited, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	var at process.Cursor
-	for {
+	for answered := false; ; {
 		err := g.Front.Healthy(limited, port)
-		if err == nil {
+		if err == nil && answered {
 			return nil
+		}
+		if answered = err == nil; answered {
+			err = sandbox.ErrGateway.Sayf("another program answers there")
 		}
 		turn, done := context.WithTimeout(limited, pause)
 		chunk, watching := g.Table.Watch(turn, process.ID(id), at)

@@ -168,7 +168,10 @@ type launch struct {
 	settings sandboxport.Settings
 	key      string
 	ensure   bool // the gateway too, although a person stopped it
+	tries    int  // ports that another program took between the look and the start
 }
+
+const maxTries = 3
 
 // launched starts the project's server and waits until it answers.
 func (s service) launched(ctx context.Context, sc tool.Scope, f basis.Found, l launch) (Started, error) {
@@ -195,7 +198,11 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f basis.Found, l l
 	}
 	version, err := s.await(ctx, record, l.settings)
 	if err != nil {
-		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace)                  //nolint:errcheck // why it did not come up is what matters
+		if l.settings.Port == 0 && l.tries < maxTries && ctx.Err() == nil && !s.Sockets.Free(port) { // another program was quicker
+			l.tries++
+			return s.launched(ctx, sc, f, l)
+		}
 		record.PID, record.ProcessID, record.Status, record.LastError = 0, "", sandbox.Failed, fault.From(err).Message
 		return Started{}, errors.Join(err, s.mend.Record(context.WithoutCancel(ctx), f, record))
 	}

@@ -3,11 +3,13 @@ package sundry_test
 import (
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
@@ -83,4 +85,30 @@ func TestGateway(t *testing.T) {
 	assert.Equal(t, "stopped", r.Do("opencode_mcp_status", args{})["status"], "looking does not start it")
 	r.Do("opencode_project_start", args{"git_url": url})
 	assert.Equal(t, "running", r.Do("opencode_mcp_status", args{})["status"])
+}
+
+// TestOrphans: a server that was started and never written down is found and ended, and so is the record of one that is gone.
+func TestOrphans(t *testing.T) {
+	r := sandboxrig.New(t)
+	url, _ := r.Project("shop", nil)
+	r.Edit("opencode", args{"status": "stopped"})
+	require.Len(t, r.Running(), 2)
+	planned := r.Door.New("opencode_cleanup_orphaned", args{})
+	planned.Mode = policy.Plan
+	require.True(t, r.Call(t.Context(), planned).DryRun)
+	require.Len(t, r.Running(), 2, "a plan ends nothing")
+	said := r.Do("opencode_cleanup_orphaned", args{})
+	assert.EqualValues(t, 1, said["cleaned_count"], said)
+	assert.Contains(t, said["orphaned_processes"].([]any)[0].(args)["reason"], "not on record")
+	assert.Len(t, r.Running(), 1, "the gateway")
+	assert.EqualValues(t, 0, r.Do("opencode_cleanup_orphaned", args{})["orphaned_count"])
+
+	started := r.Do("opencode_project_start", args{"git_url": url})
+	require.Equal(t, "success", started["status"])
+	require.NoError(t, syscall.Kill(int(started["opencode_pid"].(float64)), syscall.SIGKILL))
+	r.Soon(func() bool { return len(r.Running()) == 1 }, "the supervisor has seen it")
+	said = r.Do("opencode_cleanup_orphaned", args{})
+	assert.EqualValues(t, 1, said["orphaned_count"], said)
+	assert.EqualValues(t, 1, said["cleaned_count"], said)
+	assert.Contains(t, said["orphaned_processes"].([]any)[0].(args)["reason"], "Process does not exist")
 }
