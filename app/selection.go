@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -75,6 +74,9 @@ func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 // Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
 func (a *App) Toolsets() []tool.Toolset {
 	byName := map[string]*tool.Toolset{}
+	for _, t := range a.opts.Absent {
+		byName[t.Name] = &t
+	}
 	for s := range a.registry.Specs() {
 		t := byName[s.Toolset]
 		if t == nil {
@@ -87,10 +89,9 @@ func (a *App) Toolsets() []tool.Toolset {
 			t.Hidden = append(t.Hidden, string(s.Name))
 		}
 	}
-	out := slices.Clone(a.opts.Absent)
-	for _, t := range byName {
-		out = append(out, *t)
+	var out []tool.Toolset
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		out = append(out, *byName[name])
 	}
-	slices.SortFunc(out, func(x, y tool.Toolset) int { return cmp.Compare(x.Name, y.Name) })
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,13 @@ type Program struct {
 	Open         shell.Open
 	ServeMCP     Serve
 	ServeGateway ServeGateway // may be nil
+
+	heed func() // to be called before anything can be cancelled; nil: nobody waits for signals
 }
 
-// Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for.
-type Serve func(ctx context.Context, d shell.Door, streams *terminal.Terminal, env func(string) string) error
+// Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for. It calls heed before the
+// first call is carried out: from then on SIGINT and SIGTERM end ctx, and no longer the process.
+type Serve func(ctx context.Context, d shell.Door, streams *terminal.Terminal, env func(string) string, heed func()) error
 
 // garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
 // kilobytes each.
@@ -44,13 +48,28 @@ const garbage = 400
 // Main runs the command line on the process's own streams and returns the exit code. SIGINT and SIGTERM cancel what runs; a second
 // one ends the process at once.
 func Main(p Program, args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, heed, stop := heeding()
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	if p.heed = heed; len(args) == 0 || args[0] != mcpName {
+		heed()
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
 	return Run(ctx, p, terminal.OS(), args)
+}
+
+// heeding is a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
+// takes threads of its own, which a server that nobody has called yet starts faster without.
+func heeding() (ctx context.Context, heed, stop func()) {
+	ctx, stop = context.WithCancel(context.Background())
+	return ctx, sync.OnceFunc(func() {
+		heard, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(heard, func() {
+			ignore()
+			stop()
+		})
+	}), stop
 }
 
 // Run is Main on any streams, and under a context that cancels.
@@ -143,7 +162,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		}
 	}
 	if len(s.Argv) > 0 && s.Argv[0] == mcpName {
-		add("start", mcpCommand(p, s)) // hosts wait for it: it does not pay for a hundred commands that it is not
+		add("start", mcpCommand(p, s))                  // hosts wait for it: it does not pay for a hundred commands that it is not
 		root.CompletionOptions.DisableDefaultCmd = true // nor for the one that cobra would add
 		return root
 	}

@@ -66,7 +66,6 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 			s.Set("COUNTERSIGN_LOG", "info")
 		}
 		signal.Ignore(syscall.SIGPIPE) // a host that died must not take calls in flight along; writing fails instead
-		signal.Ignore(syscall.SIGPIPE) // a client that is gone must not end the process between intent and outcome
 		door, err := s.Opened()
 		if err != nil {
 			return err
@@ -74,7 +73,11 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
 		if s.Interactive() {
 			s.Note("serving MCP on this terminal's input and output; it is meant to be started by an agent host. Ctrl-D ends it.")
 		}
-		return p.ServeMCP(cmd.Context(), door, s.Terminal, s.Lookup)
+		heed := p.heed
+		if heed == nil {
+			heed = func() {}
+		}
+		return p.ServeMCP(cmd.Context(), door, s.Terminal, s.Lookup, heed)
 	}
 	return c
 }

@@ -38,7 +38,7 @@ func (s *Store) Load(ctx context.Context) (sandbox.State, error) {
 			return sandbox.State{}, err
 		}
 		defer release()
-		if state, table, err = s.settle(); err != nil {
+		if state, _, err = s.settle(); err != nil {
 			return sandbox.State{}, err
 		}
 	}

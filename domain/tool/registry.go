@@ -30,6 +30,7 @@ type Toolset struct {
 // Registry is every tool of a process: immutable, sorted by name.
 type Registry struct {
 	entries []Entry
+	order   []int // of the entries by name; they are large, and stay where they are
 	index   map[Name]int
 }
 
@@ -59,23 +60,21 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 	for _, c := range caps {
 		n += len(c.Entries)
 	}
-	r := &Registry{entries: make([]Entry, 0, n), index: make(map[Name]int, n)}
+	r := &Registry{entries: make([]Entry, 0, n), order: make([]int, 0, n), index: make(map[Name]int, n)}
 	for _, c := range caps {
 		for _, e := range c.Entries {
 			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode = c.Name, c.Contract, c.Mode
 			if problem := check(e); problem != "" {
 				return nil, ErrRegistry.Sayf("tool %q of %s: %s", e.Spec.Name, c.Name, problem)
 			}
-			r.entries = append(r.entries, e)
+			if _, taken := r.index[e.Spec.Name]; taken {
+				return nil, ErrRegistry.Sayf("tool %q is defined twice", e.Spec.Name)
+			}
+			i := len(r.entries)
+			r.entries, r.order, r.index[e.Spec.Name] = append(r.entries, e), append(r.order, i), i
 		}
 	}
-	slices.SortFunc(r.entries, func(a, b Entry) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
-	for i, e := range r.entries {
-		if _, taken := r.index[e.Spec.Name]; taken {
-			return nil, ErrRegistry.Sayf("tool %q is defined twice", e.Spec.Name)
-		}
-		r.index[e.Spec.Name] = i
-	}
+	slices.SortFunc(r.order, func(a, b int) int { return cmp.Compare(r.entries[a].Spec.Name, r.entries[b].Spec.Name) })
 	return r, nil
 }
 
@@ -114,8 +113,8 @@ func (r *Registry) Lookup(n Name) (Entry, bool) {
 // Specs yields every tool's spec, sorted by name.
 func (r *Registry) Specs() iter.Seq[Spec] {
 	return func(yield func(Spec) bool) {
-		for _, e := range r.entries {
-			if !yield(e.Spec) {
+		for _, i := range r.order {
+			if !yield(r.entries[i].Spec) {
 				return
 			}
 		}

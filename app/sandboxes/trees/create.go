@@ -71,7 +71,6 @@ type createPlan struct {
 	dir      string
 	setup    []string
 	approves string // hash of the set-up that is approved with the plan
-	warning  string
 }
 
 func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (createPlan, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -52,16 +53,15 @@ func Program(version string) cli.Program {
 	}
 	open := func(env func(string) string) (shell.Door, error) { return open(env, version) }
 	return cli.Program{Version: version, Open: open,
-		ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string) error {
-			return serveMCP(ctx, version, d, t, env)
+		ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string, heed func()) error {
+			return client{d, version, heed}.serve(ctx, t, env)
 		},
 		ServeGateway: func(ctx context.Context, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
 			return serveGateway(ctx, version, t, env, o)
 		}}
 }
 
-// settleAfter is when what gone Countersign processes left running is looked for: a server has answered its first message by then, and a short
-// command is over.
+// settleAfter is when a process does what can wait: a server has answered its first message by then. A command that is over before does it last.
 const settleAfter = 200 * time.Millisecond
 
 // open is the door as the environment describes it.
@@ -70,11 +70,12 @@ func open(env func(string) string, version string) (shell.Door, error) {
 	if err != nil {
 		return shell.Door{}, err
 	}
-	settling := time.AfterFunc(settleAfter, func() {
-		_, _ = l.Recover(context.Background()) // whoever looks at a process later learns the same
-	})
+	settle := func() { _, _ = l.Recover(context.Background()) } // whoever looks at a process later learns the same
+	settling := time.AfterFunc(settleAfter, settle)
 	closing := func() error {
-		settling.Stop()
+		if settling.Stop() {
+			settle() // a short command is a start like any other
+		}
 		return l.Close()
 	}
 	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Close: closing, ServeHooks: l.ServeHooks,
@@ -100,14 +101,34 @@ func openLocal(env func(string) string, version string, change func(*local.Confi
 	return local.Open(c)
 }
 
-// serveMCP serves one client. Its session's mode and grants end with it.
-func serveMCP(ctx context.Context, version string, d shell.Door, t *terminal.Terminal, env func(string) string) error {
+// client is what one client of MCP is served with.
+type client struct {
+	shell.Door
+	version string
+	heed    func() // has signals cancel what runs
+}
+
+// heedful is the door that heeds signals as soon as there is something to cancel.
+type heedful struct {
+	*app.App
+	heed func()
+}
+
+// Call is app.App's.
+func (h heedful) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	h.heed()
+	return h.App.Call(ctx, c)
+}
+
+// serve serves the client. Its session's mode and grants end with it.
+func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string) string) error {
+	defer time.AfterFunc(settleAfter, d.heed).Stop()
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {
 		return shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 10m", env("COUNTERSIGN_CONFIRM_WAIT"))
 	}
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
-	door, o := mcpserver.Door(d.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log, People: d.App, Wait: wait}
+	door, o := mcpserver.Door(heedful{d.App, d.heed}), mcpserver.Options{Version: d.version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log, People: d.App, Wait: wait}
 	if packresources.Served(door) {
 		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
 		o.Source = packresources.Toolset
