@@ -149,7 +149,8 @@ func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 	if err != nil {
 		return refused(Call{ID: callID, Name: w.call.Name}, err)
 	}
-	_, err = h.door.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By})
+	reason = cut(strings.TrimSpace(reason), MaxReason)
+	_, err = h.door.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By, Reason: reason})
 	f := fault.From(err)
 	again := f != nil && f.Kind != fault.Unconfirmed // what has ended otherwise meanwhile is denied as well
 	h.book.settle(callID, again)
@@ -157,7 +158,7 @@ func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 		return refused(w.call, f)
 	}
 	said := "Denied by user"
-	if reason = cut(strings.TrimSpace(reason), MaxReason); reason != "" {
+	if reason != "" {
 		said += ": " + reason
 	}
 	return refused(w.call, confirm.ErrDenied.Sayf("%s", said))

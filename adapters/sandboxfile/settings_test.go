@@ -122,12 +122,18 @@ func TestSettings(t *testing.T) {
 	assert.False(t, got.AllowCommands)
 	assert.True(t, filepath.IsAbs(got.SSHKey) && strings.HasSuffix(got.SSHKey, "/.ssh/id"))
 
+	for own, want := range map[string]string{"": "serve -p {port}", "OPENCODE_SERVER_ARGS=run {host}:{port}\n": "run {host}:{port}"} {
+		got, err = settings(t, complete+"OPENCODE_SERVER_ARGS=serve -p {port}\n", own)
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Args, "the project's own comes before the machine's")
+	}
 	for _, zero := range []string{"OPENCODE_IDLE_STOP=0\n", "OPENCODE_MEMORY_LIMIT_MB=0\n"} {
 		_, err = settings(t, complete+zero, "")
 		require.NoError(t, err)
 	}
 	for _, bad := range []string{"OPENCODE_HOSTNAME=-x", "OPENCODE_HOSTNAME=a b", "OPENCODE_HOSTNAME=http://x", "OPENCODE_MEMORY_LIMIT_MB=-1", "OPENCODE_MEMORY_LIMIT_MB=2G",
-		"OPENCODE_IDLE_STOP=soon", "OPENCODE_IDLE_STOP=-1h", "OPENCODE_IDLE_STOP=30", "OPENCODE_ALLOW_START_COMMAND=maybe"} {
+		"OPENCODE_IDLE_STOP=soon", "OPENCODE_IDLE_STOP=-1h", "OPENCODE_IDLE_STOP=30", "OPENCODE_ALLOW_START_COMMAND=maybe",
+		"OPENCODE_SERVER_ARGS=serve"} {
 		_, err = settings(t, complete+bad+"\n", "")
 		require.ErrorIs(t, err, sandbox.ErrConfig, bad)
 		name, _, _ := strings.Cut(bad, "=")

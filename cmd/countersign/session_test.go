@@ -182,6 +182,27 @@ func TestServedTools(t *testing.T) {
 	assert.Equal(t, -32602, hidden.Err.Code)
 }
 
+// TestListedPermissions: a list of tools says what policy would answer, whatever else is served beside them.
+func TestListedPermissions(t *testing.T) {
+	for _, served := range []string{"projects", "packs,projects"} {
+		c := newPlace(t).serve("--toolsets", served)
+		c.Initialize("2025-06-18")
+		var listed struct {
+			Tools []struct {
+				Name string
+				Meta struct{ Permission string } `json:"_meta"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(c.Request("tools/list", nil).Result, &listed))
+		said := map[string]string{}
+		for _, tool := range listed.Tools {
+			said[tool.Name] = tool.Meta.Permission
+		}
+		assert.Equal(t, "allow", said["list_projects"], served)
+		assert.Equal(t, "confirm", said["run_script"], served)
+	}
+}
+
 // TestReadOnlyServer reads and changes nothing.
 func TestReadOnlyServer(t *testing.T) {
 	p := newPlace(t)

@@ -90,7 +90,7 @@ func TestMetaOfAContract(t *testing.T) {
 // TestListingOfAContract: tools/list says of a tool what its contract lists, with the permission as it is now, and nothing of others.
 func TestListingOfAContract(t *testing.T) {
 	for _, era := range eras {
-		s := connect(t, flows{}, era, nil, nil)
+		s := connect(t, flows{}, era, func(o *mcpserver.Options) { o.Forecaster = flows{} }, nil)
 		for range 2 {
 			list, err := s.ListTools(context.Background(), nil)
 			require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestListingOfAContract(t *testing.T) {
 			assert.Empty(t, meta["list_toolsets"])
 		}
 	}
-	nobody := connect(t, flows{}, eras[0], func(o *mcpserver.Options) { o.Principal = policy.Principal{} }, nil)
+	nobody := connect(t, flows{}, eras[0], func(o *mcpserver.Options) { o.Principal, o.Forecaster = policy.Principal{}, flows{} }, nil)
 	list, err := nobody.ListTools(context.Background(), nil)
 	require.NoError(t, err)
 	for _, tl := range list.Tools {

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// forecaster is a Door that knows beforehand what policy would say.
-type forecaster interface {
+// Forecaster knows beforehand what policy would say to a call.
+type Forecaster interface {
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 }
 
@@ -20,8 +20,7 @@ func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		list, ok := result.(*mcp.ListToolsResult)
-		door, knows := s.door.(forecaster)
-		if err != nil || !ok || !knows {
+		if err != nil || !ok || s.opts.Forecaster == nil {
 			return result, err
 		}
 		for i, t := range list.Tools {
@@ -30,7 +29,7 @@ func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			said := *t // the SDK's own is shared by all requests
 			said.Meta = maps.Clone(t.Meta)
-			said.Meta["permission"] = permission(door.Outlook(ctx, tool.Call{Session: s.opts.Session, Principal: s.opts.Principal, Tool: tool.Name(t.Name)}))
+			said.Meta["permission"] = permission(s.opts.Forecaster.Outlook(ctx, tool.Call{Session: s.opts.Session, Principal: s.opts.Principal, Tool: tool.Name(t.Name)}))
 			list.Tools[i] = &said
 		}
 		return list, nil

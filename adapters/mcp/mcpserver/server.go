@@ -45,6 +45,7 @@ type Options struct {
 	People       People        // nil: no call waits for a person
 	Wait         time.Duration // how long one does; zero is DefaultWait, less is not at all
 	Beat         time.Duration // how often it reports that it does; zero is DefaultBeat
+	Forecaster   Forecaster    // nil: tools/list does not say what policy would answer
 	Unordered    bool          // calls do not wait for earlier ones: their clients are many, and what they reach are many servers
 	Log          *slog.Logger
 

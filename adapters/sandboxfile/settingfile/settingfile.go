@@ -5,6 +5,7 @@
 package settingfile
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -92,6 +93,7 @@ func (s Files) Settings(own string) (sandboxport.Settings, error) {
 		Password: global[passwordVariable], GatewayToken: global[tokenVariable], Host: l.host(),
 		Port: l.number("OPENCODE_PORT", l.own["OPENCODE_PORT"], 65535), MemoryLimitMB: l.number("OPENCODE_MEMORY_LIMIT_MB", l.limit("OPENCODE_MEMORY_LIMIT_MB"), 1<<30),
 		IdleStop: l.duration("OPENCODE_IDLE_STOP"), AllowCommands: l.yes("OPENCODE_ALLOW_START_COMMAND"), SSHKey: l.own["SSH_KEY_PATH"],
+		Args: l.args(),
 	}
 	if settings.SSHKey != "" {
 		settings.SSHKey = s.Expand(settings.SSHKey)
@@ -210,6 +212,16 @@ func (l *lookup) host() string {
 		return loopback
 	}
 	return host
+}
+
+// args is how the server's program serves, of the project or of the machine.
+func (l *lookup) args() string {
+	const key = "OPENCODE_SERVER_ARGS"
+	args := cmp.Or(l.own[key], l.limit(key))
+	if args != "" && !strings.Contains(args, "{port}") {
+		l.bad(key, "the program's arguments with {port}, and {host}, where they belong")
+	}
+	return args
 }
 
 func (l *lookup) number(key, value string, highest int) int {

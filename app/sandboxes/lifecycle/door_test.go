@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -111,6 +112,18 @@ func TestWaitingForKey(t *testing.T) {
 	assert.NotContains(t, string(o.Value), "PRIVATE KEY")
 	assert.Contains(t, string(r.Confirmed(start, args{"git_url": "ssh://git@127.0.0.1:1/acme/shop.git"}).Value), `"status":"waiting_for_key"`, "asking again is no harm")
 	r.Refused("sandbox_ssh_key_not_found", start, args{"git_url": "ssh://git@127.0.0.1:1/acme/shop.git", "user_ssh_key": filepath.Join(r.Home, "none")})
+
+	files, err := filepath.Glob(filepath.Join(r.Home, ".memory", "opencode-sandboxes", "*", ".env"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	settings := files[0]
+	text, err := os.ReadFile(settings)
+	require.NoError(t, err)
+	edited := regexp.MustCompile(`(?m)^SSH_KEY_PATH=.*$`).ReplaceAllLiteral(text, []byte("SSH_KEY_PATH="+filepath.Join(r.Home, "mine")))
+	require.NotEqual(t, string(text), string(edited))
+	require.NoError(t, os.WriteFile(settings, edited, 0o600))
+	refused := r.Refused("sandbox_ssh_key_not_found", start, args{"git_url": "ssh://git@127.0.0.1:1/acme/shop.git"})
+	assert.ErrorContains(t, refused, "mine", "the key that a person put into the project's settings file wins")
 }
 
 // TestPorts: a port that is configured and busy is refused, and whoever has it keeps it; one that is not configured is passed over.

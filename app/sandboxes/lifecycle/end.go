@@ -74,7 +74,7 @@ func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (St
 	if _, err := s.mend.Halt(ctx, f); err != nil {
 		return Started{}, err
 	}
-	key, err := s.serverKey(ctx, f)
+	key, err := s.serverKey(ctx, keyed(f, settings))
 	if err != nil {
 		return Started{}, err
 	}

@@ -56,6 +56,8 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Star
 	}
 	if plan.key != "" {
 		f.Project.SSHKey = plan.key
+	} else if written, err := s.Homes.Settings(ctx, f.Project.Name); err == nil {
+		f = keyed(f, written)
 	}
 	if f.Known && f.Project.Server.Status == sandbox.Running {
 		return s.alreadyRunning(ctx, f)
@@ -78,6 +80,18 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Star
 		return Started{}, err
 	}
 	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
+}
+
+// keyed is the project with the key that its settings file names: a person may have edited it, and what stands there wins (opencode contract §5.3).
+func keyed(f basis.Found, written sandboxport.Settings) basis.Found {
+	switch written.SSHKey {
+	case "":
+	case f.Layout.Key:
+		f.Project.SSHKey = ""
+	default:
+		f.Project.SSHKey = written.SSHKey
+	}
+	return f
 }
 
 // answer is what is common to every way a start can go.

@@ -128,7 +128,8 @@ func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string
 		return shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 10m", env("COUNTERSIGN_CONFIRM_WAIT"))
 	}
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
-	door, o := mcpserver.Door(heedful{d.App, d.heed}), mcpserver.Options{Version: d.version, Instructions: instructions, Principal: d.Principal, Session: session, Log: log, People: d.App, Wait: wait}
+	door, o := mcpserver.Door(heedful{d.App, d.heed}), mcpserver.Options{Version: d.version, Instructions: instructions, Principal: d.Principal, Session: session,
+		Log: log, People: d.App, Wait: wait, Forecaster: d.App}
 	if packresources.Served(door) {
 		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
 		o.Source = packresources.Toolset
