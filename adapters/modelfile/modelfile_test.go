@@ -1,10 +1,14 @@
 package modelfile_test
 
 import (
+	"context"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -381,15 +385,41 @@ func TestWhereADocumentIsWrong(t *testing.T) {
 
 // TestAnUnreadableFile is a failure of the file system, not an absent file.
 func TestAnUnreadableFile(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("permissions do not bind root")
-	}
 	h := newHome(t)
 	path := h.put("opencode.json", `{"model":"a/b"}`)
 	require.NoError(t, os.Chmod(path, 0))
-	_, _, _, err := h.open().Read(t.Context())
-	assert.Equal(t, fault.Unavailable, fault.From(err).Kind)
-	assert.Contains(t, fault.From(err).Message, path)
+	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {
+		require.NoError(t, os.Chmod(dir, 0o755)) // only the file is closed
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), readerVariable+"="+h.dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, fault.Unavailable.String()+" "+path, strings.TrimSpace(string(out)))
+}
+
+const readerVariable = "MODELFILE_READER"
+
+// TestMain lets the test binary be a process of a user who may not read everything.
+func TestMain(m *testing.M) {
+	dir := os.Getenv(readerVariable)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	if os.Geteuid() == 0 {
+		if err := syscall.Setuid(65534); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	_, _, _, err := modelfile.Open(dir, func(string) string { return "" }).Read(context.Background())
+	f := fault.From(err)
+	if f == nil {
+		fmt.Println("it was read")
+		return
+	}
+	path, _, _ := strings.Cut(f.Message, ".json")
+	fmt.Println(f.Kind, path[strings.Index(path, "/"):]+".json")
 }
 
 // TestAFileForADirectory: nothing is made, nothing breaks.
