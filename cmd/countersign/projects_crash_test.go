@@ -158,7 +158,7 @@ func TestProjectsEverythingKilled(t *testing.T) {
 
 	next := w.serve()
 	w.deserted()
-	assert.True(t, closed(url))
+	eventually(t, "its port is free", func() bool { return closed(url) }) // a dying process loses its name before its sockets
 	list := processes(next)
 	require.Len(t, list, 1)
 	assert.Equal(t, []string{b.ID, "failed"}, []string{list[0].ID, list[0].Status})
