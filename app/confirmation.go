@@ -128,10 +128,11 @@ func (r *run) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.asks = true
+	r.pend(ctx, g)
 	if err := r.issue(ctx, g); err != nil {
 		return err
 	}
-	r.asks = true
 	return r.asked(g, token)
 }
 

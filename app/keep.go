@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/app/runlog"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -59,8 +60,19 @@ func (r *run) start(ctx context.Context) error {
 	return err
 }
 
-// keep puts on record what came of the call: of one that was carried out its result, else why it was not. A redemption that was refused
-// leaves the record of its confirmation as it is: the confirmation is still good for the plan that was shown.
+// pend puts on record that the call waits for that grant. It does so before anybody can answer, so that no answer comes before its record.
+func (r *run) pend(ctx context.Context, g confirm.Grant) {
+	if !r.kept() {
+		return
+	}
+	rec := r.runRecord(toolrun.PendingConfirmation)
+	rec.ConfirmationID, rec.ExpiresAt, rec.What = g.ID, g.ExpiresAt, g.Prompt
+	r.app.runs.Note(ctx, rec)
+}
+
+// keep puts on record what came of the call: of one that was carried out its result, else why it was not. A call that asked is on record already,
+// and a redemption that was refused leaves the record of its confirmation as it is: the confirmation is still good for the plan that was
+// shown.
 func (r *run) keep(ctx context.Context, value any) {
 	if !r.kept() || r.out.Explained || r.out.Err == nil && !r.started {
 		return
@@ -74,8 +86,9 @@ func (r *run) keep(ctx context.Context, value any) {
 	}
 	rec := r.runRecord(toolrun.Failed)
 	switch kind := fault.From(r.out.Err).Kind; {
-	case r.asks:
-		rec.Status, rec.ConfirmationID, rec.ExpiresAt, rec.What = toolrun.PendingConfirmation, r.out.Issued.ID, r.out.Issued.ExpiresAt, r.out.Issued.Prompt
+	case r.asks && r.out.Issued == nil:
+		r.app.runs.Refuse(ctx, r.call.ID, result)
+		return
 	case r.decision.Verdict == policy.Deny && r.decision.Rule != "":
 		rec.Status, rec.Reason, rec.Decision = toolrun.Denied, toolrun.Policy, r.decision.Rule
 	case r.redeems() || kind == fault.Unconfirmed:

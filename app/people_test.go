@@ -18,6 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 func human(o *app.Options) { o.HumanOnly = true }
@@ -45,7 +47,7 @@ func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	assert.Contains(t, o.Err.Error(), "5 calls of this session")
 	assert.Nil(t, o.Issued)
 	assert.Len(t, h.waiting(t), grants.PerSession)
-	assert.Equal(t, "failed/rejected by  false confirm_limit", h.said(t))
+	assert.Equal(t, "denied/rejected by  false confirm_limit", h.said(t))
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))), "what waits already may be asked again")
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(9), func(c *tool.Call) { c.Person = true })), "people are not held up")
 
@@ -276,4 +278,35 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 	assert.Contains(t, o.Err.Error(), "it differs in what is not shown")
 	other := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued), in("s2"))
 	assert.Contains(t, other.Err.Error(), "was given for something else", "another session is told nothing")
+}
+
+// eager is a ledger whose people deny a question the moment it is there.
+type eager struct {
+	ports.Ledger
+	deny func(id string)
+}
+
+func (l eager) Issue(ctx context.Context, g confirm.Grant) error {
+	err := l.Ledger.Issue(ctx, g)
+	l.deny(g.ID)
+	return err
+}
+
+// TestNoAnswerComesBeforeItsRecord: who denies at once still finds the record of the call.
+func TestNoAnswerComesBeforeItsRecord(t *testing.T) {
+	h := open(t, human)
+	h.core.Ledger = eager{Ledger: h.store, deny: func(id string) {
+		_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Reason: "no", By: "terminal"})
+		assert.NoError(t, err)
+	}}
+	var err error
+	h.App, err = app.New(h.core, app.Options{HumanOnly: true, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
+	require.NoError(t, err)
+	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))))
+	runs, err := h.Runs(t.Context(), app.RunFilter{})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	assert.Equal(t, toolrun.Denied, runs[0].Status)
+	assert.Equal(t, toolrun.UserDenied, runs[0].Reason)
+	assert.Equal(t, "no", runs[0].Said)
 }

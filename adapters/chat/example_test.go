@@ -26,7 +26,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	for _, message := range model(h.OpenAI("/work/shop")) { // sends the tools along, and yields what the assistant says
+	for _, message := range model(h.OpenAI("/home/me/shop")) { // sends the tools along, and yields what the assistant says
 		calls, err := chat.OpenAICalls(message)
 		if err != nil {
 			log.Fatal(err)

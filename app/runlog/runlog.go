@@ -83,6 +83,18 @@ func (k *Keeper) Deny(ctx context.Context, confirmation string, reason toolrun.R
 	}
 }
 
+// Refuse ends the record of a call that was to wait for a confirmation which nobody could be asked for. Nothing depends on it.
+func (k *Keeper) Refuse(ctx context.Context, call string, result toolrun.Result) {
+	now := k.clock.Now()
+	err := k.store.Change(ctx, call, func(r *toolrun.Record) error {
+		r.Result = &result
+		return r.Deny(toolrun.Rejected, now)
+	})
+	if err != nil {
+		k.log.Warn("a refusal could not be recorded", "call", call, "cause", err.Error())
+	}
+}
+
 // List is the records that the filter chooses as they are now, newest first.
 func (k *Keeper) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record, error) {
 	k.settle(ctx)

@@ -19,26 +19,8 @@ import (
 // trap is a repository whose configuration runs a program of its own wherever it can. Each leaves a file behind.
 type trap struct {
 	*gitfixture.Repo
-	t    *testing.T
-	left string // where the files are left
-}
-
-// program is a command line that leaves the file called name behind.
-func (r trap) program(name string) string {
-	file := filepath.Join(filepath.Dir(r.left), "run-"+name)
-	require.NoError(r.t, os.WriteFile(file, []byte("#!/bin/sh\n>'"+filepath.Join(r.left, name)+"'\n"), 0o755))
-	return file
-}
-
-// sprung is the names of the programs that ran since it was last asked.
-func (r trap) sprung() (names []string) {
-	entries, err := os.ReadDir(r.left)
-	require.NoError(r.t, err)
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-		require.NoError(r.t, os.Remove(filepath.Join(r.left, entry.Name())))
-	}
-	return names
+	gitfixture.Traps
+	t *testing.T
 }
 
 // careless runs a command without any care, so that traps that catch nothing are found out.
@@ -60,29 +42,23 @@ func set(t *testing.T) trap {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
 	lib := gitfixture.New(t, "-- x.c --\nlib\n-- .gitattributes --\n*.c filter=evil\n")
-	r := trap{Repo: gitfixture.New(t, "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil\n"), t: t, left: filepath.Join(t.TempDir(), "left")}
-	require.NoError(t, os.Mkdir(r.left, 0o755))
+	r := trap{Repo: gitfixture.New(t, "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil\n"), Traps: gitfixture.NewTraps(t, ""), t: t}
 	r.Git("submodule", "--quiet", "add", "--", lib.Remote, "lib")
 	r.Commit("lib")
-	hooks := filepath.Join(filepath.Dir(r.left), "hooks")
-	require.NoError(t, os.Mkdir(hooks, 0o755))
-	for _, hook := range []string{"post-index-change", "reference-transaction", "post-checkout"} {
-		require.NoError(t, os.Rename(r.program(hook), filepath.Join(hooks, hook)))
-	}
 	for _, key := range []string{"core.fsmonitor", "diff.external", "diff.evil.textconv", "core.pager", "pager.diff", "pager.status", "core.editor", "core.sshCommand", "core.askPass",
 		"credential.helper", "core.alternateRefsCommand", "gpg.program", "core.gitProxy", "filter.evil.smudge", "uploadpack.packObjectsHook"} {
-		r.Git("config", key, r.program(key))
+		r.Git("config", key, r.Program(key))
 	}
-	r.Git("config", "core.hooksPath", hooks)
-	r.Git("config", "alias.status", "!"+r.program("alias"))
+	r.Git("config", "core.hooksPath", r.Hooks("post-index-change", "reference-transaction", "post-checkout"))
+	r.Git("config", "alias.status", "!"+r.Program("alias"))
 	r.Git("config", "filter.evil.required", "true")
-	r.Git("-C", "lib", "config", "core.fsmonitor", r.program("submodule.fsmonitor"))
-	r.Git("-C", "lib", "config", "filter.evil.clean", r.program("submodule.clean"))
-	r.Git("-C", "lib", "config", "diff.external", r.program("submodule.external"))
+	r.Git("-C", "lib", "config", "core.fsmonitor", r.Program("submodule.fsmonitor"))
+	r.Git("-C", "lib", "config", "filter.evil.clean", r.Program("submodule.clean"))
+	r.Git("-C", "lib", "config", "diff.external", r.Program("submodule.external"))
 	r.touched("lib/x.c")
 	require.NoError(t, os.WriteFile(filepath.Join(r.Dir, "y.c"), []byte("staged\n"), 0o644))
 	r.Git("-c", "filter.evil.required=false", "add", "y.c")
-	r.sprung()
+	r.Sprung()
 	return r
 }
 
@@ -110,15 +86,15 @@ func askEverything(t *testing.T, dir string) {
 
 func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 	for name, plant := range map[string]func(r trap){
-		"plainly":        func(r trap) { r.Git("config", "filter.evil.clean", r.program("filter.evil.clean")) },
-		"letter case":    func(r trap) { config(r, "config", "[FiLTeR \"evil\"]\n\tCLEAN = "+r.program("filter.evil.clean")+"\n") },
+		"plainly":        func(r trap) { r.Git("config", "filter.evil.clean", r.Program("filter.evil.clean")) },
+		"letter case":    func(r trap) { config(r, "config", "[FiLTeR \"evil\"]\n\tCLEAN = "+r.Program("filter.evil.clean")+"\n") },
 		"odd file":       func(r trap) { linkedConfig(r) },
-		"long-running":   func(r trap) { r.Git("config", "filter.evil.process", r.program("filter.evil.process")) },
+		"long-running":   func(r trap) { r.Git("config", "filter.evil.process", r.Program("filter.evil.process")) },
 		"through a file": func(r trap) { included(r) },
 		"per worktree": func(r trap) {
 			r.Git("config", "--remove-section", "filter.evil")
 			r.Git("config", "extensions.worktreeConfig", "true")
-			config(r, "config.worktree", "[filter \"evil\"]\n\tclean = "+r.program("filter.evil.clean")+"\n")
+			config(r, "config.worktree", "[filter \"evil\"]\n\tclean = "+r.Program("filter.evil.clean")+"\n")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,13 +102,13 @@ func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 			plant(r)
 			r.touched("x.c")
 			askEverything(t, r.Dir)
-			assert.Empty(t, r.sprung())
+			assert.Empty(t, r.Sprung())
 
 			r.careless("status") // a long-running filter that says nothing ends it early
 			r.careless("-c", "filter.evil.process=", "status")
 			r.careless("-c", "filter.evil.process=", "diff", "--staged")
 			r.careless("-c", "filter.evil.process=", "diff", "--staged", "--no-ext-diff")
-			ran := r.sprung()
+			ran := r.Sprung()
 			for _, trapped := range []string{"core.fsmonitor", "diff.external", "diff.evil.textconv", "submodule.fsmonitor"} {
 				assert.Contains(t, ran, trapped, "the traps work")
 			}
@@ -152,13 +128,13 @@ func config(r trap, name, text string) {
 // included leaves no word of filters where git begins to read.
 func included(r trap) {
 	r.Git("config", "--remove-section", "filter.evil")
-	config(r, "more", "[filter \"evil\"]\n\tclean = "+r.program("filter.evil.clean")+"\n")
+	config(r, "more", "[filter \"evil\"]\n\tclean = "+r.Program("filter.evil.clean")+"\n")
 	config(r, "config", "[include]\n\tpath = more\n")
 }
 
 // linkedConfig hides the configuration behind a link.
 func linkedConfig(r trap) {
-	r.Git("config", "filter.evil.clean", r.program("filter.evil.clean"))
+	r.Git("config", "filter.evil.clean", r.Program("filter.evil.clean"))
 	require.NoError(r.t, os.Rename(filepath.Join(r.Dir, ".git", "config"), filepath.Join(r.Dir, ".git", "elsewhere")))
 	require.NoError(r.t, os.Symlink("elsewhere", filepath.Join(r.Dir, ".git", "config")))
 }
@@ -167,16 +143,16 @@ func linkedConfig(r trap) {
 func TestMissingObjectsAreNotFetched(t *testing.T) {
 	r := set(t)
 	for key, value := range map[string]string{"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin", "remote.origin.promisor": "true",
-		"remote.origin.url": "ext::" + r.program("remote")} {
+		"remote.origin.url": "ext::" + r.Program("remote")} {
 		r.Git("config", key, value)
 	}
 	blob := r.Git("rev-parse", "HEAD:y.c")
 	require.NoError(t, os.Remove(filepath.Join(r.Dir, ".git", "objects", blob[:2], blob[2:])))
 	_, err := projgit.New(projgit.Options{}).Staged(t.Context(), r.Dir, 0)
 	require.Error(t, err)
-	assert.Empty(t, r.sprung())
+	assert.Empty(t, r.Sprung())
 	r.careless("-c", "protocol.ext.allow=always", "diff", "--staged", "--no-ext-diff", "--no-textconv")
-	assert.Contains(t, r.sprung(), "remote", "the trap works")
+	assert.Contains(t, r.Sprung(), "remote", "the trap works")
 }
 
 // TestTheUsersOwnFiltersStay: large files kept elsewhere are as committed when the user's filter says so.

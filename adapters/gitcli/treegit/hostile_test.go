@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/treegit"
 	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -22,26 +23,8 @@ import (
 // trap is a clone whose configuration runs a program of its own wherever it can. Each leaves a file behind.
 type trap struct {
 	*treetest.Place
-	t    *testing.T
-	left string // where the files are left
-}
-
-// program is a command that leaves the file called name behind.
-func (r trap) program(name string) string {
-	file := filepath.Join(filepath.Dir(r.left), "run-"+name)
-	require.NoError(r.t, os.WriteFile(file, []byte("#!/bin/sh\n>'"+filepath.Join(r.left, name)+"'\ncat\n"), 0o755))
-	return file
-}
-
-// sprung is the names of the programs that ran since it was last asked.
-func (r trap) sprung() (names []string) {
-	entries, err := os.ReadDir(r.left)
-	require.NoError(r.t, err)
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-		require.NoError(r.t, os.Remove(filepath.Join(r.left, entry.Name())))
-	}
-	return names
+	gitfixture.Traps
+	t *testing.T
 }
 
 // careless runs a command in a worktree without any care, so that traps that catch nothing are found out.
@@ -53,30 +36,28 @@ func (r trap) careless(dir string, args ...string) {
 
 func set(t *testing.T) trap {
 	p := treetest.Open(t, house(t), "-- x.c --\none\n-- y.c --\ntwo\n-- .gitattributes --\n*.c diff=evil filter=evil merge=evil\n-- .gitignore --\n*.log\n-- .worktreeinclude --\n*.log\n")
-	r := trap{Place: p, t: t, left: filepath.Join(t.TempDir(), "left")}
-	require.NoError(t, os.Mkdir(r.left, 0o755))
-	hooks := filepath.Join(filepath.Dir(r.left), "hooks")
-	require.NoError(t, os.Mkdir(hooks, 0o755))
-	for _, hook := range []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "post-commit", "post-merge", "pre-auto-gc", "post-rewrite", "fsmonitor-watchman"} {
-		require.NoError(t, os.Rename(r.program(hook), filepath.Join(hooks, hook)))
-		require.NoError(t, os.MkdirAll(filepath.Join(p.Clone, ".git", "hooks"), 0o755))
+	r := trap{Place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
+	names := []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "post-commit", "post-merge", "pre-auto-gc", "post-rewrite", "fsmonitor-watchman"}
+	hooks := r.Hooks(names...)
+	require.NoError(t, os.MkdirAll(filepath.Join(p.Clone, ".git", "hooks"), 0o755))
+	for _, hook := range names {
 		require.NoError(t, os.Symlink(filepath.Join(hooks, hook), filepath.Join(p.Clone, ".git", "hooks", hook)))
 	}
 	for _, key := range []string{"core.fsmonitor", "diff.external", "diff.evil.textconv", "diff.evil.command", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "credential.helper",
 		"credential.http://127.0.0.1.helper", "core.alternateRefsCommand", "gpg.program", "core.gitProxy", "filter.evil.smudge", "filter.evil.clean", "merge.evil.driver", "remote.origin.uploadpack", "sequence.editor"} {
-		p.In(p.Clone, "config", key, r.program(strings.ReplaceAll(key, "/", "_")))
+		p.In(p.Clone, "config", key, r.Program(strings.ReplaceAll(key, "/", "_")))
 	}
-	p.In(p.Clone, "config", "remote.file://"+p.Remote+".uploadpack", r.program("url.uploadpack"))
+	p.In(p.Clone, "config", "remote.file://"+p.Remote+".uploadpack", r.Program("url.uploadpack"))
 	p.In(p.Clone, "config", "core.hooksPath", hooks)
 	p.In(p.Clone, "config", "filter.evil.required", "true")
 	p.In(p.Clone, "config", "commit.gpgSign", "true")
 	p.In(p.Clone, "config", "log.showSignature", "true")
 	for _, alias := range []string{"status", "worktree", "reset", "clean"} {
-		p.In(p.Clone, "config", "alias."+alias, "!"+r.program("alias"))
+		p.In(p.Clone, "config", "alias."+alias, "!"+r.Program("alias"))
 	}
-	p.In(p.Clone, "config", "remote.origin.url", "ext::"+r.program("remote")+" %S")
+	p.In(p.Clone, "config", "remote.origin.url", "ext::"+r.Program("remote")+" %S")
 	p.In(p.Clone, "config", "remote.origin.vcs", "ext")
-	r.sprung()
+	r.Sprung()
 	return r
 }
 
@@ -121,7 +102,7 @@ func (r trap) everything() {
 func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 	for name, plant := range map[string]func(r trap){
 		"plainly":      func(trap) {},
-		"long-running": func(r trap) { r.In(r.Clone, "config", "filter.evil.process", r.program("filter.evil.process")) },
+		"long-running": func(r trap) { r.In(r.Clone, "config", "filter.evil.process", r.Program("filter.evil.process")) },
 		"through a file": func(r trap) {
 			path := filepath.Join(r.Clone, ".git", "config")
 			said, err := os.ReadFile(path)
@@ -137,19 +118,19 @@ func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 		"only in worktrees": func(r trap) {
 			r.In(r.Clone, "config", "--remove-section", "filter.evil")
 			r.In(r.Clone, "config", "extensions.worktreeConfig", "true")
-			require.NoError(r.t, os.WriteFile(filepath.Join(r.Clone, ".git", "config.worktree"), []byte("[FiLTeR \"evil\"]\n\tCLEAN = "+r.program("filter.evil.clean")+"\n\tsmudge = "+r.program("filter.evil.smudge")+"\n"), 0o644))
+			require.NoError(r.t, os.WriteFile(filepath.Join(r.Clone, ".git", "config.worktree"), []byte("[FiLTeR \"evil\"]\n\tCLEAN = "+r.Program("filter.evil.clean")+"\n\tsmudge = "+r.Program("filter.evil.smudge")+"\n"), 0o644))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := set(t)
 			plant(r)
 			r.everything()
-			assert.Empty(t, r.sprung())
+			assert.Empty(t, r.Sprung())
 
 			r.careless(r.Clone, "-c", "filter.evil.process=", "-c", "core.fsmonitor=", "worktree", "add", "-b", "careless", r.At("careless"))
 			r.careless(r.At("y"), "-c", "filter.evil.process=", "add", ".")
 			r.careless(r.At("y"), "diff", "HEAD~0")
-			ran := strings.Join(r.sprung(), " ")
+			ran := strings.Join(r.Sprung(), " ")
 			for _, trapped := range []string{"filter.evil.", "reference-transaction", "core.fsmonitor"} {
 				assert.Contains(t, ran, trapped, "the traps work")
 			}
@@ -159,8 +140,7 @@ func TestNothingThatARepositoryConfiguresRuns(t *testing.T) {
 
 func TestSubmodulesRunNothing(t *testing.T) {
 	p := treetest.Open(t, house(t), "-- a --\na\n")
-	r := trap{Place: p, t: t, left: filepath.Join(t.TempDir(), "left")}
-	require.NoError(t, os.Mkdir(r.left, 0o755))
+	r := trap{Place: p, Traps: gitfixture.NewTraps(t, "cat"), t: t}
 	lib := filepath.Join(t.TempDir(), "lib")
 	p.Git("init", "--quiet", "--initial-branch=main", lib)
 	p.Put(lib, "x.c", "lib\n")
@@ -175,9 +155,9 @@ func TestSubmodulesRunNothing(t *testing.T) {
 	sub := filepath.Join(dir, "lib")
 	require.Equal(t, "lib\n", treetest.Text(sub, "x.c"))
 	for _, key := range []string{"filter.evil.clean", "filter.evil.smudge", "core.fsmonitor", "diff.external"} {
-		p.In(sub, "config", key, r.program(key))
+		p.In(sub, "config", key, r.Program(key))
 	}
-	p.In(p.Clone, "config", "submodule.lib.update", "!"+r.program("submodule.update"))
+	p.In(p.Clone, "config", "submodule.lib.update", "!"+r.Program("submodule.update"))
 	later := time.Now().Add(time.Hour)
 	require.NoError(t, os.Chtimes(filepath.Join(sub, "x.c"), later, later))
 	p.Put(sub, "new.c", "new\n")
@@ -192,7 +172,7 @@ func TestSubmodulesRunNothing(t *testing.T) {
 	kept, err := p.Trees.Remove(t.Context(), p.Clone, dir, treetest.Force("x", "sandbox/x"))
 	require.NoError(t, err)
 	assert.NotEmpty(t, kept)
-	assert.Empty(t, r.sprung())
+	assert.Empty(t, r.Sprung())
 }
 
 // TestTheUsersOwnFiltersStay: what the user configured for all repositories is not a repository's to say.
@@ -218,8 +198,8 @@ func TestNobodyIsAskedForPasswords(t *testing.T) {
 	}))
 	defer server.Close()
 	r := set(t)
-	helper := r.program("user.helper")
-	require.NoError(t, os.WriteFile(helper, []byte("#!/bin/sh\necho username=u\necho password=p\n>'"+filepath.Join(r.left, "user.helper")+"'\n"), 0o755))
+	helper := r.Program("user.helper")
+	require.NoError(t, os.WriteFile(helper, []byte("#!/bin/sh\necho username=u\necho password=p\n>'"+r.Left("user.helper")+"'\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[credential]\n\thelper = "+helper+"\n[credential \""+server.URL+"\"]\n\thelper = "+helper+"\n"), 0o644))
 	access := sandboxport.Access{URL: server.URL + "/a/b.git"}
 	c := treegit.New(treegit.Options{Reach: 10 * time.Second})
@@ -230,7 +210,7 @@ func TestNobodyIsAskedForPasswords(t *testing.T) {
 	}
 	require.ErrorIs(t, c.Clone(t.Context(), access, filepath.Join(t.TempDir(), "repo"), nil), sandbox.ErrClone)
 	assert.Empty(t, asked)
-	assert.Empty(t, r.sprung())
+	assert.Empty(t, r.Sprung())
 }
 
 // TestTheKeyIsUsedAsGiven: git has a shell read the command.

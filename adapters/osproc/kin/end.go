@@ -35,6 +35,6 @@ func (k Kin) await(most time.Duration) []int {
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
-		time.Sleep(wait)
+		time.Sleep(wait) // they are not our children: nobody tells when they end
 	}
 }

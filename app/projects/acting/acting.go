@@ -93,21 +93,12 @@ type List struct {
 	Total   int          `json:"total"`
 }
 
-// known is nil for what nobody knows.
-func known[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 // masked stands for the values of an action's own environment variables.
 const masked = "[REDACTED]"
 
 // View is an action as it may be shown.
 func View(a automation.Action) ActionView {
-	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: known(a.Description), ProjectID: known(a.ProjectID), Enabled: a.Enabled,
+	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: tool.Known(a.Description), ProjectID: tool.Known(a.ProjectID), Enabled: a.Enabled,
 		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, Revision: a.Revision}
 	switch {
 	case a.Script != nil:

@@ -102,15 +102,6 @@ type ProjectList struct {
 	Total    int           `json:"total"`
 }
 
-// known is nil for the zero value: what nobody knows is null.
-func known[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (ProjectList, error) {
 	out := ProjectList{Projects: []ProjectItem{}}
 	all, err := s.Sites.Projects.List(ctx)
@@ -135,12 +126,12 @@ func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (ProjectL
 	}
 	heads := s.Heads.Heads(ctx, dirs)
 	for i, p := range all {
-		item := ProjectItem{ID: p.ID, Name: p.Name, Path: p.Path, Description: known(p.Description), WorkflowCount: count[p.ID]}
+		item := ProjectItem{ID: p.ID, Name: p.Name, Path: p.Path, Description: tool.Known(p.Description), WorkflowCount: count[p.ID]}
 		if facts, err := s.Sites.Dirs.Facts(ctx, p.Path); err == nil || errors.Is(err, project.ErrManifest) {
-			item.ProjectType, item.PackageManager = known(facts.Type), known(facts.Manager)
+			item.ProjectType, item.PackageManager = tool.Known(facts.Type), tool.Known(facts.Manager)
 		}
 		if heads[i].Err == nil {
-			item.CurrentBranch = known(heads[i].Head.Branch)
+			item.CurrentBranch = tool.Known(heads[i].Head.Branch)
 		}
 		out.Projects = append(out.Projects, item)
 	}
@@ -184,9 +175,9 @@ func (s service) get(ctx context.Context, _ tool.Scope, in PathInput) (ProjectDe
 	if err != nil && !errors.Is(err, project.ErrManifest) {
 		return ProjectDetail{}, err
 	}
-	d := ProjectDetail{ID: p.ID, Path: p.Path, Name: p.Name, Description: known(p.Description), PackageManager: known(facts.Manager),
-		ManagerVersion: known(facts.ManagerVersion), Scripts: map[string]string{}, ProjectType: known(facts.Type), NodeVersion: known(facts.NodeVersion),
-		Monorepo: facts.Monorepo, MonorepoTool: known(facts.MonorepoTool)}
+	d := ProjectDetail{ID: p.ID, Path: p.Path, Name: p.Name, Description: tool.Known(p.Description), PackageManager: tool.Known(facts.Manager),
+		ManagerVersion: tool.Known(facts.ManagerVersion), Scripts: map[string]string{}, ProjectType: tool.Known(facts.Type), NodeVersion: tool.Known(facts.NodeVersion),
+		Monorepo: facts.Monorepo, MonorepoTool: tool.Known(facts.MonorepoTool)}
 	if facts.Manifest != nil {
 		d.Scripts, d.Warnings = facts.Manifest.Scripts, facts.Manifest.Notes
 		for _, name := range facts.Manifest.ScriptNames() {
@@ -201,9 +192,9 @@ func (s service) get(ctx context.Context, _ tool.Scope, in PathInput) (ProjectDe
 		}
 	}
 	if head, err := s.Sites.Git.Head(ctx, p.Path); err == nil {
-		d.CurrentBranch = known(head.Branch)
+		d.CurrentBranch = tool.Known(head.Branch)
 		if remote, err := s.Sites.Git.Remote(ctx, p.Path); err == nil {
-			d.GitRemote = known(remote)
+			d.GitRemote = tool.Known(remote)
 		}
 	}
 	flows, err := s.Workflows.List(ctx, p.ID)

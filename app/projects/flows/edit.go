@@ -83,7 +83,7 @@ func (s service) create(ctx context.Context, _ tool.Scope, p createPlan) (Create
 	w := p.made
 	w.ID, w.CreatedAt = "wf-"+s.UUIDs.NewUUID(), s.Clock.Now()
 	w.UpdatedAt = w.CreatedAt
-	return Created{WorkflowID: w.ID, Name: w.Name, ProjectID: known(string(w.ProjectID)), CreatedAt: w.CreatedAt, Warning: p.warning}, s.Workflows.Create(ctx, w)
+	return Created{WorkflowID: w.ID, Name: w.Name, ProjectID: tool.Known(string(w.ProjectID)), CreatedAt: w.CreatedAt, Warning: p.warning}, s.Workflows.Create(ctx, w)
 }
 
 // StepInput is a step to add.

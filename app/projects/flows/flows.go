@@ -85,15 +85,6 @@ type List struct {
 	Total     int    `json:"total"`
 }
 
-// known is nil for what nobody knows.
-func known[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (List, error) {
 	out := List{Workflows: []Item{}}
 	if in.ProjectID != "" {
@@ -103,8 +94,8 @@ func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (List, er
 	}
 	found, err := s.Workflows.List(ctx, project.ID(in.ProjectID))
 	for _, w := range found {
-		out.Workflows = append(out.Workflows, Item{ID: w.ID, Name: w.Name, Description: known(w.Description), ProjectID: known(string(w.ProjectID)),
-			StepCount: len(w.Nodes), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt, LastExecutedAt: known(w.LastExecutedAt)})
+		out.Workflows = append(out.Workflows, Item{ID: w.ID, Name: w.Name, Description: tool.Known(w.Description), ProjectID: tool.Known(string(w.ProjectID)),
+			StepCount: len(w.Nodes), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt, LastExecutedAt: tool.Known(w.LastExecutedAt)})
 	}
 	out.Total = len(out.Workflows)
 	return out, err

@@ -216,12 +216,3 @@ func Active(s sandbox.State) int {
 	}
 	return n
 }
-
-// Known is nil for the zero value: what nobody knows is null in an answer.
-func Known[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}

@@ -57,7 +57,7 @@ func BriefOf(s sandbox.State) Brief {
 	if status == "" {
 		status = sandbox.Stopped
 	}
-	return Brief{PID: basis.Known(g.PID), Port: basis.Known(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: basis.Active(s)}
+	return Brief{PID: tool.Known(g.PID), Port: tool.Known(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: basis.Active(s)}
 }
 
 // Whole is the gateway as its own tool shows it.
@@ -86,7 +86,7 @@ func (g Gateway) status(ctx context.Context, _ tool.Scope, _ NoInput) (any, erro
 		return NotStarted{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
 	}
 	b := BriefOf(state)
-	w := Whole{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: basis.Known(state.Gateway.StartedAt), LastHealth: basis.Known(state.Gateway.LastHealth), Error: basis.Known(state.Gateway.Error)}
+	w := Whole{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: tool.Known(state.Gateway.StartedAt), LastHealth: tool.Known(state.Gateway.LastHealth), Error: tool.Known(state.Gateway.Error)}
 	if b.Running {
 		w.Status = "running"
 	}

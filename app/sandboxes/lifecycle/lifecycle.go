@@ -160,10 +160,10 @@ func exposed(host string) bool {
 
 func (s service) view(ctx context.Context, f basis.Found) View {
 	p := f.Project
-	v := View{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: basis.Known(p.LastHealth),
+	v := View{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.Known(p.LastHealth),
 		Worktrees: sandbox.Names(p), Gateway: fronting.BriefOf(f.State), Log: f.Layout.ServerLog}
 	running := p.Server.Status == sandbox.Running
-	v.Server = ServerView{PID: basis.Known(p.Server.PID), Port: basis.Known(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
+	v.Server = ServerView{PID: tool.Known(p.Server.PID), Port: tool.Known(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
 	if !running {
 		return v
 	}
@@ -171,7 +171,7 @@ func (s service) view(ctx context.Context, f basis.Found) View {
 	if err != nil {
 		return v
 	}
-	v.Server.URL, v.Exposed = basis.Known(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
+	v.Server.URL, v.Exposed = tool.Known(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
 	probe, cancel := context.WithTimeout(ctx, sandbox.ProbeTimeout)
 	defer cancel()
 	if version, err := s.Launcher.Healthy(probe, loopback, p.Server.Port, settings.Password); err == nil {
@@ -199,7 +199,7 @@ func (s service) list(ctx context.Context, _ tool.Scope, _ NoInput) (Listing, er
 	out := Listing{Status: "success", Projects: []Item{}}
 	for _, p := range sandbox.ByName(state) {
 		l := s.Homes.Layout(p.Name, p.BaseDir)
-		out.Projects = append(out.Projects, Item{URL: p.URL.String(), Name: p.Name, Running: p.Server.Status == sandbox.Running, Port: basis.Known(p.Server.Port), BaseDir: l.Base,
+		out.Projects = append(out.Projects, Item{URL: p.URL.String(), Name: p.Name, Running: p.Server.Status == sandbox.Running, Port: tool.Known(p.Server.Port), BaseDir: l.Base,
 			SandboxDir: l.Base, Worktrees: len(p.Sandboxes)})
 	}
 	if state.Gateway.Port != 0 {

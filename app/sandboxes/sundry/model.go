@@ -27,7 +27,7 @@ func (s service) model(ctx context.Context, _ tool.Scope, _ NoInput) (ModelAnswe
 	if err != nil {
 		return ModelAnswer{}, err
 	}
-	out := ModelAnswer{Status: "success", Current: basis.Known(current), Available: []string{}, Providers: map[string][]string{}, Path: path, Exists: exists}
+	out := ModelAnswer{Status: "success", Current: tool.Known(current), Available: []string{}, Providers: map[string][]string{}, Path: path, Exists: exists}
 	models, why := s.available(ctx)
 	out.Warning = why
 	for _, m := range models {
@@ -89,7 +89,7 @@ func (s service) setModel(ctx context.Context, _ tool.Scope, p modelPlan) (Model
 	if err != nil {
 		return ModelSet{}, err
 	}
-	out := ModelSet{Status: "success", Previous: basis.Known(previous), Current: p.model, Message: "the default model is set", Note: "it takes effect for servers that start from now on"}
+	out := ModelSet{Status: "success", Previous: tool.Known(previous), Current: p.model, Message: "the default model is set", Note: "it takes effect for servers that start from now on"}
 	if models, why := s.available(ctx); why == "" && !slices.Contains(models, p.model) {
 		out.Warning = "the agent server does not list this model"
 	}

@@ -189,8 +189,8 @@ func (s service) duplicate(g []sandbox.Project) Duplicate {
 	d := Duplicate{URL: keep.URL.String(), Count: len(g), Keep: keep.Name, KeepDir: s.Homes.Layout(keep.Name, keep.BaseDir).Base,
 		Recommendation: "keep " + keep.Name + " and destroy the others once their work is pushed"}
 	for _, p := range g {
-		d.Instances = append(d.Instances, Instance{URL: p.URL.String(), Name: p.Name, BaseDir: s.Homes.Layout(p.Name, p.BaseDir).Base, Port: basis.Known(p.Server.Port),
-			Running: p.Server.Status == sandbox.Running, PID: basis.Known(p.Server.PID)})
+		d.Instances = append(d.Instances, Instance{URL: p.URL.String(), Name: p.Name, BaseDir: s.Homes.Layout(p.Name, p.BaseDir).Base, Port: tool.Known(p.Server.Port),
+			Running: p.Server.Status == sandbox.Running, PID: tool.Known(p.Server.PID)})
 	}
 	return d
 }

@@ -108,7 +108,7 @@ func (s service) list(ctx context.Context, _ tool.Scope, in basis.URLInput) (Lis
 			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name, Problem: t.Err})
 		out.Worktrees = append(out.Worktrees, t.Directory)
 		out.Sandboxes = append(out.Sandboxes, Item{Name: box.Name, Branch: t.Branch, Directory: t.Directory, Head: t.Head, Dirty: t.Dirty, Changes: t.Changes, Ahead: t.Ahead, Behind: t.Behind,
-			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: basis.Known(box.CreatedAt), Leases: box.Leases})
+			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.Known(box.CreatedAt), Leases: box.Leases})
 	}
 	for _, v := range sandbox.CleanUp(findings, s.Clock.Now(), sandbox.DefaultAge) {
 		for i := range out.Sandboxes {

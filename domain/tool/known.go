@@ -1,0 +1,10 @@
+package tool
+
+// Known is nil for the zero value: what nobody knows is null in an answer.
+func Known[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
