@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -130,9 +131,13 @@ func way(f *fault.Error, s *shell.Shell) string {
 // listTools is the flag that has a command print the tools and end.
 const listTools = "list-tools"
 
+// versionFlag is the flag that has a command print the version and end. Cobra's own needs text templates, which cost the binary 2.8 MB: with
+// them the linker has to keep every method there is.
+const versionFlag = "version"
+
 // commands is the whole tree. Making it opens nothing.
 func commands(p Program, s *shell.Shell) *cobra.Command {
-	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", Version: p.Version, SilenceErrors: true, SilenceUsage: true,
+	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", SilenceErrors: true, SilenceUsage: true,
 		Long: "Agents propose; you countersign. One door between coding agents and your machine: what an agent asks for becomes a plan,\n" +
 			"the plan is what you see, and nothing but that plan can run.",
 		Example: `  countersign tour                     see it work on the repository you stand in
@@ -140,13 +145,17 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
   countersign pack new login-bug       build a context pack by hand`,
 		Args: shell.Subcommand}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if version, _ := cmd.Flags().GetBool(versionFlag); version {
+			_, err := fmt.Fprintln(s.Out, "countersign", p.Version)
+			return err
+		}
 		if listing, _ := cmd.Flags().GetBool(listTools); listing {
 			return operator.List(cmd.Context(), s)
 		}
 		return shell.Help(cmd, args)
 	}
 	root.Flags().Bool(listTools, false, "print every tool there is, like tools list")
-	root.SetVersionTemplate("countersign {{.Version}}\n")
+	root.Flags().BoolP(versionFlag, "v", false, "version for countersign")
 	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the contract's JSON, alone on stdout")
 	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "answer confirmations with yes (never those that want a name typed)")
 	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the name to type where a confirmation asks for one")
