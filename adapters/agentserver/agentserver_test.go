@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -99,4 +100,51 @@ func TestHealthStaysHere(t *testing.T) {
 		}
 		server.Close()
 	}
+}
+
+// TestServes: a port is served by who listens there, at whatever address, and by whoever started him; not by others, and by nobody when it is free.
+func TestServes(t *testing.T) {
+	s := agentserver.Sockets{}
+	for _, address := range []string{"127.0.0.1:0", "127.0.0.1:0", "[::1]:0", ":0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil && strings.HasPrefix(address, "[") {
+			continue // there is no such address here
+		}
+		require.NoError(t, err)
+		port := l.Addr().(*net.TCPAddr).Port
+		assert.True(t, s.Serves(t.Context(), os.Getpid(), port), address)
+		other := exec.Command("sleep", "60")
+		require.NoError(t, other.Start())
+		assert.False(t, s.Serves(t.Context(), other.Process.Pid, port), address)
+		require.NoError(t, other.Process.Kill())
+		_ = other.Wait()
+		assert.True(t, s.Serves(t.Context(), os.Getppid(), port), "a child of it does")
+		require.NoError(t, l.Close())
+		assert.False(t, s.Serves(t.Context(), os.Getpid(), port), address)
+	}
+	assert.False(t, s.Serves(t.Context(), 1<<30, 1))
+}
+
+// TestBusy: one session at work in one of the directories is enough. A server that cannot say, or does not answer, has none.
+func TestBusy(t *testing.T) {
+	answers := map[string]string{"/idle": `{}`, "/rests": `{"ses_1":{"type":"idle"}}`, "/works": `{"ses_1":{"type":"idle"},"ses_2":{"type":"busy"}}`, "/tries": `{"ses_1":{"type":"retry"}}`, "/page": `<html>`}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, password, _ := r.BasicAuth()
+		if password != "p w" || r.URL.Path != "/session/status" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = w.Write([]byte(answers[r.URL.Query().Get("directory")]))
+	}))
+	_, text, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	port, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	l, settings := agentserver.New(agentserver.Options{}), sandboxport.Settings{Password: "p w"}
+	assert.False(t, l.Busy(t.Context(), settings, port, nil))
+	assert.False(t, l.Busy(t.Context(), settings, port, []string{"/idle", "/rests", "/page", "/a b&c"}))
+	assert.True(t, l.Busy(t.Context(), settings, port, []string{"/page", "/idle", "/works"}))
+	assert.True(t, l.Busy(t.Context(), settings, port, []string{"/tries"}))
+	assert.False(t, l.Busy(t.Context(), sandboxport.Settings{Password: "another"}, port, []string{"/works"}))
+	server.Close()
+	assert.False(t, l.Busy(t.Context(), settings, port, []string{"/works"}))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
 // The figures of a health check (opencode contract §8.2).
@@ -50,6 +51,29 @@ func (l *Launcher) Healthy(ctx context.Context, host string, port int, password 
 	return health.Version, nil
 }
 
+// Busy is sandboxport.Launcher, by opencode's /session/status, which is asked for one directory at a time and names the sessions that are not idle.
+func (l *Launcher) Busy(ctx context.Context, s sandboxport.Settings, port int, dirs []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
+	defer cancel()
+	at := net.JoinHostPort(reachable(s.Host), strconv.Itoa(port))
+	for _, dir := range dirs {
+		status, body, err := l.ask(ctx, at, "/session/status?"+url.Values{"directory": {dir}}.Encode(), s.Password)
+		if err != nil {
+			return false
+		}
+		var sessions map[string]struct{ Type string }
+		if status != http.StatusOK || json.Unmarshal(body, &sessions) != nil {
+			continue
+		}
+		for _, one := range sessions {
+			if one.Type != "idle" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // missing reports an answer of a server that does not know the path.
 func missing(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
@@ -70,7 +94,7 @@ func reachable(host string) string {
 }
 
 func (l *Launcher) ask(ctx context.Context, at, path, password string) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, (&url.URL{Scheme: "http", Host: at, Path: path}).String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+path, nil)
 	if err != nil {
 		return 0, nil, err
 	}

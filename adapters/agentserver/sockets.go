@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -25,6 +26,32 @@ func (Sockets) Free(port int) bool {
 	return l.Close() == nil
 }
 
+// Serves is sandboxport.Sockets.
+func (Sockets) Serves(ctx context.Context, pid, port int) bool {
+	listening, told := listeners(ctx, port)
+	if !told {
+		return true
+	}
+	all, err := processes()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(family(pid, all), listening)
+}
+
+// family is the process and its descendants.
+func family(pid int, all []relative) []int {
+	children := map[int][]int{}
+	for _, p := range all {
+		children[p.parent] = append(children[p.parent], p.pid)
+	}
+	members := []int{pid}
+	for i := 0; i < len(members); i++ {
+		members = append(members, children[members[i]]...)
+	}
+	return members
+}
+
 // ResidentMB is sandboxport.Sockets. It fails with process.ErrNotFound for a process that is not there. Memory that processes share is counted
 // for each of them.
 func (Sockets) ResidentMB(pid int) (int, error) {
@@ -32,19 +59,16 @@ func (Sockets) ResidentMB(pid int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	children := map[int][]int{}
 	resident := map[int]int64{}
 	for _, p := range all {
-		children[p.parent] = append(children[p.parent], p.pid)
 		resident[p.pid] = p.resident
 	}
 	if _, there := resident[pid]; !there {
 		return 0, process.ErrNotFound.Sayf("there is no process with the number %d", pid)
 	}
 	var sum int64
-	for family := []int{pid}; len(family) > 0; family = family[1:] {
-		sum += resident[family[0]]
-		family = append(family, children[family[0]]...)
+	for _, member := range family(pid, all) {
+		sum += resident[member]
 	}
 	return int(sum >> 20), nil
 }
@@ -74,7 +98,7 @@ func (Sockets) Foreign(ctx context.Context, dirs []string) ([]sandboxport.Foreig
 		cmd, _ := redactor.Text(redact.Clean(strings.Join(c.argv, " ")))
 		servers = append(servers, sandboxport.ForeignServer{PID: c.pid, Dir: c.dir, Cmd: shortened(cmd)})
 	}
-	slices.SortFunc(servers, func(a, b sandboxport.ForeignServer) int { return a.PID - b.PID })
+	sorting.By(servers, func(a, b sandboxport.ForeignServer) int { return a.PID - b.PID })
 	return servers, nil
 }
 

@@ -4,7 +4,9 @@ package agentserver
 
 import (
 	"context"
+	"errors"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,6 +41,16 @@ func processes() ([]relative, error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// listeners tells which processes listen on the port; told is false where lsof is missing.
+func listeners(ctx context.Context, port int) (listening func(pid int) bool, told bool) {
+	out, err := exec.CommandContext(ctx, "lsof", "-nP", "-a", "-iTCP:"+strconv.Itoa(port), "-sTCP:LISTEN", "-Fp").Output()
+	var nobody *exec.ExitError
+	if err != nil && !errors.As(err, &nobody) {
+		return nil, false
+	}
+	return func(pid int) bool { return slices.Contains(strings.Fields(string(out)), "p"+strconv.Itoa(pid)) }, true
 }
 
 // candidates cannot be told from servers of ours here, because the system shows nobody's environment: the caller knows those by their numbers.

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -102,4 +104,47 @@ func TestFront(t *testing.T) {
 		server.Close()
 		require.ErrorIs(t, f.Healthy(t.Context(), n), sandbox.ErrGateway, "nobody is there")
 	}
+}
+
+// The table changes while many ask: whoever is in every version of it is always found, whether the file is exchanged, damaged or growing.
+func TestTableChangesUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "servers.json")
+	exchange := func(text string) {
+		require.NoError(t, os.WriteFile(path+".new", []byte(text), 0o600))
+		require.NoError(t, os.Rename(path+".new", path))
+	}
+	const stays = `{"id":"git@h:o/stays.git","project_name":"stays","url":"http://127.0.0.1:1","status":"active"}`
+	exchange(`{"default_server":"stays","servers":[` + stays + `]}`)
+	r := gateway.New(gateway.Options{Table: path})
+	ctx, end := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				for _, name := range []string{"", "stays", "https://h/o/stays"} {
+					route, err := r.Resolve(t.Context(), name)
+					if !assert.NoError(t, err) || !assert.True(t, route.Active()) {
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := range 300 {
+		switch i % 3 {
+		case 0:
+			exchange(fmt.Sprintf(`{"default_server":"stays","servers":[{"id":"n%d","project_name":"n%d","url":"http://127.0.0.1:2","status":"active"},%s]}`, i, i, stays))
+			_, err := r.Resolve(t.Context(), fmt.Sprintf("n%d", i))
+			assert.NoError(t, err, "it counts at once")
+		case 1:
+			require.NoError(t, os.WriteFile(path, []byte(`{"default_server":"stays","serv`), 0o600))
+		case 2:
+			exchange(`{"default_server":"stays","servers":[` + stays + `]}`)
+			_, err := r.Resolve(t.Context(), fmt.Sprintf("n%d", i-2))
+			assert.Error(t, err, "and is gone at once")
+		}
+	}
+	end()
+	all.Wait()
 }

@@ -53,6 +53,7 @@ type house struct {
 	client *mcp.ClientSession
 	mu     sync.Mutex
 	used   []string
+	using  int // how many calls are under way
 }
 
 func open(t *testing.T) *house {
@@ -121,10 +122,16 @@ func (h *house) ensure(_ context.Context, sc tool.Scope, id string) error {
 	return nil
 }
 
-func (h *house) use(_ context.Context, id string) {
+func (h *house) use(_ context.Context, id string) (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.used = append(h.used, id)
+	h.using++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.using--
+	}
 }
 
 // carrier puts the token on requests.
@@ -199,6 +206,7 @@ func TestGatewayServesItsTools(t *testing.T) {
 	assert.Len(t, h.must("opencode_session_list", nil)["sessions"], 1)
 	h.mu.Lock()
 	assert.Contains(t, h.used, "p")
+	assert.Zero(t, h.using, "nothing is in use that nobody waits for")
 	h.mu.Unlock()
 	for name, args := range map[string]map[string]any{
 		"opencode_session_list":    {"server": "none"},

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/agentserver"
 	"github.com/countersign-dev/countersign/adapters/gateway"
@@ -82,10 +83,25 @@ func (l *Local) places() map[string]string {
 // routing is the toolset of the gateway. What it routes to is in the table of servers.
 func (l *Local) routing() tool.Capability {
 	router := l.Router()
-	return routing.Capability(routing.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure,
-		Used: func(ctx context.Context, id string) {
-			go l.mender().Used(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
-		}})
+	return routing.Capability(routing.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure, Used: l.serving})
+}
+
+// serving notes that a server is in use, now and as long as it is.
+func (l *Local) serving(ctx context.Context, id string) (done func()) {
+	over := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(mending.Noted)
+		defer tick.Stop()
+		for {
+			l.mender().Used(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(over) })
 }
 
 // Router reaches the agent servers of the table.

@@ -27,7 +27,7 @@ type child struct {
 	spool *spool.Spool
 	box   *kin.Box
 	began time.Time
-	limit time.Duration
+	spec  process.Spec
 
 	stops  chan time.Duration // the graces of those who want it to end
 	exited chan struct{}      // closed when the leader has ended; it has not been waited for
@@ -39,9 +39,7 @@ type child struct {
 
 // launch starts the program of a record that this process owns. When it fails with process.ErrStart the child's record says why.
 func (p *Processes) launch(rec record, s process.Spec) (*child, error) {
-	c := &child{
-		p: p, rec: rec, began: time.Now(), limit: s.Timeout,
-		spool: spool.New(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
+	c := &child{p: p, rec: rec, began: time.Now(), spec: s, spool: spool.New(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
 		stops: make(chan time.Duration, 8), exited: make(chan struct{}), quiet: make(chan struct{}), full: make(chan struct{}),
 	}
 	c.spool.LogTo(s.Log)
@@ -169,8 +167,8 @@ func (c *child) move(to process.Status) {
 func (c *child) attend(ctx context.Context) {
 	e := &ending{child: c, done: ctx.Done(), kill: time.NewTimer(time.Hour)}
 	e.kill.Stop()
-	if c.limit > 0 {
-		timer := time.NewTimer(c.limit)
+	if c.spec.Timeout > 0 {
+		timer := time.NewTimer(c.spec.Timeout)
 		defer timer.Stop()
 		e.limit = timer.C
 	}

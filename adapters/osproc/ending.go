@@ -86,11 +86,11 @@ func (e *ending) escalate() {
 	e.kin.Signal(syscall.SIGKILL)
 }
 
-// sweep ends what the leader left behind, and returns those that cannot be ended.
+// sweep ends what the leader left behind, unless that may stay, and returns those that cannot be ended.
 func (e *ending) sweep() []int {
 	poll := time.NewTimer(0)
 	defer poll.Stop()
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+	for wait := time.Millisecond; !e.spec.Leaves || e.told; wait = min(2*wait, 50*time.Millisecond) {
 		living := e.kin.Living()
 		if len(living) == 0 || !e.dead.IsZero() && time.Since(e.dead) > killWait {
 			return living
@@ -113,6 +113,7 @@ func (e *ending) sweep() []int {
 		case <-poll.C:
 		}
 	}
+	return nil
 }
 
 func ownerDied(rec record) string {

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // What is in the directory: a directory a process, with its state, its mailbox and its output, and the names of those that have not
@@ -265,12 +266,12 @@ func (p *Processes) prune() {
 		p.pruned = now
 	}
 	p.mu.Unlock()
-	if !due {
-		return
-	}
 	type old struct {
 		id    process.ID
 		ended time.Time
+	}
+	if !due {
+		return
 	}
 	var olds []old
 	ids, _ := p.all()
@@ -288,7 +289,7 @@ func (p *Processes) prune() {
 			olds = append(olds, old{id, ended})
 		}
 	}
-	slices.SortFunc(olds, func(a, b old) int { return b.ended.Compare(a.ended) })
+	sorting.By(olds, func(a, b old) int { return b.ended.Compare(a.ended) })
 	for i, o := range olds {
 		if i >= keepMost || now.Sub(o.ended) > keepEnded {
 			_ = os.RemoveAll(p.path(o.id, "")) // the next time, if not now

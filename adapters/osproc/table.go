@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/adapters/osproc/spool"
 	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Inspect is ports.ProcessTable.
@@ -57,7 +57,7 @@ func (p *Processes) List(ctx context.Context) ([]process.State, error) {
 		}
 		states = append(states, s)
 	}
-	slices.SortFunc(states, func(a, b process.State) int {
+	sorting.By(states, func(a, b process.State) int {
 		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return states, nil

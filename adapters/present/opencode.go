@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -29,7 +30,7 @@ type opencodeError struct {
 // the tool's own object, which says its status itself; a dry run shows the plan; isError is set if and only if the status is error.
 func opencode(o tool.Outcome) Document {
 	if f := failure(o); f != nil {
-		doc := object(opencodeFailure(o))
+		doc := plain.Object(opencodeFailure(o))
 		return Document{Text: string(doc), Object: doc, Body: doc, Fail: true, Kind: f.Kind}
 	}
 	doc := opencodeSuccess(o)
@@ -45,7 +46,7 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	var doc json.RawMessage
 	switch {
 	case o.DryRun:
-		doc = object(struct {
+		doc = plain.Object(struct {
 			Status  string          `json:"status"`
 			Plan    json.RawMessage `json:"plan,omitempty"`
 			Message string          `json:"message"`
@@ -53,7 +54,7 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	case isObject(o.Value):
 		doc = withStatus(bytes.TrimSpace(o.Value))
 	default:
-		doc = object(struct {
+		doc = plain.Object(struct {
 			Status  string          `json:"status"`
 			Result  json.RawMessage `json:"result,omitempty"`
 			Message string          `json:"message,omitempty"`
@@ -65,8 +66,8 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	}
 	var warnings []string
 	_ = json.Unmarshal(fields["warnings"], &warnings) // the contract knows them as a list of texts
-	fields["warnings"] = object(append(warnings, o.Warnings...))
-	return object(fields)
+	fields["warnings"] = plain.Object(append(warnings, o.Warnings...))
+	return plain.Object(fields)
 }
 
 // withStatus puts a status in front of an object that has none, such as the head of one that was too long.
@@ -86,10 +87,13 @@ func withStatus(doc json.RawMessage) json.RawMessage {
 // failure, the former better than the standing one, because the raising site knows more.
 func opencodeFailure(o tool.Outcome) opencodeError {
 	f := failure(o)
-	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: detailsOf(f), Confirmation: confirmationOf(o.Issued)}
+	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: plain.Details(f), Confirmation: confirmationOf(o.Issued)}
 	e.Suggestion = e.take("suggestion")
 	if e.Suggestion == "" {
 		e.Suggestion = opencodeSuggestion(f.Code, e.Error)
+	}
+	if f.Code == tool.ErrArguments.Code && named(o.Args, "project_name") {
+		e.Suggestion = "leave project_name out: projects go by git_url alone, and their names are derived from it"
 	}
 	if i := o.Issued; i != nil && i.Token.IsZero() {
 		e.Suggestion = "a person answers this in a form of the client, with countersign approve, or in the console; then repeat the very same call"
@@ -146,6 +150,14 @@ func urlIn(doc json.RawMessage) string {
 	}
 	_ = json.Unmarshal(doc, &own) // what is no such object names no project
 	return own.GitURL
+}
+
+// named reports an argument that was given, whatever its value.
+func named(args json.RawMessage, name string) bool {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(args, &given) // what is no object has no arguments
+	_, ok := given[name]
+	return ok
 }
 
 // lastBytes is the end of a text, where programs say what stopped them: at most limit bytes, and no half characters.

@@ -326,3 +326,17 @@ func FuzzOpencodeURL(f *testing.F) {
 		require.False(t, gitref.CarriesCredentials(w.GitURL))
 	})
 }
+
+// Who calls a tool by its new name and still sends what the old one took is told where that went (seed 003, breaking changes).
+func TestTheNameThatIsDerivedNow(t *testing.T) {
+	suggestion := func(err *fault.Error, doc string) string {
+		var answer struct{ Suggestion string }
+		require.NoError(t, json.Unmarshal(present.For(present.Opencode)(boxed(err, args(doc))).Object, &answer))
+		return answer.Suggestion
+	}
+	refused := tool.ErrArguments.Sayf("'project_name' is not supported")
+	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r","project_name":"r"}`), "leave project_name out")
+	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r"}`), "correct the argument")
+	assert.Contains(t, suggestion(sandbox.ErrExists, `{"git_url":"git@h:o/r","project_name":"r"}`), "choose another name")
+	assert.Contains(t, suggestion(refused, `[]`), "correct the argument")
+}

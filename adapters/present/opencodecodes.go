@@ -58,9 +58,10 @@ func opencodeCodes() map[fault.Code]string {
 		// Those of the command line, which has them alone.
 		"sandbox_directory_missing": "sandbox_not_found",
 		"sandbox_log_unreadable":    "unavailable",
-		"sandbox_name_unknown":      "invalid_arguments",
+		"sandbox_name_unknown":      "project_not_found",
 		"sandbox_project_unnamed":   "invalid_arguments",
 		"sandbox_shell_failed":      "unavailable",
+		"sandbox_unknown":           "sandbox_not_found",
 
 		"confirm_token_required": "confirmation_required",
 		"confirm_pending":        "confirmation_pending",

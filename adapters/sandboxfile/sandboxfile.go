@@ -125,6 +125,9 @@ func (s *Store) homeless() error {
 
 // Hold implements sandboxport.States.
 func (s *Store) Hold(ctx context.Context, url gitref.URL) (release func(), err error) {
+	if url.IsZero() {
+		return s.exclude(ctx, locksDir+"/gateway.lock", "the gateway")
+	}
 	return s.exclude(ctx, locksDir+"/"+sandbox.Hash12(url)+".lock", "the project "+url.String())
 }
 

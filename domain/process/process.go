@@ -46,6 +46,7 @@ type Spec struct {
 	Labels  map[string]string `json:"labels,omitempty"`     // the capability's own words (script, project, …), copied into the State
 	Secrets []string          `json:"-"`                    // exact values masked in what it prints; stored nowhere
 	Log     string            `json:"log,omitempty"`        // absolute path of a file that what it prints is appended to as well; empty is none
+	Leaves  bool              `json:"leaves,omitempty"`     // what it started goes on when it ends by itself, and nobody looks after that any more
 }
 
 // Validate fails with ErrSpec when no system could start s, or when what would start is not what it says.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/redact/detect"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -53,7 +54,7 @@ func (k *knownValues) index(form string) {
 	bit := bloomBit(head)
 	k.bloom[bit/64] |= 1 << (bit % 64)
 	k.heads[head] = append(k.heads[head], form)
-	slices.SortFunc(k.heads[head], func(a, b string) int { return len(b) - len(a) })
+	sorting.By(k.heads[head], func(a, b string) int { return len(b) - len(a) })
 }
 
 // window is the first eight bytes of s as a number.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/redact/detect"
 	"github.com/countersign-dev/countersign/domain/redact/lex"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Options is what a Redactor knows beyond the rules. The zero Options is usable.
@@ -74,7 +75,7 @@ func merge(s string, spans []detect.Span) []detect.Span {
 	if len(spans) < 2 {
 		return spans
 	}
-	slices.SortStableFunc(spans, func(a, b detect.Span) int {
+	sorting.Stable(spans, func(a, b detect.Span) int {
 		if a.From != b.From {
 			return a.From - b.From
 		}

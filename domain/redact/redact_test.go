@@ -17,6 +17,7 @@ func TestTextKeepsWhatTheRowSays(t *testing.T) {
 	pass := "hunter2" + "hunter2"
 	tests := map[string][2]string{
 		"scheme, user and host":  {"postgres://app:" + pass + "@db:5432/x", "postgres://app:[REDACTED:url_credentials]@db:5432/x"},
+		"a token for a user":     {"https://x7yz" + pass + "@git.example.com/a/b", "https://[REDACTED:url_credentials]@git.example.com/a/b"},
 		"an @ in the password":   {"redis://:p@ss" + pass + "@cache", "redis://:[REDACTED:url_credentials]@cache"},
 		"a URL in JSON of PHP":   {`https:\/\/bob:` + pass + `@host`, `https:\/\/bob:[REDACTED:url_credentials]@host`},
 		"header and scheme":      {"Authorization: Basic " + pass, "Authorization: Basic [REDACTED:auth_header]"},

@@ -3,8 +3,9 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // DefaultAge is how old a sandbox is before a clean-up takes it.
@@ -37,7 +38,7 @@ func CleanUp(found []Finding, now time.Time, age time.Duration) []Verdict {
 		remove, reason := f.judge(now, age)
 		verdicts = append(verdicts, Verdict{Name: f.Sandbox.Name, Directory: f.Sandbox.Directory, Remove: remove, Reason: reason})
 	}
-	slices.SortStableFunc(verdicts, func(a, b Verdict) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Stable(verdicts, func(a, b Verdict) int { return cmp.Compare(a.Name, b.Name) })
 	return verdicts
 }
 

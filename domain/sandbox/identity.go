@@ -173,3 +173,12 @@ func CheckProjectName(name string) error {
 	}
 	return nil
 }
+
+// KeysPage is where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
+func KeysPage(u gitref.URL) string {
+	page := map[string]string{"github.com": "/settings/keys", "gitlab.com": "/-/settings/repository", "bitbucket.org": "/admin/access-keys/"}[u.Host()]
+	if page == "" {
+		return ""
+	}
+	return "https://" + u.Host() + "/" + u.Path() + page
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // The figures of the contract (opencode contract §7, §8, §18).
@@ -78,7 +79,8 @@ type Sandbox struct {
 	CreatedAt     time.Time         `json:"created_at"`
 	CreatedBranch bool              `json:"created_branch"` // the branch was made for it, and goes with it
 	StartCommand  string            `json:"start_command,omitempty"`
-	Leases        map[string]string `json:"leases,omitempty"` // variable → port or name that nobody else has
+	Leases        map[string]string `json:"leases,omitempty"`    // variable → port or name that nobody else has
+	Preparing     string            `json:"preparing,omitempty"` // owner that runs its set-up; one that is gone has not finished it
 }
 
 // Project is what is recorded of a repository.
@@ -137,7 +139,7 @@ func Names(p Project) []string {
 // ByName is the projects sorted by name.
 func ByName(s State) []Project {
 	out := slices.Collect(maps.Values(s.Projects))
-	slices.SortFunc(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b Project) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

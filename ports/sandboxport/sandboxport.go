@@ -21,7 +21,8 @@ type States interface {
 	// Update runs change on what is recorded and stores what it leaves, unless change fails: the state and the gateway's table of servers, both
 	// or neither. One at a time over all processes; a wait longer than sandbox.BusyTimeout is sandbox.ErrBusy.
 	Update(ctx context.Context, change func(*sandbox.State) error) (sandbox.State, error)
-	// Hold keeps everybody else from changing the project until release is called, in this process and in others; the same waiting.
+	// Hold keeps everybody else from changing the project until release is called, in this process and in others; the same waiting. The zero URL
+	// is the gateway, which is held last.
 	Hold(ctx context.Context, url gitref.URL) (release func(), err error)
 }
 
@@ -118,6 +119,7 @@ type Trees interface {
 type TreeKeeping interface {
 	// Losses is what of the clone and its worktrees is nowhere else: changes that are not committed, commits that no remote has. It is about the
 	// clone, with its stashes and branches, and the worktrees in dirs, by those names; without dirs, about all worktrees that there are.
+	// Of a directory that is no worktree, and of every one when the clone is gone, all that lies in it counts.
 	Losses(ctx context.Context, repo string, dirs []string) ([]Loss, error)
 	// Fetch gets the remote's branches.
 	Fetch(ctx context.Context, repo string, a Access) error
@@ -200,6 +202,8 @@ type Launcher interface {
 	Spec(s Settings, l sandbox.Layout, port int, key string) process.Spec
 	// Healthy asks the server once: its version, or sandbox.ErrAuth, sandbox.ErrUnhealthy.
 	Healthy(ctx context.Context, host string, port int, password string) (version string, err error)
+	// Busy reports whether an agent of the server is at work in one of the directories. A server that cannot say has none at work.
+	Busy(ctx context.Context, s Settings, port int, dirs []string) bool
 	// Models are those the program knows, "provider/model".
 	Models(ctx context.Context, s Settings) ([]string, error)
 }
@@ -208,6 +212,8 @@ type Launcher interface {
 type Sockets interface {
 	// Free reports whether a server could listen on the port now.
 	Free(port int) bool
+	// Serves reports whether the process, or one that it started, listens on the port; true where the system does not tell.
+	Serves(ctx context.Context, pid, port int) bool
 	// ResidentMB is the memory of the process and its descendants.
 	ResidentMB(pid int) (int, error)
 	// Foreign are agent servers of other programs that run in one of the directories.

@@ -123,18 +123,18 @@ func port(n int) string {
 
 // drawWaiting shows the key that the host has to know: alone on the output, so that it can be piped to where it belongs.
 func (g group) drawWaiting(ctx context.Context, s started) {
-	g.Step("%s waits for a key: its host does not let this one in yet", terminal.Plain(s.Project))
+	g.Step("%s waits for a key: its repository cannot be read with this one yet", terminal.Plain(s.Project))
+	if s.Why != "" {
+		g.Note("why: %s", terminal.Plain(s.Why))
+	}
 	g.Line("%s", terminal.Plain(s.PublicKey))
 	g.Note("the key is in %s", terminal.Plain(s.KeyPath))
-	if s.Why != "" {
-		g.Note("what the host said: %s", terminal.Plain(s.Why))
-	}
 	var k keyed
 	if strings.HasSuffix(s.KeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
-		g.Note("register it at %s (with write access if agents shall push), then repeat this command", terminal.Plain(*k.Register))
+		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents shall push), then repeat this command", terminal.Plain(*k.Register))
 		return
 	}
-	g.Note("register it at the repository's host, then repeat this command")
+	g.Note("if that is because the host does not know the key: register it at the repository's host, then repeat this command")
 }
 
 // deployKey ends the name of the file of a key that was made for a project; asking for where to register it makes no other.
@@ -154,7 +154,10 @@ type keyed struct {
 }
 
 func (g group) key() *cobra.Command {
-	c := &cobra.Command{Use: "key [URL]", Short: "Print a repository's public deploy key, made when there is none"}
+	c := &cobra.Command{Use: "key [URL]", Short: "Print a repository's public deploy key, made when there is none",
+		Long: "Print a repository's public deploy key, made when there is none: alone on the output, so that it can be piped to where it belongs. The repository\n" +
+			"need not have been cloned; its host needs the key before countersign sandbox start can.",
+		Example: "  countersign sandbox key git@github.com:acme/shop.git\n  countersign sandbox key acme-shop > shop.pub"}
 	return urldesk.About(g.Desk, c, "opencode_get_deploy_key", func(k keyed) {
 		g.Line("%s", terminal.Plain(k.Public))
 		g.Note("the deploy key of %s, in %s", terminal.Plain(k.Project), terminal.Plain(k.Path))
@@ -173,7 +176,8 @@ type said struct {
 }
 
 func (g group) stop() *cobra.Command {
-	c := &cobra.Command{Use: "stop [URL]", Short: "Stop a project's server; files, key and sandboxes stay"}
+	c := &cobra.Command{Use: "stop [URL]", Short: "Stop a project's server; files, key and sandboxes stay",
+		Example: "  countersign sandbox stop acme-shop"}
 	return urldesk.About(g.Desk, c, "opencode_project_stop", g.drawSaid)
 }
 
@@ -182,7 +186,8 @@ func (g group) drawSaid(s said) {
 }
 
 func (g group) restart() *cobra.Command {
-	c := &cobra.Command{Use: "restart [URL]", Short: "Restart a project's server; sandboxes stay", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL}
+	c := &cobra.Command{Use: "restart [URL]", Short: "Restart a project's server; sandboxes stay", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+		Example: "  countersign sandbox restart acme-shop"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		url, err := g.URL(ctx, urldesk.First(args))
@@ -199,7 +204,8 @@ func (g group) destroy() *cobra.Command {
 	c := &cobra.Command{Use: "destroy URL", Short: "Delete a project's clone and all its sandboxes; remote and key stay", Args: shell.Args(1, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Stop a project's server and delete its clone and all its sandboxes from this machine. The remote is untouched, and the key stays.\n" +
 			"While work is nowhere else, this is refused with the list of it. --force says that it may be lost: then the list is shown again, and the project's\n" +
-			"name has to be typed (or given with --type)."}
+			"name has to be typed (or given with --type); --yes does not answer that.",
+		Example: "  countersign sandbox destroy acme-shop\n  countersign sandbox destroy acme-shop --force --type acme-shop"}
 	c.Flags().BoolVarP(&force, "force", "f", false, "work that is nowhere else may be lost")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, err := g.URL(cmd.Context(), args[0])
@@ -235,29 +241,30 @@ func (b gatewayBrief) String() string {
 }
 
 func (g group) list() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the projects", Args: shell.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
-		return urldesk.Look(cmd.Context(), g.Desk, "opencode_project_list", workdesk.Arguments{}, func(found struct {
-			Projects []urldesk.Project `json:"projects"`
-			Gateway  *gatewayBrief     `json:"global_mcp_tool"`
-		}) {
-			if len(found.Projects) == 0 {
-				g.Note("%s", noProjects)
-				return
-			}
-			var rows [][]string
-			for _, p := range found.Projects {
-				server := "stopped"
-				if p.Running {
-					server = strings.TrimSpace("running " + port(known(p.Port)))
+	return &cobra.Command{Use: "list", Short: "List the projects", Args: shell.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
+		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
+			return urldesk.Look(cmd.Context(), g.Desk, "opencode_project_list", workdesk.Arguments{}, func(found struct {
+				Projects []urldesk.Project `json:"projects"`
+				Gateway  *gatewayBrief     `json:"global_mcp_tool"`
+			}) {
+				if len(found.Projects) == 0 {
+					g.Note("%s", noProjects)
+					return
 				}
-				rows = append(rows, []string{p.Name, server, strconv.Itoa(p.Sandboxes), p.URL, p.Base})
-			}
-			g.Table([]string{"project", "server", "sandboxes", "url", "directory"}, rows)
-			if found.Gateway != nil {
-				g.Note("gateway: %s", found.Gateway)
-			}
-		})
-	}}
+				var rows [][]string
+				for _, p := range found.Projects {
+					server := "stopped"
+					if p.Running {
+						server = strings.TrimSpace("running " + port(known(p.Port)))
+					}
+					rows = append(rows, []string{p.Name, server, strconv.Itoa(p.Sandboxes), p.URL, p.Base})
+				}
+				g.Table([]string{"project", "server", "sandboxes", "url", "directory"}, rows)
+				if found.Gateway != nil {
+					g.Note("gateway: %s", found.Gateway)
+				}
+			})
+		}}
 }
 
 const noProjects = "no projects; start one with: countersign sandbox start URL"

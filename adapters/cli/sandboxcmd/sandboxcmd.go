@@ -45,6 +45,13 @@ func Command(s *shell.Shell) *cobra.Command {
 	add("projects", g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
 	add("boxes", boxcmd.Commands(d)...)
 	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
+	g.answering(c)
+	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if above := c.Parent(); above != nil {
+			return g.answered(above.FlagErrorFunc()(cmd, err)) // in the words that all commands have for it
+		}
+		return g.answered(shell.Usage(cmd, "%v", err))
+	})
 	return c
 }
 
@@ -68,6 +75,7 @@ func (g group) secrets() *cobra.Command {
 	return &cobra.Command{Use: "init", Short: "Make the settings file with random secrets, where there is none", Args: shell.Args(0, 0),
 		Long: "Make the settings file that every server needs, with a random password and a random token, readable by you alone, and print where it is. One that\n" +
 			"is there already stays as it is. No tool does this: secrets never travel through tools.",
+		Example: "  countersign sandbox init",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			door, err := g.Opened()
 			if err != nil {
@@ -104,7 +112,8 @@ func (g group) migrate() *cobra.Command {
 	var dry bool
 	c := &cobra.Command{Use: "migrate", Short: "Bring files of an older form up to date, copies kept", Args: shell.Args(0, 0),
 		Long: "Bring the state file and the table of servers up to date, each after a copy of it was kept. The first command that reads them does the same; this\n" +
-			"one shows it."}
+			"one shows it.",
+		Example: "  countersign sandbox migrate --dry-run\n  countersign sandbox migrate"}
 	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return g.doMigrate(cmd.Context(), dry) }
 	return c

@@ -155,14 +155,19 @@ fix   sandbox/fix  3 changed, 2 ahead, 1 behind, 2 unpushed        no: 3 files h
 old   main2        clean                                           yes: it is clean
 lost  x            locked, directory gone                          yes: its directory is gone
 `, got.out)
-	got = s.run(t, "enter", "h.example/acme/shop", "OLD", "--json")
+	dir := t.TempDir()
+	there := stage{answers: answers{"opencode_sandbox_list": says(strings.ReplaceAll(boxes, "/w/old", dir))}}
+	got = there.run(t, "enter", "h.example/acme/shop", "OLD", "--json")
 	require.NoError(t, got.err)
-	assert.JSONEq(t, `{"status":"success","project":"acme-shop","git_url":"ssh://git@h/acme/shop","name":"old","branch":"main2","directory":"/w/old","environment":{"SANDBOX_PORT":"4300"}}`, got.out)
+	assert.JSONEq(t, `{"status":"success","project":"acme-shop","git_url":"ssh://git@h/acme/shop","name":"old","branch":"main2","directory":"`+dir+`","environment":{"SANDBOX_PORT":"4300"}}`, got.out)
 	got = s.run(t, "enter", "h.example/acme/shop", "other")
-	assert.ErrorIs(t, got.err, urldesk.ErrUnknown)
+	assert.Equal(t, fault.NotFound, fault.From(got.err).Kind)
 	assert.Contains(t, fault.From(got.err).Details, "there are: fix, old, lost")
 	got = s.run(t, "enter", "h.example/acme/shop", "lost")
 	assert.ErrorContains(t, got.err, "no directory is there")
+	got = s.run(t, "enter", "h.example/acme/shop", "lost", "--json")
+	assert.ErrorContains(t, got.err, "no directory is there")
+	assert.Contains(t, got.out, `{"status":"error","error":"sandbox_not_found",`, "no program is sent to where nothing is")
 }
 
 func TestCleaningTakesWhatCanGo(t *testing.T) {

@@ -67,7 +67,8 @@ func (v view) standing() string {
 func (g group) status() *cobra.Command {
 	c := &cobra.Command{Use: "status [URL]", Short: "Show a project with its server, or all of them", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is well. Without URL all projects are shown, and all servers\n" +
-			"are asked at once."}
+			"are asked at once.",
+		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return g.statusOfAll(cmd.Context())

@@ -29,7 +29,7 @@ type front struct {
 
 func (g group) gateway() *cobra.Command {
 	one := func(use, short string, name tool.Name, draw func(front)) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: shell.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
+		return &cobra.Command{Use: use, Short: short, Args: shell.Args(0, 0), Example: "  countersign sandbox gateway " + use, RunE: func(cmd *cobra.Command, _ []string) error {
 			return urldesk.Look(cmd.Context(), g.Desk, name, workdesk.Arguments{}, draw)
 		}}
 	}
@@ -70,7 +70,8 @@ type models struct {
 }
 
 func (g group) llm() *cobra.Command {
-	c := &cobra.Command{Use: "llm [PROVIDER/MODEL]", Short: "Show or set the default model of the agent servers", Args: shell.Args(0, 1), ValidArgsFunction: g.completeModel}
+	c := &cobra.Command{Use: "llm [PROVIDER/MODEL]", Short: "Show or set the default model of the agent servers", Args: shell.Args(0, 1), ValidArgsFunction: g.completeModel,
+		Example: "  countersign sandbox llm\n  countersign sandbox llm anthropic/claude-sonnet-4-5"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return urldesk.Look(cmd.Context(), g.Desk, "opencode_llm_config", workdesk.Arguments{}, g.drawModels)
@@ -138,7 +139,7 @@ func (g group) completeModel(cmd *cobra.Command, args []string, begun string) ([
 }
 
 func (g group) duplicates() *cobra.Command {
-	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: shell.Args(0, 0),
+	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: shell.Args(0, 0), Example: "  countersign sandbox duplicates",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return urldesk.Look(cmd.Context(), g.Desk, "opencode_detect_duplicates", workdesk.Arguments{}, g.drawDuplicates)
 		}}
@@ -180,7 +181,7 @@ func (g group) drawDuplicates(found struct {
 }
 
 func (g group) orphans() *cobra.Command {
-	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: shell.Args(0, 0),
+	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: shell.Args(0, 0), Example: "  countersign sandbox orphans",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return urldesk.Look(cmd.Context(), g.Desk, "opencode_cleanup_orphaned", workdesk.Arguments{}, func(found struct {
 				Orphans []struct {

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -24,3 +25,6 @@ func alone(cmd *exec.Cmd) (release func()) {
 		}
 	}
 }
+
+// inherit keeps the file open in the command.
+func inherit(cmd *exec.Cmd, file *os.File) { cmd.ExtraFiles = []*os.File{file} }

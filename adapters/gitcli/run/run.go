@@ -68,6 +68,7 @@ type Command struct {
 	Hooks     bool          // run the repository's hooks and obey its file-system monitor
 	Limit     int64         // bytes of standard output; 0 is 64 MiB
 	Timeout   time.Duration // 0 is 30 seconds
+	Inherit   *os.File      // stays open in git and whatever it starts, where the system can do that; may be nil
 }
 
 // Output runs git and gives what it printed. It fails with *MissingError, *ExitError, ErrLarge, the error of ctx, that of Sink, or one that
@@ -98,6 +99,9 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	}
 	cmd.WaitDelay = grace + time.Second
 	release := alone(cmd)
+	if c.Inherit != nil {
+		inherit(cmd, c.Inherit)
+	}
 	err = cmd.Start()
 	if err != nil {
 		release()

@@ -69,7 +69,12 @@ func branches(ctx context.Context, at *pin.Repo) (refs tree.Refs, err error) {
 // Add implements sandboxport.Trees. Locks that other gits hold are waited for. It fails with sandbox.ErrExists when dir or the branch that is
 // to be made is there already, or the branch is checked out meanwhile, and with sandbox.ErrBranch when the branch to stand on is gone.
 func (c *Client) Add(ctx context.Context, repo, dir string, p sandboxport.BranchPlan) (string, error) {
-	a, err := c.add(ctx, repo, dir, p)
+	at, release, err := c.alone(ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	a, err := c.add(ctx, at, dir, p)
 	if err != nil {
 		return "", err
 	}
@@ -78,12 +83,9 @@ func (c *Client) Add(ctx context.Context, repo, dir string, p sandboxport.Branch
 }
 
 // add is Add without submodules.
-func (c *Client) add(ctx context.Context, repo, dir string, p sandboxport.BranchPlan) (*addition, error) {
-	at, err := c.open(repo)
+func (c *Client) add(ctx context.Context, at *pin.Repo, dir string, p sandboxport.BranchPlan) (*addition, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, pin.Disk(err, dir)
 	}
 	if _, err := gitref.ParseBranch(p.Branch); err != nil {

@@ -3,18 +3,22 @@ package treegit
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/kept"
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/pin"
 	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/survey"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/sandbox/tree"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Backups implements sandboxport.TreeKeeping. Refs of other forms in their place are left out.
+// Backups implements sandboxport.TreeKeeping. Refs of other forms in their place are left out; a clone that is gone has none.
 func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup, error) {
+	if pin.Gone(repo) {
+		return nil, nil
+	}
 	at, err := c.open(repo)
 	if err != nil {
 		return nil, err
@@ -29,7 +33,7 @@ func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup
 			found = append(found, sandboxport.Backup{Ref: ref, Sandbox: set.Sandbox, Commit: commit, Stash: kind.IsStash(), At: set.At})
 		}
 	}
-	slices.SortFunc(found, func(a, b sandboxport.Backup) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref)) })
+	sorting.By(found, func(a, b sandboxport.Backup) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref)) })
 	return found, nil
 }
 
@@ -41,10 +45,11 @@ func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) err
 	if !ok {
 		return sandbox.ErrArguments.Sayf("%.200q is no backup; choose one of those that are listed, like %smy-sandbox/1767323045", ref, tree.Backups)
 	}
-	at, err := c.open(repo)
+	at, release, err := c.alone(ctx, repo)
 	if err != nil {
 		return err
 	}
+	defer release()
 	t := at.Main()
 	commit, err := survey.Resolve(ctx, t, ref)
 	if err != nil {
@@ -66,7 +71,7 @@ func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) err
 			changes = with
 		}
 	}
-	a, err := c.add(ctx, repo, dir, sandboxport.BranchPlan{Branch: branch, From: base, Create: true})
+	a, err := c.add(ctx, at, dir, sandboxport.BranchPlan{Branch: branch, From: base, Create: true})
 	if err != nil {
 		return err
 	}

@@ -22,14 +22,17 @@ import (
 const StashBranch = "refs/stash"
 
 // Losses implements sandboxport.TreeKeeping. It is about the clone and the worktrees in dirs, by those names; without dirs, about all that there
-// are. The clone answers for its stashes, and for local branches that are checked out in none of them. Directories that are no worktrees have
-// nothing to lose, and what has nothing to lose is left out.
+// are. The clone answers for its stashes, and for local branches that are checked out in none of them. Of a directory that is no worktree,
+// everything is told; what has nothing to lose is left out. When the clone is gone, no directory is a worktree.
 func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sandboxport.Loss, error) {
+	if pin.Gone(repo) {
+		return strays(nil, dirs)
+	}
 	at, err := c.open(repo)
 	if err != nil {
 		return nil, err
 	}
-	trees, err := asked(at, dirs)
+	trees, unknown, err := asked(at, dirs)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +71,23 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 		losses = tell(losses, loss(repo, survey.Holding{Branch: name, Head: heads[name]}, graph, nil))
 	}
 	own, err := stashes(ctx, at)
+	if err != nil {
+		return nil, err
+	}
 	own.Directory = repo
-	return tell(losses, own), err
+	return strays(tell(losses, own), unknown)
+}
+
+// strays adds what lies in directories of which git knows nothing.
+func strays(losses []sandboxport.Loss, dirs []string) ([]sandboxport.Loss, error) {
+	for _, dir := range dirs {
+		changes, err := survey.Stray(dir)
+		if err != nil {
+			return nil, err
+		}
+		losses = tell(losses, loss(dir, survey.Holding{Changes: changes}, tree.Graph{}, nil))
+	}
+	return losses, nil
 }
 
 // called is a tree with the name that the caller has for its directory.
@@ -78,32 +96,34 @@ type called struct {
 	name string
 }
 
-// asked are the clone and the trees of the directories, each once.
-func asked(at *pin.Repo, dirs []string) ([]called, error) {
-	trees := []called{{at.Main(), at.Dir}}
+// asked are the clone and the trees of the directories, each once, and the directories that are none.
+func asked(at *pin.Repo, dirs []string) (trees []called, unknown []string, err error) {
+	trees = []called{{at.Main(), at.Dir}}
 	if len(dirs) == 0 {
 		linked, err := at.Linked()
 		for _, dir := range slices.Sorted(maps.Keys(linked)) {
 			trees = append(trees, called{linked[dir], at.Spelled(dir)})
 		}
-		return trees, err
+		return trees, nil, err
 	}
 	seen := map[string]bool{at.Common: true}
 	for _, dir := range dirs {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, pin.Disk(err, dir)
+			return nil, nil, pin.Disk(err, dir)
 		}
 		t, ok, err := at.Tree(abs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if ok && !seen[t.Admin] {
+		if !ok {
+			unknown = append(unknown, dir)
+		} else if !seen[t.Admin] {
 			seen[t.Admin] = true
 			trees = append(trees, called{t, dir})
 		}
 	}
-	return trees, nil
+	return trees, unknown, nil
 }
 
 // all is what a tree holds with every file named, and the commits in its submodules that none of their remotes has.

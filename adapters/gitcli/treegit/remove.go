@@ -38,10 +38,11 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 	if _, err := gitref.ParseBranch(r.Branch); err != nil && r.DeleteBranch {
 		return nil, sandbox.ErrArguments.Sayf("branch %.80q cannot be deleted: %v", r.Branch, err).Because(err)
 	}
-	at, err := c.open(repo)
+	at, release, err := c.alone(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	m := &removal{Client: c, Removal: r, at: at}
 	if m.dir, err = filepath.Abs(dir); err != nil {
 		return nil, pin.Disk(err, dir)

@@ -22,10 +22,11 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 	if err := sandbox.CheckName(r.Name); err != nil {
 		return done, err
 	}
-	at, err := c.open(repo)
+	at, release, err := c.alone(ctx, repo)
 	if err != nil {
 		return done, err
 	}
+	defer release()
 	if dir, err = filepath.Abs(dir); err != nil {
 		return done, pin.Disk(err, dir)
 	}

@@ -49,6 +49,14 @@ func New(o Options) *Client {
 
 func (c *Client) open(repo string) (*pin.Repo, error) { return pin.Open(repo, c.options.Timeout) }
 
+// alone is open for what changes worktrees: while it lasts, nobody else changes any, neither another process nor a git that one has left behind.
+func (c *Client) alone(ctx context.Context, repo string) (at *pin.Repo, release func(), err error) {
+	if at, err = c.open(repo); err == nil {
+		release, err = at.Alone(ctx, c.options.Worktree)
+	}
+	return at, release, err
+}
+
 // aside is a context for clearing up after one that may have ended.
 func (c *Client) aside(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), c.options.Worktree)

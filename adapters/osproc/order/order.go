@@ -33,12 +33,13 @@ type document struct {
 	Timeout time.Duration     `json:"timeout"`
 	Secrets [][]byte          `json:"secrets"`
 	Log     []byte            `json:"log,omitempty"`
+	Leaves  bool              `json:"leaves,omitempty"`
 }
 
 // Write gives the order.
 func (o Order) Write(w io.Writer) error {
 	d := document{
-		Dir: o.Dir, ID: o.ID, Owner: o.Owner, Work: []byte(o.Spec.Dir), Timeout: o.Spec.Timeout, Log: []byte(o.Spec.Log),
+		Dir: o.Dir, ID: o.ID, Owner: o.Owner, Work: []byte(o.Spec.Dir), Timeout: o.Spec.Timeout, Log: []byte(o.Spec.Log), Leaves: o.Spec.Leaves,
 		Argv: all(o.Spec.Argv, func(s string) []byte { return []byte(s) }), Env: map[string][]byte{},
 		Secrets: all(o.Spec.Secrets, func(s string) []byte { return []byte(s) }),
 	}
@@ -56,7 +57,7 @@ func Read(r io.Reader) (Order, error) {
 	}
 	text := func(b []byte) string { return string(b) }
 	o := Order{Dir: d.Dir, ID: d.ID, Owner: d.Owner, Spec: process.Spec{
-		Dir: string(d.Work), Timeout: d.Timeout, Argv: all(d.Argv, text), Env: map[string]string{}, Secrets: all(d.Secrets, text), Log: string(d.Log),
+		Dir: string(d.Work), Timeout: d.Timeout, Argv: all(d.Argv, text), Env: map[string]string{}, Secrets: all(d.Secrets, text), Log: string(d.Log), Leaves: d.Leaves,
 	}}
 	for name, value := range d.Env {
 		o.Spec.Env[name] = string(value)

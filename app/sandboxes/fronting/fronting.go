@@ -7,11 +7,14 @@ package fronting
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/sandboxes/basis"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -113,10 +116,15 @@ func (g Gateway) planRestart(ctx context.Context, _ tool.Scope, _ NoInput) (basi
 }
 
 func (g Gateway) restart(ctx context.Context, sc tool.Scope, _ basis.Plan) (Restarted, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return Restarted{}, err
+	}
+	defer release()
 	if err := g.end(ctx, false); err != nil {
 		return Restarted{}, err
 	}
-	state, err := g.Ensure(ctx, true)
+	state, err := g.ensure(ctx, true)
 	if err != nil {
 		return Restarted{}, err
 	}
@@ -142,6 +150,11 @@ func (g Gateway) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (basis.P
 }
 
 func (g Gateway) stop(ctx context.Context, _ tool.Scope, _ basis.Plan) (Stopped, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return Stopped{}, err
+	}
+	defer release()
 	if err := g.end(ctx, true); err != nil {
 		return Stopped{}, err
 	}
@@ -149,10 +162,18 @@ func (g Gateway) stop(ctx context.Context, _ tool.Scope, _ basis.Plan) (Stopped,
 	return Stopped{Status: "success", Message: "the gateway was stopped; it starts again with the next project", Active: basis.Active(state)}, err
 }
 
-// end stops the gateway if it runs; held says that it stays so.
+// hold keeps everybody else from starting and stopping the gateway: there is one for all projects, and many start at the same time.
+func (g Gateway) hold(ctx context.Context) (release func(), err error) {
+	return g.States.Hold(ctx, gitref.URL{})
+}
+
+// end stops the gateway if it runs; held says that it stays so. It is called by who holds the gateway.
 func (g Gateway) end(ctx context.Context, held bool) error {
 	state, err := g.States.Load(ctx)
 	if err != nil {
+		return err
+	}
+	if _, err := g.clear(ctx, state); err != nil {
 		return err
 	}
 	if id := state.Gateway.ProcessID; id != "" {
@@ -167,23 +188,82 @@ func (g Gateway) end(ctx context.Context, held bool) error {
 	return err
 }
 
+// Clear ends gateways that are not on record, and returns their process IDs: those of calls that were killed before they had written them down.
+func (g Gateway) Clear(ctx context.Context) ([]int, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	state, err := g.States.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g.clear(ctx, state)
+}
+
+// clear is Clear for who holds the gateway. Others may keep other records, and gateways in the same table: theirs read other tables of servers.
+func (g Gateway) clear(ctx context.Context, state sandbox.State) (pids []int, err error) {
+	settings, err := g.Homes.Settings(ctx, "")
+	if err != nil {
+		return nil, nil // nothing can have been started without them
+	}
+	if _, err := g.Table.Recover(ctx); err != nil { // of a call that was killed, a gateway may be on its way that does not count as running yet
+		return nil, err
+	}
+	all, err := g.Table.List(ctx)
+	mine := g.Front.Spec(settings, 0).Log
+	for _, s := range all {
+		if s.Labels["kind"] != "gateway" || s.Log != mine || s.Status.Final() || string(s.ID) == state.Gateway.ProcessID {
+			continue
+		}
+		if _, err := g.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
+			return pids, sandbox.ErrGateway.Sayf("a gateway that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+		}
+		pids = append(pids, s.PID)
+	}
+	return pids, err
+}
+
 // Retire stops the gateway when no server is left to route to.
 func (g Gateway) Retire(ctx context.Context) error {
-	state, err := g.Current(ctx)
-	if err != nil || basis.Active(state) > 0 || state.Gateway.Status != sandbox.Running {
+	release, err := g.hold(ctx)
+	if err != nil {
 		return err
 	}
-	return g.end(ctx, false)
+	defer release()
+	state, err := g.Current(ctx)
+	switch {
+	case err != nil || basis.Active(state) > 0:
+		return err
+	case state.Gateway.Status == sandbox.Running:
+		return g.end(ctx, false)
+	}
+	_, err = g.clear(ctx, state)
+	return err
 }
 
 // Ensure has the gateway run. unhold says that somebody wants it although a person stopped it.
 func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return sandbox.State{}, err
+	}
+	defer release()
+	return g.ensure(ctx, unhold)
+}
+
+// ensure is Ensure for who holds the gateway.
+func (g Gateway) ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
 	state, err := g.Current(ctx)
 	if err != nil || state.Gateway.Status == sandbox.Running || state.Gateway.Held && !unhold {
 		return state, err
 	}
 	settings, err := g.Homes.Settings(ctx, "")
 	if err != nil {
+		return state, err
+	}
+	if _, err := g.clear(ctx, state); err != nil {
 		return state, err
 	}
 	port, started, err := g.started(ctx, state, settings)
@@ -204,7 +284,7 @@ const maxTries = 3
 
 // started is a new gateway that answers, and its port. One that does not is ended.
 func (g Gateway) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
-	port, err := g.port(s)
+	port, err := g.port(s, settings)
 	if err != nil {
 		return 0, process.State{}, err
 	}
@@ -212,16 +292,24 @@ func (g Gateway) started(ctx context.Context, s sandbox.State, settings sandboxp
 	if err != nil {
 		return 0, started, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
 	}
-	if err = g.await(ctx, string(started.ID), port); err != nil {
+	if err = g.await(ctx, started, port); err != nil {
 		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
 	}
 	return port, started, err
 }
 
-// port is where the gateway was last, else the first that is free.
-func (g Gateway) port(s sandbox.State) (int, error) {
-	if s.Gateway.Port != 0 && g.Sockets.Free(s.Gateway.Port) {
-		return s.Gateway.Port, nil
+// port is where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7).
+func (g Gateway) port(s sandbox.State, settings sandboxport.Settings) (int, error) {
+	wished := 0
+	for _, pair := range settings.Environ {
+		if value, ok := strings.CutPrefix(pair, "GLOBAL_MCP_TOOL_PORT="); ok {
+			wished, _ = strconv.Atoi(value) // what is no port is no wish
+		}
+	}
+	for _, port := range []int{s.Gateway.Port, wished} {
+		if port > 0 && g.Sockets.Free(port) {
+			return port, nil
+		}
 	}
 	for port := sandbox.FirstGatewayPort; port < sandbox.FirstGatewayPort+sandbox.GatewayPorts; port++ {
 		if g.Sockets.Free(port) {
@@ -237,17 +325,18 @@ const (
 	patient = 10 * time.Second
 )
 
-// await asks the gateway until it answers, and then looks a moment longer: what answered may be somebody else's, who was quicker at the port.
-func (g Gateway) await(ctx context.Context, id string, port int) error {
+// await asks the gateway until it answers: what answers may be somebody else's, who was quicker at the port.
+func (g Gateway) await(ctx context.Context, started process.State, port int) error {
+	id := string(started.ID)
 	limited, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	var at process.Cursor
-	for answered := false; ; {
+	for {
 		err := g.Front.Healthy(limited, port)
-		if err == nil && answered {
-			return nil
-		}
-		if answered = err == nil; answered {
+		if err == nil {
+			if g.Sockets.Serves(limited, started.PID, port) {
+				return nil
+			}
 			err = sandbox.ErrGateway.Sayf("another program answers there")
 		}
 		turn, done := context.WithTimeout(limited, pause)

@@ -1,9 +1,11 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/countersign-dev/countersign/app/sandboxes/basis"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -67,11 +69,19 @@ func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (St
 		return Started{}, err
 	}
 	defer release()
+	now, err := s.mend.Project(ctx, f)
+	if err != nil {
+		return Started{}, err
+	}
+	var known bool
+	if f.Project, known = now.Projects[f.URL.String()]; !known {
+		return Started{}, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed; opencode_project_start makes it anew", f.URL)
+	}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil {
 		return Started{}, err
 	}
-	if _, err := s.mend.Halt(ctx, f); err != nil {
+	if err := installed(settings); err != nil { // what runs is not stopped for what cannot start
 		return Started{}, err
 	}
 	key, err := s.serverKey(ctx, keyed(f, settings))
@@ -113,6 +123,7 @@ type Destroyed struct {
 type destroyPlan struct {
 	basis.Plan
 	found basis.Found
+	force bool
 }
 
 func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput) (destroyPlan, error) {
@@ -120,50 +131,99 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	if err != nil {
 		return destroyPlan{}, err
 	}
-	p := destroyPlan{found: f}
+	p := destroyPlan{found: f, force: in.Force}
 	if !f.Known {
 		p.Plan, err = basis.NewPlan(Destroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, basis.Asks{})
 		return p, err
 	}
+	if s.halfGone(f.Project) {
+		p.Plan, err = basis.NewPlan(Destroy.Name, fmt.Sprintf("finish destroying project %s: delete %s", f.Project.Name, f.Layout.Base),
+			map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base}, basis.Asks{})
+		return p, err
+	}
 	losses, err := s.losses(ctx, f)
+	if err == nil && !in.Force {
+		err = unforced(f, losses)
+	}
 	if err != nil {
 		return destroyPlan{}, err
 	}
-	if len(losses) > 0 && !in.Force {
-		return destroyPlan{}, sandbox.ErrUnpushed.Sayf("%s holds work that is nowhere else, in %d places; push it, or call again with force: true, which a person then confirms by typing the project's name",
-			f.Project.Name, len(losses)).With(map[string]any{"trees": losses})
+	backups, err := s.Keeping.Backups(ctx, f.Layout.Repo)
+	if err != nil {
+		return destroyPlan{}, err
 	}
 	asks := basis.Asks{}
 	summary := fmt.Sprintf("destroy project %s: delete %s with %d sandboxes", f.Project.Name, f.Layout.Base, len(f.Project.Sandboxes))
+	if len(backups) > 0 { // who deleted or reset a sandbox was told that its work is kept
+		asks.Strength = policy.Preview
+		summary += fmt.Sprintf(", and %d backups of work that was kept", len(backups))
+	}
 	if len(losses) > 0 {
 		asks = basis.Asks{Strength: policy.Typed, Target: f.Project.Name}
 		summary += fmt.Sprintf(", and lose work in %d places", len(losses))
 	}
 	p.Plan, err = basis.NewPlan(Destroy.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
-		"sandboxes": sandbox.Names(f.Project), "lost": losses}, asks)
+		"sandboxes": sandbox.Names(f.Project), "lost": losses, "backups": backups}, asks)
 	return p, err
 }
 
-// losses is what of the project is nowhere else. A clone that is gone has nothing.
+// unforced refuses to destroy what is nowhere else.
+func unforced(f basis.Found, losses []sandboxport.Loss) error {
+	if len(losses) == 0 {
+		return nil
+	}
+	return sandbox.ErrUnpushed.Sayf("%s holds work that is nowhere else, in %d places; push it, or call again with force: true, which a person then confirms by typing the project's name",
+		f.Project.Name, len(losses)).With(map[string]any{"trees": losses})
+}
+
+// halfGone reports a project whose destruction was decided about, begun and cut off.
+func (s service) halfGone(p sandbox.Project) bool {
+	return s.mend.Interrupted(p) && p.Doing.What == "destroy"
+}
+
+// losses is what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
+// git knows it or not.
 func (s service) losses(ctx context.Context, f basis.Found) ([]sandboxport.Loss, error) {
+	if s.halfGone(f.Project) {
+		return nil, nil
+	}
+	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, nil)
+	if err != nil || len(f.Project.Sandboxes) == 0 {
+		return losses, err
+	}
 	dirs := make([]string, 0, len(f.Project.Sandboxes))
 	for _, box := range f.Project.Sandboxes {
 		dirs = append(dirs, box.Directory)
 	}
-	return s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+	slices.Sort(dirs)
+	recorded, err := s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+	for _, l := range recorded {
+		if !slices.ContainsFunc(losses, func(has sandboxport.Loss) bool {
+			return has.Directory == l.Directory || has.Branch == l.Branch && l.Branch != ""
+		}) {
+			losses = append(losses, l)
+		}
+	}
+	return losses, err
 }
 
 // destroy takes the project away. It is written down first, so that one that was interrupted is finished by the next call about the project.
 func (s service) destroy(ctx context.Context, _ tool.Scope, plan destroyPlan) (any, error) {
 	f := plan.found
-	if !f.Known {
-		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, nil
+	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
+		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
 	}
 	release, err := s.States.Hold(ctx, f.URL)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if !plan.force { // somebody may have worked there since the plan was made
+		losses, err := s.losses(ctx, f)
+		if err = cmp.Or(err, unforced(f, losses)); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := s.mend.Halt(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
 		return nil, err
 	}

@@ -7,6 +7,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -32,13 +33,14 @@ type NoInput struct{}
 
 type service struct {
 	basis.Deps
-	front fronting.Gateway
-	mend  mending.Mender
+	front   fronting.Gateway
+	mend    mending.Mender
+	current *rounds[sandbox.State] // what Current says
 }
 
 // Entries are the tools.
 func Entries(d basis.Deps) []tool.Entry {
-	s := service{Deps: d, front: fronting.Gateway{Deps: d}, mend: mending.Mender{Deps: d}}
+	s := service{Deps: d, front: fronting.Gateway{Deps: d}, mend: mending.Mender{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
 		bind.Command(Start, basis.Change("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
 			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), s.planStart, s.start),
@@ -78,6 +80,7 @@ type Started struct {
 
 	PublicKey     string `json:"public_key,omitempty"` // waiting_for_key
 	PublicKeyPath string `json:"public_key_path,omitempty"`
+	RegisterURL   string `json:"register_url,omitempty"` // page of the host that takes it
 	ErrorDetail   string `json:"error_detail,omitempty"`
 	GatewayError  string `json:"mcp_tool_error,omitempty"` // partial
 }
@@ -148,6 +151,9 @@ func serverURL(host string, port int) string {
 	if host == "" || host == "0.0.0.0" || host == "::" {
 		host = loopback
 	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
 	return fmt.Sprintf("http://%s:%d", host, port)
 }
 
@@ -155,7 +161,7 @@ const loopback = "127.0.0.1"
 
 // exposed reports a host that others can reach.
 func exposed(host string) bool {
-	return host != "" && host != loopback && host != "localhost" && host != "::1"
+	return host != "" && host != "localhost" && host != "::1" && !strings.HasPrefix(host, "127.")
 }
 
 func (s service) view(ctx context.Context, f basis.Found) View {
@@ -174,20 +180,25 @@ func (s service) view(ctx context.Context, f basis.Found) View {
 	v.Server.URL, v.Exposed = tool.Known(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
 	probe, cancel := context.WithTimeout(ctx, sandbox.ProbeTimeout)
 	defer cancel()
-	if version, err := s.Launcher.Healthy(probe, loopback, p.Server.Port, settings.Password); err == nil {
+	if version, err := s.Launcher.Healthy(probe, settings.Host, p.Server.Port, settings.Password); err == nil {
 		v.Healthy, v.Server.Version = true, version
 	}
 	return v
 }
 
 func (s service) status(ctx context.Context, _ tool.Scope, in basis.URLInput) (any, error) {
-	f, err := s.Find(ctx, in.URL)
-	if err != nil {
+	var f basis.Found
+	var err error
+	if f.URL, _, _, err = s.Homes.Identify(ctx, in.URL); err != nil {
 		return nil, err
 	}
-	if !f.Known {
+	if f.State, err = s.current.do(ctx, s.Current); err != nil { // which looks at all of them, so that all who ask at once share a look
+		return nil, err
+	}
+	if f.Project, f.Known = f.State.Projects[f.URL.String()]; !f.Known {
 		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
 	}
+	f.Layout = s.Homes.Layout(f.Project.Name, f.Project.BaseDir)
 	return s.view(ctx, f), nil
 }
 

@@ -30,13 +30,20 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 		return startPlan{}, err
 	}
 	if !f.Known {
-		f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.NameFor(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
-		f.Layout = s.Homes.Layout(f.Project.Name, "")
+		f = s.anew(f)
 	}
 	p := startPlan{found: f, key: strings.TrimSpace(in.Key)}
 	p.Plan, err = basis.NewPlan(Start.Name, "start project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
 		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key}, basis.Asks{})
 	return p, err
+}
+
+// anew is a project of which nothing is recorded.
+func (s service) anew(f basis.Found) basis.Found {
+	f.Known = false
+	f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.NameFor(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
+	f.Layout = s.Homes.Layout(f.Project.Name, "")
+	return f
 }
 
 // start does every step that is not done yet, in the contract's order (opencode contract §13.1); a call that was killed in between is
@@ -53,6 +60,9 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Star
 	} else if p, known := now.Projects[f.URL.String()]; known {
 		f.Project, f.Known, f.State = p, true, now
 		f.Layout = s.Homes.Layout(p.Name, p.BaseDir)
+	} else if f.Known { // an interrupted destroy was finished just now, and nothing of what was recorded may come back
+		f.State = now
+		f = s.anew(f)
 	}
 	if plan.key != "" {
 		f.Project.SSHKey = plan.key
@@ -69,7 +79,7 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Star
 	if err != nil {
 		return Started{}, err
 	}
-	access, waiting, err := s.access(ctx, f)
+	access, waiting, err := s.access(ctx, f, plan.key != "")
 	if err != nil || waiting != nil {
 		if waiting != nil {
 			return *waiting, nil
@@ -115,8 +125,15 @@ func (s service) alreadyRunning(ctx context.Context, f basis.Found) (Started, er
 }
 
 // access is how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
-// not know yet is no error: waiting says what a person has to do.
-func (s service) access(ctx context.Context, f basis.Found) (sandboxport.Access, *Started, error) {
+// not know yet is no error: waiting says what a person has to do. A project that has its clone already needs nobody's permission to start, nor a network,
+// unless a key was given to be tried.
+func (s service) access(ctx context.Context, f basis.Found, try bool) (sandboxport.Access, *Started, error) {
+	if f.Known && !try {
+		if _, err := s.Remotes.Root(ctx, f.Layout.Repo); err == nil {
+			key, err := s.serverKey(ctx, f)
+			return sandboxport.Access{URL: f.URL.String(), Key: key}, nil, err
+		}
+	}
 	if f.Project.SSHKey == "" && (f.URL.IsLocal() || strings.HasPrefix(f.CloneURL, "http")) {
 		open := sandboxport.Access{URL: cmp.Or(f.CloneURL, f.URL.String())}
 		err := s.Remotes.Reach(ctx, open)
@@ -140,7 +157,7 @@ func (s service) access(ctx context.Context, f basis.Found) (sandboxport.Access,
 			return a, nil, err
 		}
 		waiting := s.answer(f, "waiting_for_key", "the repository cannot be reached with this key yet; add the public key to the repository's host and call again")
-		waiting.PublicKey, waiting.PublicKeyPath, waiting.ErrorDetail = key.Public, key.PublicPath, fault.From(err).Message
+		waiting.PublicKey, waiting.PublicKeyPath, waiting.ErrorDetail, waiting.RegisterURL = key.Public, key.PublicPath, fault.From(err).Message, sandbox.KeysPage(f.URL)
 		return a, &waiting, nil
 	}
 	return a, nil, nil
@@ -170,7 +187,10 @@ func (s service) cloned(ctx context.Context, sc tool.Scope, f basis.Found, a san
 			}
 			now.Server.Status = sandbox.Stopped
 		}
-		now.ProjectID, now.CloneURL, now.SSHKey = root.RootCommit, f.CloneURL, p.SSHKey
+		now.ProjectID, now.SSHKey = root.RootCommit, p.SSHKey
+		if !known || strings.HasPrefix(f.CloneURL, "http") { // the canonical URL is not how a public repository is reached
+			now.CloneURL = f.CloneURL
+		}
 		st.Projects[f.URL.String()] = now
 		return nil
 	})
@@ -189,10 +209,10 @@ const maxTries = 3
 
 // launched starts the project's server and waits until it answers.
 func (s service) launched(ctx context.Context, sc tool.Scope, f basis.Found, l launch) (Started, error) {
-	if l.settings.Bin == "" {
-		return Started{}, sandbox.ErrNotInstalled.Sayf("the agent server's program is not installed (%s); npm install -g opencode-ai installs it, OPENCODE_BIN names another place. Sandboxes work without it", l.settings.Missing)
+	if err := installed(l.settings); err != nil {
+		return Started{}, err
 	}
-	if _, err := s.mend.Halt(ctx, f); err != nil { // one that an interrupted call has left
+	if _, err := s.mend.Halt(ctx, f); err != nil { // one that runs, or that an interrupted call has left
 		return Started{}, err
 	}
 	port, err := s.port(ctx, f, l.settings)
@@ -212,8 +232,12 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f basis.Found, l l
 	}
 	version, err := s.await(ctx, record, l.settings)
 	if err != nil {
-		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace)                  //nolint:errcheck // why it did not come up is what matters
-		if l.settings.Port == 0 && l.tries < maxTries && ctx.Err() == nil && !s.Sockets.Free(port) { // another program was quicker
+		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+		quicker := ctx.Err() == nil && !s.Sockets.Free(port)                        // another program was
+		switch {
+		case quicker && l.settings.Port != 0:
+			err = configuredPort(port).Because(err)
+		case quicker && l.tries < maxTries:
 			l.tries++
 			return s.launched(ctx, sc, f, l)
 		}
@@ -238,24 +262,41 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f basis.Found, l l
 func (s service) port(ctx context.Context, f basis.Found, settings sandboxport.Settings) (int, error) {
 	if settings.Port != 0 {
 		if !s.Sockets.Free(settings.Port) {
-			return 0, sandbox.ErrPort.Sayf("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or end that program", settings.Port).With(map[string]int{"port": settings.Port})
+			return 0, configuredPort(settings.Port)
 		}
 		return settings.Port, nil
 	}
-	state, err := s.States.Load(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if before := f.Project.Server.Port; before != 0 && s.Sockets.Free(before) {
-		return before, nil
-	}
-	taken := map[int]bool{}
-	for key, p := range state.Projects {
-		if key != f.URL.String() && p.Server.Port != 0 {
-			taken[p.Server.Port] = true
+	port := 0
+	// It is written down before anybody listens there: servers that start at the same time have the same password, and could be taken for one another.
+	_, err := s.States.Update(ctx, func(st *sandbox.State) (err error) {
+		p, known := st.Projects[f.URL.String()]
+		if !known {
+			return sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed meanwhile", f.URL)
 		}
+		taken := map[int]bool{}
+		for key, other := range st.Projects {
+			taken[other.Server.Port] = taken[other.Server.Port] || key != f.URL.String()
+		}
+		if port = p.Server.Port; port == 0 || taken[port] || !s.Sockets.Free(port) {
+			port, err = sandbox.ChoosePort(f.URL, func(port int) bool { return taken[port] }, s.Sockets.Free)
+		}
+		p.Server.Port = port
+		st.Projects[f.URL.String()] = p
+		return err
+	})
+	return port, err
+}
+
+func configuredPort(port int) *fault.Error {
+	return sandbox.ErrPort.Sayf("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or end that program", port).With(map[string]int{"port": port})
+}
+
+// installed fails when there is no program to start.
+func installed(s sandboxport.Settings) error {
+	if s.Bin != "" {
+		return nil
 	}
-	return sandbox.ChoosePort(f.URL, func(port int) bool { return taken[port] }, s.Sockets.Free)
+	return sandbox.ErrNotInstalled.Sayf("the agent server's program is not installed (%s); npm install -g opencode-ai installs it, OPENCODE_BIN names another place. Sandboxes work without it", s.Missing)
 }
 
 // The server is asked so often.
@@ -263,17 +304,30 @@ const (
 	eager   = 250 * time.Millisecond
 	patient = time.Second
 	atFirst = 5 * time.Second
+	doubt   = 10 * time.Second
 )
 
-// await asks the server until it answers, ends, or the time is up.
+// await asks the server until it answers, ends, or the time is up. What answers may be another program, which was quicker at the port, and says that it
+// is well to whoever asks: unless the server is seen to listen there, it is given the time to find the port taken.
 func (s service) await(ctx context.Context, server sandbox.Server, settings sandboxport.Settings) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, sandbox.HealthTimeout)
 	defer cancel()
 	var at process.Cursor
+	var answered time.Time
 	for {
-		version, err := s.Launcher.Healthy(limited, loopback, server.Port, settings.Password)
-		if err == nil || errors.Is(err, sandbox.ErrAuth) {
-			return version, err
+		version, err := s.Launcher.Healthy(limited, settings.Host, server.Port, settings.Password)
+		if errors.Is(err, sandbox.ErrAuth) {
+			return "", err
+		}
+		if err == nil {
+			now := s.Clock.Now()
+			if answered.IsZero() {
+				answered = now
+			}
+			if s.Sockets.Serves(limited, server.PID, server.Port) || now.Sub(answered) > doubt {
+				return version, nil
+			}
+			err = sandbox.ErrUnhealthy.Sayf("another program answers at port %d", server.Port)
 		}
 		every := eager
 		if s.Clock.Now().Sub(server.StartedAt) > atFirst {

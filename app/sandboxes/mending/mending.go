@@ -55,9 +55,26 @@ func (m Mender) Halt(ctx context.Context, f basis.Found) (bool, error) {
 // holds the project can tell them from one that is just being started.
 func (m Mender) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
 	all, err := m.Table.List(ctx)
-	base := path.Base(m.Homes.Layout(p.Name, p.BaseDir).Base)
+	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
 	return slices.DeleteFunc(all, func(s process.State) bool {
-		return s.Labels["kind"] != "agent_server" || s.Labels["project"] != base || s.Status.Final() || string(s.ID) == p.Server.ProcessID
+		return s.Labels["kind"] != "agent_server" || s.Dir != repo || s.Status.Final() || string(s.ID) == p.Server.ProcessID
+	}), err
+}
+
+// Strangers are servers that run here and belong to no project that is recorded: the file was moved away, or the project was taken out of it.
+func (m Mender) Strangers(ctx context.Context) ([]process.State, error) {
+	all, err := m.Table.List(ctx) // first: a server's project is recorded before it is started
+	if err != nil {
+		return nil, err
+	}
+	state, err := m.States.Load(ctx)
+	known := map[string]bool{}
+	for _, p := range state.Projects {
+		known[m.Homes.Layout(p.Name, p.BaseDir).Repo] = true
+	}
+	logs := path.Dir(m.Homes.Layout("", "").ServerLog) // others may keep other records, and servers in the same table
+	return slices.DeleteFunc(all, func(s process.State) bool {
+		return s.Labels["kind"] != "agent_server" || known[s.Dir] || s.Status.Final() || path.Dir(s.Log) != logs
 	}), err
 }
 
@@ -69,10 +86,19 @@ func (m Mender) Stray(ctx context.Context, p sandbox.Project) bool {
 
 // Clear ends servers of the project that are not on record, and returns their process IDs. It is called by who holds the project.
 func (m Mender) Clear(ctx context.Context, p sandbox.Project) (pids []int, err error) {
+	// One whose supervisor was killed counts as ended, and may run all the same; so may one whose start was cut off, a moment later.
+	if _, err := m.Table.Recover(ctx); err != nil {
+		return nil, err
+	}
 	strays, err := m.strays(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	return m.End(ctx, strays)
+}
+
+// End ends servers that nobody keeps a record of, and returns their process IDs.
+func (m Mender) End(ctx context.Context, strays []process.State) (pids []int, err error) {
 	for _, s := range strays {
 		if _, err := m.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
 			return pids, sandbox.ErrTimeout.Sayf("a server that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)

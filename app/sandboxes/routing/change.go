@@ -83,8 +83,8 @@ func (s service) commit(ctx context.Context, sc tool.Scope, p plan) (Answer, err
 		}
 		started = true
 	}
-	if s.Used != nil {
-		s.Used(ctx, p.request.Server)
+	if s.Used != nil { // an agent may work longer than a server may be idle
+		defer s.Used(ctx, p.request.Server)()
 	}
 	out, body, err := s.ask(ctx, p.request)
 	if err != nil {

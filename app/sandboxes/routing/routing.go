@@ -50,8 +50,8 @@ type Deps struct {
 	Router sandboxport.Router
 	// Ensure has the stopped server of that ID run, on behalf of whoever calls, and returns when it answers. Nil: stopped servers are refused.
 	Ensure func(ctx context.Context, sc tool.Scope, id string) error
-	// Used is told that the server of that ID is in use, so that it is not taken for idle. It may be nil, and must return at once.
-	Used func(ctx context.Context, id string)
+	// Used is told that the server of that ID is in use until done is called, so that it is not taken for idle. It may be nil, and must return at once.
+	Used func(ctx context.Context, id string) (done func())
 }
 
 type service struct{ Deps }
@@ -175,7 +175,7 @@ func (s service) ask(ctx context.Context, q sandboxport.RouteRequest) (Answer, j
 		return Answer{}, nil, err
 	}
 	if s.Used != nil {
-		s.Used(ctx, got.Server.ID)
+		s.Used(ctx, got.Server.ID)()
 	}
 	return Answer{Status: "success", Server: got.Server.ID, Project: got.Server.Name, Sandbox: q.Sandbox}, got.Body, nil
 }

@@ -90,7 +90,11 @@ func (s service) setModel(ctx context.Context, _ tool.Scope, p modelPlan) (Model
 		return ModelSet{}, err
 	}
 	out := ModelSet{Status: "success", Previous: tool.Known(previous), Current: p.model, Message: "the default model is set", Note: "it takes effect for servers that start from now on"}
-	if models, why := s.available(ctx); why == "" && !slices.Contains(models, p.model) {
+	models, why := s.available(ctx)
+	switch {
+	case why != "":
+		out.Warning = "whether there is this model is not known: " + why
+	case !slices.Contains(models, p.model):
 		out.Warning = "the agent server does not list this model"
 	}
 	return out, nil

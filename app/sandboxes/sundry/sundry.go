@@ -5,16 +5,20 @@ package sundry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/app/sandboxes/fronting"
 	"github.com/countersign-dev/countersign/app/sandboxes/mending"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -89,22 +93,13 @@ func (s service) key(ctx context.Context, _ tool.Scope, p keyPlan) (KeyAnswer, e
 	}
 	out := KeyAnswer{Status: "success", Project: p.name, URL: p.url.String(), Public: key.Public, Path: key.PublicPath,
 		Instructions: "Add the public key to the repository as a deploy key (with write access if agents shall push), then call opencode_project_start."}
-	if page := keysPage(p.url); page != "" {
+	if page := sandbox.KeysPage(p.url); page != "" {
 		out.RegisterURL = &page
 		if p.url.Host() == "github.com" {
 			out.KeysURL = &page
 		}
 	}
 	return out, nil
-}
-
-// keysPage is where a host takes deploy keys.
-func keysPage(u gitref.URL) string {
-	page := map[string]string{"github.com": "/settings/keys", "gitlab.com": "/-/settings/repository", "bitbucket.org": "/admin/access-keys/"}[u.Host()]
-	if page == "" {
-		return ""
-	}
-	return "https://" + u.Host() + "/" + u.Path() + page
 }
 
 // Instance is one of several projects that are the same repository.
@@ -149,22 +144,18 @@ func (s service) duplicates(ctx context.Context, _ tool.Scope, _ NoInput) (Dupli
 	if err != nil {
 		return DuplicateList{}, err
 	}
-	groups, dirs := map[string][]sandbox.Project{}, []string{}
+	dirs := []string{}
 	for _, p := range sandbox.ByName(state) {
-		id := p.ProjectID
-		if id == "" {
-			id = strings.ToLower(p.URL.String())
-		}
-		groups[id] = append(groups[id], p)
 		dirs = append(dirs, s.Homes.Layout(p.Name, p.BaseDir).Repo)
 	}
+	groups := alike(sandbox.ByName(state))
 	out := DuplicateList{Status: "success", Total: len(state.Projects), Unique: len(groups), Duplicates: []Duplicate{}, Foreign: []Foreign{}}
 	for _, g := range groups {
 		if len(g) > 1 {
 			out.Duplicates = append(out.Duplicates, s.duplicate(g))
 		}
 	}
-	slices.SortFunc(out.Duplicates, func(a, b Duplicate) int { return strings.Compare(a.URL, b.URL) })
+	sorting.By(out.Duplicates, func(a, b Duplicate) int { return strings.Compare(a.URL, b.URL) })
 	out.Found = len(out.Duplicates)
 	found, err := s.Sockets.Foreign(ctx, dirs)
 	if err != nil {
@@ -179,11 +170,38 @@ func (s service) duplicates(ctx context.Context, _ tool.Scope, _ NoInput) (Dupli
 	return out, nil
 }
 
+// alike is the projects by repository: those with the same first commit, or the same URL but for case, are one (opencode contract §13.5).
+func alike(all []sandbox.Project) (groups [][]sandbox.Project) {
+	same := func(a, b sandbox.Project) bool {
+		return a.ProjectID != "" && a.ProjectID == b.ProjectID || strings.EqualFold(a.URL.String(), b.URL.String())
+	}
+	for _, p := range all {
+		merged := []sandbox.Project{p}
+		groups = slices.DeleteFunc(groups, func(g []sandbox.Project) bool {
+			one := slices.ContainsFunc(g, func(o sandbox.Project) bool { return same(o, p) })
+			if one {
+				merged = append(g, merged...)
+			}
+			return one
+		})
+		groups = append(groups, merged)
+	}
+	return groups
+}
+
+// duplicate recommends the project that runs, else one outside the managed root, which somebody put there.
 func (s service) duplicate(g []sandbox.Project) Duplicate {
-	keep := g[0]
+	keep, best := g[0], -1
 	for _, p := range g {
-		if p.Server.Status == sandbox.Running && keep.Server.Status != sandbox.Running {
-			keep = p
+		worth := 0
+		if p.Server.Status == sandbox.Running {
+			worth += 2
+		}
+		if path.Dir(s.Homes.Layout(p.Name, p.BaseDir).Base) != path.Dir(s.Homes.Layout(p.Name, "").Base) {
+			worth++
+		}
+		if worth > best {
+			keep, best = p, worth
 		}
 	}
 	d := Duplicate{URL: keep.URL.String(), Count: len(g), Keep: keep.Name, KeepDir: s.Homes.Layout(keep.Name, keep.BaseDir).Base,
@@ -270,10 +288,32 @@ func (s service) orphans(ctx context.Context, _ tool.Scope, _ basis.Plan) (Orpha
 			out.Status, out.Message = "partial", fault.From(err).Message
 		}
 	}
+	if err := s.unowned(ctx, &out); err != nil {
+		out.Status, out.Message = "partial", fault.From(err).Message
+	}
 	if out.Message == "" {
 		out.Message = fmt.Sprintf("%d orphans were found, %d were cleaned up", out.Found, out.Cleaned)
 	}
 	return out, nil
+}
+
+// unowned ends servers that belong to no project on record, and gateways that are not the one on record.
+func (s service) unowned(ctx context.Context, out *OrphanList) error {
+	found, err := s.mend.Strangers(ctx)
+	if err != nil {
+		return err
+	}
+	out.Found += len(found)
+	for _, stranger := range found {
+		out.Orphans = append(out.Orphans, Orphan{stranger.Labels["project"], "", stranger.PID, "Process belongs to no project that is recorded"})
+	}
+	ended, failure := s.mend.End(ctx, found)
+	gateways, err := fronting.Gateway{Deps: s.Deps}.Clear(ctx)
+	for _, pid := range gateways {
+		out.Orphans = append(out.Orphans, Orphan{"", "", pid, "Process is a gateway that is not on record"})
+	}
+	out.Found, out.Cleaned = out.Found+len(gateways), out.Cleaned+len(ended)+len(gateways)
+	return errors.Join(failure, err)
 }
 
 // cleared ends servers of the project that nobody knows of, once it is sure that nobody is starting them.

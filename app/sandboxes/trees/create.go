@@ -71,20 +71,28 @@ type createPlan struct {
 	dir      string
 	setup    []string
 	approves string // hash of the set-up that is approved with the plan
+	replaces string // owner that is gone and left the sandbox of this name without its set-up
+}
+
+// furnishes reports whether commands are to be run in the sandbox.
+func (p createPlan) furnishes() bool {
+	return len(p.setup) > 0 || strings.TrimSpace(p.input.Command) != ""
 }
 
 func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (createPlan, error) {
 	if err := sandbox.CheckName(in.Name); err != nil {
 		return createPlan{}, err
 	}
-	f, err := s.Must(ctx, in.URL)
+	f, err := s.ready(ctx, in.URL)
 	if err != nil {
 		return createPlan{}, err
 	}
-	if box, there := f.Project.Sandboxes[strings.ToLower(in.Name)]; there {
-		return createPlan{}, sandbox.ErrExists.Sayf("project %s has a sandbox %q already, at %s", f.Project.Name, box.Name, box.Directory)
-	}
 	p := createPlan{found: f, input: in, dir: path.Join(f.Layout.Worktrees, in.Name)}
+	if box, there := f.Project.Sandboxes[sandbox.Key(in.Name)]; there {
+		if p.replaces = box.Preparing; !s.unprepared(box) {
+			return createPlan{}, sandbox.ErrExists.Sayf("project %s has a sandbox %q already, at %s", f.Project.Name, box.Name, box.Directory)
+		}
+	}
 	if p.branch, err = s.branch(ctx, f, in); err != nil {
 		return createPlan{}, err
 	}
@@ -150,6 +158,14 @@ func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Creat
 	if _, err := s.mend.Project(ctx, f); err != nil {
 		return Created{}, err
 	}
+	if err := s.replace(ctx, f, p); err != nil {
+		return Created{}, err
+	}
+	if !p.furnishes() { // nobody was shown the plan, and the branch may have come into use since
+		if p.branch, err = s.Trees.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
+			return Created{}, err
+		}
+	}
 	warning := ""
 	if access, err := s.access(ctx, f); err == nil {
 		if err := s.Keeping.Fetch(ctx, f.Layout.Repo, access); err != nil {
@@ -165,16 +181,17 @@ func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Creat
 	if err != nil {
 		return Created{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
-	if err := s.settled(ctx, f); err != nil {
-		return Created{}, err
-	}
 	out := Created{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Head: head, Note: p.branch.Note,
 		Warning: warning, Message: "the sandbox is ready", Leases: box.Leases}
 	if out.Copied, err = s.Setup.Include(ctx, f.Layout.Repo, p.dir); err != nil {
 		out.Status, out.Message = "partial", "the sandbox is there; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
 	}
+	if err := s.there(ctx, f, box.Name, p.furnishes()); err != nil || !p.furnishes() {
+		return out, err
+	}
+	release() // a set-up takes its time, and others want to work on the project
 	s.furnish(ctx, sc, p, box, &out)
-	return out, nil
+	return out, s.furnished(context.WithoutCancel(ctx), f, box.Name)
 }
 
 // furnish runs what readies the sandbox. A command that fails leaves it there, and says so.
@@ -236,6 +253,51 @@ func (s service) access(ctx context.Context, f basis.Found) (sandboxport.Access,
 	}
 	a.Key = key.Path
 	return a, err
+}
+
+// there notes that the sandbox is there, and that its set-up is still to be run if it is.
+func (s service) there(ctx context.Context, f basis.Found, name string, furnish bool) error {
+	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+		p.Doing = nil
+		if box := p.Sandboxes[sandbox.Key(name)]; furnish {
+			box.Preparing = s.Owner.Self()
+			p.Sandboxes[sandbox.Key(name)] = box
+		}
+	})
+}
+
+// furnished notes that the sandbox's set-up has been run, if it is still there.
+func (s service) furnished(ctx context.Context, f basis.Found, name string) error {
+	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+		if box, is := p.Sandboxes[sandbox.Key(name)]; is && box.Preparing == s.Owner.Self() {
+			box.Preparing = ""
+			p.Sandboxes[sandbox.Key(name)] = box
+		}
+	})
+}
+
+// unprepared reports a sandbox whose set-up was cut off with the process that ran it.
+func (s service) unprepared(box sandbox.Sandbox) bool {
+	return box.Preparing != "" && !s.Owner.Alive(box.Preparing)
+}
+
+// replace takes away the sandbox that an interrupted call had left without its set-up. What it might hold is kept under backup refs.
+func (s service) replace(ctx context.Context, f basis.Found, p createPlan) error {
+	if p.replaces == "" {
+		return nil
+	}
+	now, err := s.Current(ctx)
+	if err != nil {
+		return err
+	}
+	box, is := now.Projects[f.URL.String()].Sandboxes[sandbox.Key(p.input.Name)]
+	if !is || box.Preparing != p.replaces { // somebody was quicker; if a sandbox is there, it will be found
+		return nil
+	}
+	if _, err := s.Trees.Remove(ctx, f.Layout.Repo, box.Directory, sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: s.Clock.Now()}); err != nil {
+		return err
+	}
+	return s.forget(ctx, f, box.Name)
 }
 
 // reserve records a sandbox that is being made, with leases that nobody else has.

@@ -5,7 +5,9 @@
 package trees
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -97,15 +99,21 @@ func (s service) list(ctx context.Context, _ tool.Scope, in basis.URLInput) (Lis
 	if err != nil {
 		return Listing{}, err
 	}
+	forgotten, err := s.forgotten(ctx, f, found)
+	if err != nil {
+		return Listing{}, err
+	}
+	found = append(found, forgotten...)
 	out := Listing{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktrees: []string{}, Sandboxes: []Item{}}
 	findings := make([]sandbox.Finding, 0, len(found))
 	for _, t := range found {
 		box, recorded := byDirectory(f.Project, t.Directory)
 		if !recorded {
 			box = sandbox.Sandbox{Name: path.Base(t.Directory), Directory: t.Directory}
+			t.Err = cmp.Or(t.Err, "it was not made here; git worktree remove takes it away")
 		}
 		findings = append(findings, sandbox.Finding{Sandbox: box, Changes: t.Changes, Unpushed: t.Unpushed, Locked: t.Locked, Missing: t.Missing || t.Prunable,
-			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name, Problem: t.Err})
+			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name || s.preparing(box), Problem: t.Err})
 		out.Worktrees = append(out.Worktrees, t.Directory)
 		out.Sandboxes = append(out.Sandboxes, Item{Name: box.Name, Branch: t.Branch, Directory: t.Directory, Head: t.Head, Dirty: t.Dirty, Changes: t.Changes, Ahead: t.Ahead, Behind: t.Behind,
 			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.Known(box.CreatedAt), Leases: box.Leases})
@@ -121,6 +129,28 @@ func (s service) list(ctx context.Context, _ tool.Scope, in basis.URLInput) (Lis
 	return out, nil
 }
 
+// forgotten are the sandboxes that are recorded and of which git knows nothing any more: their leases and names are held all the same.
+func (s service) forgotten(ctx context.Context, f basis.Found, known []sandboxport.Tree) (out []sandboxport.Tree, err error) {
+	var dirs []string
+	for _, name := range sandbox.Names(f.Project) {
+		box := f.Project.Sandboxes[sandbox.Key(name)]
+		if !slices.ContainsFunc(known, func(t sandboxport.Tree) bool { return t.Directory == box.Directory }) {
+			dirs = append(dirs, box.Directory)
+			out = append(out, sandboxport.Tree{Directory: box.Directory, Branch: box.Branch, Missing: true, Prunable: true})
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, nil
+	}
+	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+	for _, l := range losses {
+		if i := slices.Index(dirs, l.Directory); i >= 0 {
+			out[i].Missing, out[i].Prunable, out[i].Dirty, out[i].Changes = false, false, true, len(l.Changes)+l.More
+		}
+	}
+	return out, err
+}
+
 func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
 	for _, box := range p.Sandboxes {
 		if box.Directory == dir {
@@ -128,6 +158,41 @@ func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
 		}
 	}
 	return sandbox.Sandbox{}, false
+}
+
+// ready is the project that somebody named, after what a process that is gone had begun there was finished or undone: what is planned is about what
+// will be there.
+func (s service) ready(ctx context.Context, url string) (basis.Found, error) {
+	f, err := s.Must(ctx, url)
+	if err != nil || !s.mend.Interrupted(f.Project) {
+		return f, err
+	}
+	release, err := s.States.Hold(ctx, f.URL)
+	if err != nil {
+		return f, err
+	}
+	defer release()
+	if _, err := s.mend.Project(ctx, f); err != nil {
+		return f, err
+	}
+	return s.Must(ctx, url)
+}
+
+// settledBox is the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
+func (s service) settledBox(ctx context.Context, url, name string) (basis.Found, sandbox.Sandbox, error) {
+	f, err := s.ready(ctx, url)
+	if err != nil {
+		return f, sandbox.Sandbox{}, err
+	}
+	box, err := must(f, name)
+	if err == nil && s.preparing(box) {
+		err = sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; try again when that is over, at most %s a command", box.Name, sandbox.CommandTimeout)
+	}
+	return f, box, err
+}
+
+func (s service) preparing(box sandbox.Sandbox) bool {
+	return box.Preparing != "" && s.Owner.Alive(box.Preparing)
 }
 
 // must is the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.
@@ -143,10 +208,24 @@ func must(f basis.Found, name string) (sandbox.Sandbox, error) {
 	return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).With(map[string]any{"sandboxes": names})
 }
 
-// lossOf is what of one sandbox is nowhere else.
+// lossOf is what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
 func (s service) lossOf(ctx context.Context, f basis.Found, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
 	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, []string{box.Directory})
-	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool { return l.Directory != box.Directory }), err
+	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {
+		return l.Directory != box.Directory && (l.Branch != box.Branch || !box.CreatedBranch)
+	}), err
+}
+
+// lost is losses in a few words.
+func lost(losses []sandboxport.Loss) string {
+	changes, commits, more := 0, 0, 0
+	for _, l := range losses {
+		changes, commits, more = changes+len(l.Changes), commits+len(l.Commits), more+l.More
+	}
+	if more > 0 {
+		return fmt.Sprintf("%d changes, %d commits and %d more of them", changes, commits, more)
+	}
+	return fmt.Sprintf("%d changes and %d commits", changes, commits)
 }
 
 // Kept is work that was kept.

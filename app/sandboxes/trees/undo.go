@@ -38,14 +38,21 @@ type deletePlan struct {
 	found basis.Found
 	box   sandbox.Sandbox
 	force bool
+
+	finished bool // an interrupted call was about the same, and what it had begun has been done
 }
 
 func (s service) planDelete(ctx context.Context, _ tool.Scope, in DeleteInput) (deletePlan, error) {
-	f, err := s.Must(ctx, in.URL)
+	begun, err := s.Must(ctx, in.URL)
 	if err != nil {
 		return deletePlan{}, err
 	}
-	box, err := must(f, in.Name)
+	f, box, err := s.settledBox(ctx, in.URL, in.Name)
+	if d := begun.Project.Doing; errors.Is(err, sandbox.ErrNotFound) && d != nil && d.What == "delete" && sandbox.Key(d.Sandbox) == sandbox.Key(in.Name) {
+		p := deletePlan{found: f, finished: true}
+		p.Plan, err = basis.NewPlan(Delete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, basis.Asks{})
+		return p, err
+	}
 	if err != nil {
 		return deletePlan{}, err
 	}
@@ -57,21 +64,35 @@ func (s service) planDelete(ctx context.Context, _ tool.Scope, in DeleteInput) (
 	asks := basis.Asks{}
 	summary := fmt.Sprintf("delete sandbox %s of %s", box.Name, f.Project.Name)
 	if len(losses) > 0 {
-		loss := losses[0]
 		if !in.Force {
-			return deletePlan{}, sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %d changes, %d commits; commit and push it, or call again with force: true, which a person then confirms",
-				box.Name, len(loss.Changes), len(loss.Commits)).With(map[string]any{"changes": loss.Changes, "unpushed_commits": loss.Commits})
+			return deletePlan{}, dirty(box, losses)
 		}
 		asks.Strength = policy.Preview
-		summary += fmt.Sprintf(" with %d changes and %d commits that are nowhere else (they are kept under backup refs)", len(loss.Changes), len(loss.Commits))
+		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
 	}
 	p.Plan, err = basis.NewPlan(Delete.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
 		"branch": box.Branch, "branch_goes": box.CreatedBranch, "lost": losses}, asks)
 	return p, err
 }
 
+// dirty refuses to delete what is nowhere else, and lists it.
+func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
+	changes, commits, more := []string{}, []string{}, 0
+	for _, l := range losses {
+		changes, commits, more = append(changes, l.Changes...), append(commits, l.Commits...), more+l.More
+	}
+	details := map[string]any{"changes": changes, "unpushed_commits": commits}
+	if more > 0 {
+		details["more"] = more
+	}
+	return sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %s; commit and push it, or call again with force: true, which a person then confirms", box.Name, lost(losses)).With(details)
+}
+
 func (s service) delete(ctx context.Context, _ tool.Scope, p deletePlan) (Done, error) {
 	f := p.found
+	if p.finished {
+		return Done{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
+	}
 	release, err := s.States.Hold(ctx, f.URL)
 	if err != nil {
 		return Done{}, err
@@ -122,11 +143,7 @@ type resetPlan struct {
 }
 
 func (s service) planReset(ctx context.Context, _ tool.Scope, in ResetInput) (resetPlan, error) {
-	f, err := s.Must(ctx, in.URL)
-	if err != nil {
-		return resetPlan{}, err
-	}
-	box, err := must(f, in.Name)
+	f, box, err := s.settledBox(ctx, in.URL, in.Name)
 	if err != nil {
 		return resetPlan{}, err
 	}
@@ -183,7 +200,7 @@ type restorePlan struct {
 }
 
 func (s service) planRestore(ctx context.Context, _ tool.Scope, in RestoreInput) (restorePlan, error) {
-	f, err := s.Must(ctx, in.URL)
+	f, err := s.ready(ctx, in.URL)
 	if err != nil {
 		return restorePlan{}, err
 	}
@@ -228,8 +245,7 @@ func (s service) restore(ctx context.Context, _ tool.Scope, p restorePlan) (Crea
 		return Created{}, err
 	}
 	if err := s.Keeping.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {
-		s.forget(context.WithoutCancel(ctx), f, box.Name) //nolint:errcheck // why it failed is what matters
-		return Created{}, err
+		return Created{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
 	return Created{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work is back in this sandbox", Leases: box.Leases},
 		s.settled(ctx, f)

@@ -118,12 +118,13 @@ func hookAt[T lex.Text](s T, from, to int) (Span, bool) {
 const (
 	maxUser     = 256
 	maxPassword = 256
+	minLone     = 8 // of what stands alone before the @: a token, where shorter ones are people's names
 )
 
-// credentialsAt examines what follows the :// that is s[from:to]: user, colon, password, @ (row 2). The password ends at the last @
+// credentialsAt examines what follows the :// that is s[from:to]: user, colon, password, @ (row 2), or, over http, a token alone. The password ends at the last @
 // that can be one.
 func credentialsAt[T lex.Text](s T, from, to int) (Span, bool) {
-	if from < 2 || !lex.IsWord(s[from-1]) || !lex.IsWord(s[from-2]) {
+	if from < 2 || !lex.IsWord(s[from-1]) || !lex.IsWord(s[from-2]) || lex.Has(s, to, "[REDACTED:") { // whose colon ends no user's name
 		return Span{}, false
 	}
 	encoded := s[from] == '%'
@@ -136,7 +137,9 @@ func credentialsAt[T lex.Text](s T, from, to int) (Span, bool) {
 			return Span{colon, end, urlCredentials}, end > 0
 		case colon < 0:
 			switch {
-			case c == '@' || i-to > maxUser || encoded && lex.HasFold(s, i, "%40"):
+			case c == '@' || encoded && lex.HasFold(s, i, "%40"):
+				return Span{to, i, urlCredentials}, lex.Web(s, from) && i-to >= minLone
+			case i-to > maxUser || c == '?' || c == '#':
 				return Span{}, false
 			case c == ':':
 				colon = i + 1

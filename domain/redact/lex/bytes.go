@@ -178,3 +178,8 @@ func Boundary[T Text](s T, i int) bool {
 	}
 	return false
 }
+
+// Web reports whether http or https ends at i, in any case: the schemes where what stands alone before the @ may be a token.
+func Web[T Text](s T, i int) bool {
+	return i >= 4 && HasFold(s, i-4, "http") || i >= 5 && HasFold(s, i-5, "https")
+}

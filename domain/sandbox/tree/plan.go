@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Prefix is before the branches that are made for sandboxes (opencode contract §12.3).
@@ -172,7 +173,7 @@ func Near(wish string, among []string, limit int) []string {
 			found = append(found, candidate{name, d})
 		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int {
+	sorting.By(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
 	near := make([]string, 0, min(len(found), limit))

@@ -76,7 +76,7 @@ var pure = []string{
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
 	"domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/policy", "domain/process", "domain/redact",
-	"domain/relpath", "domain/tool", "domain/toolrun",
+	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun",
 }
 
 // Law is the import table of this module.
@@ -90,17 +90,19 @@ func Law() []Row {
 
 func domainRows() []Row {
 	return []Row{
-		{Packages: []string{"domain/fault"}, Std: pure,
-			Reason: "every package depends on the one error, so it depends on none"},
-		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/..."},
+		{Packages: []string{"domain/fault"}, Std: pure, Module: []string{"domain/sorting"},
+			Reason: "every package depends on the one error, so it depends on nothing that can fail"},
+		{Packages: []string{"domain/sorting"}, Std: []string{"sort"},
+			Reason: "the sorting algorithm is in the binary once, so it is taken from one place"},
+		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/...", "domain/sorting"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
-		{Packages: []string{"domain/canon", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault"},
+		{Packages: []string{"domain/canon", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
-		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath"},
+		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath", "domain/sorting"},
 			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
-		{Packages: []string{"domain/confirm", "domain/audit"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy"},
+		{Packages: []string{"domain/confirm", "domain/audit"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting"},
 			Reason: "confirmations and audit records are hashes over decisions, and know no tool"},
-		{Packages: []string{"domain/toolrun"}, Std: pure, Module: []string{"domain/fault", "domain/policy"},
+		{Packages: []string{"domain/toolrun"}, Std: pure, Module: []string{"domain/fault", "domain/policy", "domain/sorting"},
 			Reason: "what became of a call is a state machine over words and times, and knows no tool"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
 			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
@@ -108,7 +110,7 @@ func domainRows() []Row {
 }
 
 func stemRows(s Stem) []Row {
-	values := []string{"domain/canon", "domain/fault", "domain/gitref", "domain/process", "domain/relpath"}
+	values := []string{"domain/canon", "domain/fault", "domain/gitref", "domain/process", "domain/relpath", "domain/sorting"}
 	own := "domain/" + s.Name + "/..."
 	return []Row{
 		{Packages: []string{own}, Std: pure, Module: append([]string{own}, values...),
@@ -132,9 +134,9 @@ func coreRows() []Row {
 		{Packages: []string{"ports"}, Std: pure, Module: kernel,
 			Reason: "what the core needs from outside is said in kernel words"},
 		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug"}), Modules: []string{xSync},
-			Module: append([]string{"ports", "app/grants", "app/journal", "app/masking", "app/runlog"}, kernel...),
+			Module: append([]string{"ports", "app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, kernel...),
 			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
-		{Packages: []string{"app/grants", "app/journal", "app/masking", "app/runlog"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
+		{Packages: []string{"app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
 			Module: append([]string{"ports"}, kernel...),
 			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
@@ -155,7 +157,7 @@ func drivingRows() []Row {
 		{Packages: []string{"adapters/httpapi", "adapters/console", "adapters/chat"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
 		{Packages: []string{"adapters/hookserver"}, Std: []string{Any}, Module: append([]string{"domain/project", "domain/project/webhook", "ports"}, kernel...),
 			Reason: "requests from outside are judged by rules that stand in the domain, and start workflows through a function"},
-		{Packages: []string{"adapters/present"}, Std: []string{Any}, Module: kernel,
+		{Packages: []string{"adapters/present/..."}, Std: []string{Any}, Module: append([]string{"adapters/present/..."}, kernel...),
 			Reason: "a contract's wire form is a pure function of an outcome"},
 	}
 }
@@ -185,6 +187,8 @@ func drivenRows() []Row {
 			Reason: "one package knows a shell's grammar; the rules about commands are judged on what it hands over"},
 		{Packages: []string{"adapters/agentserver", "adapters/gateway"}, Std: []string{Any}, Module: inner,
 			Reason: "what speaks to agent servers knows how they are spoken to, and nothing of who may"},
+		{Packages: []string{"adapters/controlplane"}, Std: []string{Any}, Module: inner,
+			Reason: "a listener for health checks knows nothing but that it is there"},
 		{Packages: []string{"adapters/webhookhttp"}, Std: []string{Any}, Module: inner,
 			Reason: "requests to hosts outside are made in one package, by rules that stand in the domain"},
 		{Packages: []string{"adapters/srcfile", "adapters/gitcli/...", "adapters/osproc/..."}, Std: []string{Any},

@@ -61,7 +61,7 @@ func exit(err error) {
 
 // Rig is a machine with a user.
 type Rig struct {
-	T     *testing.T
+	T     testing.TB
 	Top   string // everything lies below it
 	Home  string // the user's, with bin first on the PATH
 	State string // Countersign's own
@@ -77,7 +77,7 @@ exec sh "./$name.sh" "$@"
 `
 
 // New is a machine with npm and pnpm, for this test alone.
-func New(t *testing.T) *Rig {
+func New(t testing.TB) *Rig {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

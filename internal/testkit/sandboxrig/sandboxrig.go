@@ -5,6 +5,7 @@
 package sandboxrig
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,7 +96,7 @@ type Rig struct {
 }
 
 // New is a machine for this test alone.
-func New(t *testing.T) *Rig {
+func New(t testing.TB) *Rig {
 	t.Helper()
 	base := projectrig.New(t)
 	for _, name := range []string{"MEMORY_PATH", "OPENCODE_PROJECTS_DIR", "OPENCODE_CONFIG", "OPENCODE_PORT", "OPENCODE_ARGS", "GLOBAL_MCP_TOOL_PORT", fakeserver.Variable, "SSH_AUTH_SOCK"} {
@@ -224,6 +225,26 @@ func (r *Rig) Plain(text string) string {
 		text = regexp.MustCompile(p.form).ReplaceAllString(text, p.put)
 	}
 	return text
+}
+
+// Agent asks a project's server for something itself, in a directory, and returns what it answers.
+func (r *Rig) Agent(url, method, path, dir string, body any) map[string]any {
+	r.T.Helper()
+	at := r.Do("opencode_project_status", map[string]any{"git_url": url})["opencode"].(map[string]any)["url"].(string)
+	req, err := http.NewRequestWithContext(r.T.Context(), method, at+path+"?directory="+dir, bytes.NewReader(JSON(r.T, body)))
+	require.NoError(r.T, err)
+	password := regexp.MustCompile(`(?m)^OPENCODE_PASSWORD="?([^"\n]+)`).FindStringSubmatch(r.Read(r.Memory, "opencode-manager.env"))
+	require.NotNil(r.T, password)
+	req.SetBasicAuth("opencode", password[1])
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(r.T, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(r.T, err)
+	require.Less(r.T, resp.StatusCode, 300, string(text))
+	out := map[string]any{}
+	_ = json.Unmarshal(text, &out) // not every answer is an object
+	return out
 }
 
 // Interrupt writes down a change of the only project whose owner is gone.

@@ -14,6 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // statusPartial is the status of what was done in part (opencode contract §13).
@@ -72,15 +74,30 @@ func (g group) create() *cobra.Command {
   countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"`}
 	c.Flags().StringVarP(&branch, "branch", "b", "", "branch to stand on (default: a new one from the clone's own)")
 	c.Flags().StringVar(&command, "run", "", "shell command to run in it once it is there")
+	_ = c.RegisterFlagCompletionFunc("branch", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
 		if err != nil {
 			return err
 		}
 		call := workdesk.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", command)
-		return urldesk.Look(cmd.Context(), g.Desk, "opencode_sandbox_create", call, g.drawCreated)
+		return misnamed(name, urldesk.Look(cmd.Context(), g.Desk, "opencode_sandbox_create", call, g.drawCreated))
 	}
 	return c
+}
+
+// misnamed is the refusal of a name that no sandbox can have, in words: the schema's is a pattern, and leaves the name out.
+func misnamed(name string, err error) error {
+	var refused struct {
+		Problems []struct {
+			Field string `json:"field"`
+		} `json:"problems"`
+	}
+	f := fault.From(err)
+	if f == nil || f.Code != tool.ErrArguments.Code || !workdesk.Details(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
+		return err
+	}
+	return f.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
 }
 
 func (g group) drawCreated(c created) {
@@ -131,7 +148,9 @@ func leased(leases map[string]string) string {
 }
 
 func (g group) list() *cobra.Command {
-	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold"}
+	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
+		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, and whether countersign sandbox clean would delete them.\n" +
+			"countersign sandbox list lists the projects."}
 	return urldesk.About(g.Desk, c, "opencode_sandbox_list", func(all urldesk.Boxes) {
 		if len(all.Sandboxes) == 0 {
 			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", terminal.Plain(all.Project), terminal.Plain(all.Project))
@@ -179,7 +198,8 @@ func (g group) reset() *cobra.Command {
 	var ignored bool
 	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: shell.Args(1, 2), ValidArgsFunction: g.CompleteBox,
 		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
-			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept."}
+			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
+		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
 	c.Flags().BoolVar(&ignored, "clean-ignored", false, "delete ignored files too (node_modules, .env); they are kept nowhere")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
@@ -214,7 +234,8 @@ func (g group) remove() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: shell.Args(1, 2), ValidArgsFunction: g.CompleteBox,
 		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
-			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back."}
+			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
+		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
 	c.Flags().BoolVarP(&force, "force", "f", false, "delete it although it holds work that is nowhere else")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)

@@ -6,19 +6,20 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 var (
+	errNotThere    = fault.New(fault.NotFound, "sandbox_unknown", "there is no sandbox of this name")
 	errNoDirectory = fault.New(fault.NotFound, "sandbox_directory_missing", "the sandbox's directory is not there")
 	errNoShell     = fault.New(fault.State, "sandbox_shell_failed", "the shell did not start")
 )
@@ -37,18 +38,19 @@ type place struct {
 func (g group) enter() *cobra.Command {
 	c := &cobra.Command{Use: "enter [URL] NAME", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: shell.Args(1, 2), ValidArgsFunction: g.CompleteBox,
 		Long: "Open $SHELL in a sandbox, with what it leased as variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
-			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead."}
+			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead.",
+		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := g.place(cmd.Context(), args)
 		if err != nil {
 			return err
 		}
-		if g.JSON {
-			return g.PrintJSON(to)
-		}
 		if info, err := os.Stat(to.Directory); err != nil || !info.IsDir() {
 			return errNoDirectory.Sayf("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
 				With(shell.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
+		}
+		if g.JSON {
+			return g.PrintJSON(to)
 		}
 		return g.become(to)
 	}
@@ -78,14 +80,18 @@ func (g group) place(ctx context.Context, args []string) (place, error) {
 	if len(names) == 0 {
 		hint = shell.Hint("countersign sandbox create " + all.Project + " " + name + " makes one")
 	}
-	return place{}, urldesk.ErrUnknown.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
+	return place{}, errNotThere.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
 }
 
 // become has the person's shell take the place of this process, so that nothing stands between it and the terminal.
 func (g group) become(to place) error {
-	program, err := exec.LookPath(cmp.Or(g.Lookup("SHELL"), "/bin/sh"))
+	named := cmp.Or(g.Lookup("SHELL"), "/bin/sh")
+	program, err := exec.LookPath(named)
+	if err == nil {
+		program, err = filepath.Abs(program) // of the directory that is about to be left
+	}
 	if err != nil {
-		return errNoShell.Sayf("SHELL names a program that is not there").With(shell.Hint("SHELL=/bin/sh countersign sandbox enter …")).Because(err)
+		return errNoShell.Sayf("SHELL is %q, and there is no such program", named).With(shell.Hint("SHELL=/bin/sh countersign sandbox enter …")).Because(err)
 	}
 	if err := g.Close(); err != nil {
 		return err

@@ -41,6 +41,7 @@ func (g group) restore() *cobra.Command {
 		Example: `  countersign sandbox restore acme-shop
   countersign sandbox restore acme-shop refs/opencode-backup/fix-login/1790000000 --name fix-again`}
 	c.Flags().StringVar(&name, "name", "", "of the new sandbox (default: that of the old one)")
+	_ = c.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		word, ref := urldesk.First(args), ""
@@ -154,7 +155,8 @@ func (g group) clean() *cobra.Command {
 	var apply bool
 	c := &cobra.Command{Use: "clean [URL]", Short: "Show which sandboxes can go and why, and delete them with --apply", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Show which sandboxes can go, and why, and why the others stay. With --apply those that can go are deleted: never one that holds work that is nowhere\n" +
-			"else, also not when it came there meanwhile."}
+			"else, also not when it came there meanwhile.",
+		Example: "  countersign sandbox clean acme-shop\n  countersign sandbox clean acme-shop --apply"}
 	c.Flags().BoolVar(&apply, "apply", false, "delete those that can go")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()

@@ -170,6 +170,10 @@ func Explain(err error) error {
 	if f == nil {
 		return err
 	}
+	if said := spoken(f.Message); said != f.Message {
+		f = f.Sayf("%s", said)
+		err = f
+	}
 	if _, said := f.Details.(shell.Hint); said {
 		return err
 	}

@@ -103,7 +103,7 @@ const largeList = 1 << 30
 func (t *Tree) inner(path string) starter {
 	dir := filepath.Join(t.Dir, path)
 	return func(ctx context.Context, cmd run.Command) ([]byte, error) {
-		cmd.Dir, cmd.Timeout = dir, t.timeout
+		cmd.Dir, cmd.Timeout, cmd.Inherit = dir, t.timeout, t.busy
 		cmd.Env = append(cmd.Env, "GIT_DIR="+filepath.Join(dir, gitDir), "GIT_WORK_TREE="+dir)
 		return Start(ctx, cmd)
 	}

@@ -31,6 +31,7 @@ type Repo struct {
 	Common  string // its .git
 	timeout time.Duration
 	config  func() string // what the repository's own configuration file says, in lower case
+	busy    *os.File      // the lock that its gits hold along with us (Alone)
 }
 
 // Open is the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
@@ -48,6 +49,12 @@ func Open(dir string, timeout time.Duration) (*Repo, error) {
 		timeout = localTime
 	}
 	return &Repo{Dir: dir, Common: common, timeout: timeout, config: sync.OnceValue(func() string { return text(filepath.Join(common, "config")) })}, nil
+}
+
+// Gone reports a clone that is not there any more.
+func Gone(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, gitDir))
+	return os.IsNotExist(err)
 }
 
 // text is a file in lower case. One that is no regular file, or cannot be read, has to be asked about: it is taken to include others.
@@ -157,7 +164,7 @@ func (t *Tree) Submodule(ctx context.Context, path string) (*Tree, error) {
 		return nil, err
 	}
 	common := strings.TrimSuffix(string(out), "\n")
-	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: common, timeout: t.timeout, config: func() string { return text(filepath.Join(common, "config")) }}
+	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: common, timeout: t.timeout, busy: t.busy, config: func() string { return text(filepath.Join(common, "config")) }}
 	return r.Main(), nil
 }
 
@@ -195,6 +202,7 @@ func (t *Tree) Git(ctx context.Context, cmd run.Command) ([]byte, error) {
 	if cmd.Timeout <= 0 {
 		cmd.Timeout = t.timeout
 	}
+	cmd.Inherit = t.busy
 	cmd.Env = append([]string{"GIT_DIR=" + t.Admin, "GIT_COMMON_DIR=" + t.Common, "GIT_WORK_TREE=" + t.Dir}, cmd.Env...)
 	return Start(ctx, cmd)
 }

@@ -5,10 +5,13 @@ package survey
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/pin"
@@ -172,4 +175,25 @@ func Refs(ctx context.Context, t *pin.Tree, prefix string) (map[string]string, e
 		refs[ref] = object
 	}
 	return refs, nil
+}
+
+// Stray is what lies in a directory of which git knows nothing, as if nothing there were tracked. A file that tells where git's notes on it were is
+// left out, and a directory that is not there has nothing.
+func Stray(dir string) (changes []tree.Change, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, pin.Disk(err, dir)
+	}
+	for _, entry := range entries {
+		switch {
+		case entry.IsDir():
+			changes = append(changes, tree.Change{Code: "??", Path: entry.Name() + "/"})
+		case entry.Name() != ".git":
+			changes = append(changes, tree.Change{Code: "??", Path: entry.Name()})
+		}
+	}
+	return changes, nil
 }

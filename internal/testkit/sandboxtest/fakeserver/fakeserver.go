@@ -29,6 +29,7 @@ const Version = "1.18.33-fake"
 //	exit=CODE          ends at once with that code, and says why
 //	password=WORD      takes that password and no other
 //	hang               never answers a health check
+//	freeze=COUNT       answers so many health checks, and none after them
 //	unhealthy          says that it is not healthy
 //	old                does not know /global/health
 //	stubborn           does not heed SIGTERM

@@ -24,6 +24,8 @@ type server struct {
 	quirks      map[string]string
 	password    string
 	made        int
+	checks      int               // of health
+	busy        map[string]string // session → the directory it works in
 }
 
 type session struct {
@@ -36,7 +38,7 @@ type session struct {
 }
 
 func handler(password string, quirks map[string]string) http.Handler {
-	s := &server{messages: map[string][]any{}, quirks: quirks, password: password}
+	s := &server{messages: map[string][]any{}, busy: map[string]string{}, quirks: quirks, password: password}
 	mux := http.NewServeMux()
 	for pattern, serve := range map[string]http.HandlerFunc{
 		"GET /global/health":   s.health,
@@ -47,6 +49,7 @@ func handler(password string, quirks map[string]string) http.Handler {
 		},
 		"GET /session":                    s.list,
 		"POST /session":                   s.create,
+		"GET /session/status":             s.working,
 		"GET /session/{id}":               s.one,
 		"DELETE /session/{id}":            s.remove,
 		"GET /session/{id}/message":       s.history,
@@ -91,7 +94,14 @@ func directory(r *http.Request) string {
 }
 
 func (s *server) health(w http.ResponseWriter, r *http.Request) {
-	if _, hang := s.quirks["hang"]; hang {
+	_, hang := s.quirks["hang"]
+	if most := s.quirks["freeze"]; most != "" {
+		s.mu.Lock()
+		s.checks++
+		hang = s.checks > number(most)
+		s.mu.Unlock()
+	}
+	if hang {
 		<-r.Context().Done()
 		return
 	}
@@ -159,10 +169,24 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// working is the sessions of a directory whose agent is at work. One that is idle is not mentioned.
+func (s *server) working(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]any{}
+	for id, dir := range s.busy {
+		if dir == directory(r) {
+			out[id] = map[string]string{"type": "busy"}
+		}
+	}
+	give(w, out)
+}
+
 func (s *server) abort(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.known(w, r); ok {
+		delete(s.busy, r.PathValue("id"))
 		give(w, true)
 	}
 }
@@ -179,8 +203,14 @@ func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// prompt has the agent work until it is aborted when the text begins with "work".
 func (s *server) prompt(w http.ResponseWriter, r *http.Request) {
-	if _, ok := s.said(w, r); ok {
+	if text, ok := s.said(w, r); ok {
+		if strings.HasPrefix(text, "work") {
+			s.mu.Lock()
+			s.busy[r.PathValue("id")] = directory(r)
+			s.mu.Unlock()
+		}
 		w.WriteHeader(http.StatusNoContent)
 	}
 }

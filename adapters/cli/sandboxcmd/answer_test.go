@@ -1,0 +1,172 @@
+package sandboxcmd_test
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Also what the command line itself refuses, without asking any tool, is one document under --json.
+func TestEveryRefusalIsOneDocument(t *testing.T) {
+	s := stage{answers: answers{"opencode_project_list": says(shop), "opencode_sandbox_list": says(boxes), "sandbox_backups": says(backups),
+		"opencode_project_status": says(`{"status":"not_found","git_url":"git@h:o/x.git","message":"m"}`),
+		"opencode_sandbox_delete": fails(fault.New(fault.Conflict, "sandbox_dirty", "work is in the way"))}}
+	for name, c := range map[string]struct {
+		words      []string
+		code, word string
+	}{
+		"a project that is not there":      {[]string{"ls", "nonesuch"}, "project_not_found", "nonesuch"},
+		"no project at all":                {[]string{"ls"}, "invalid_arguments", "no project is named"},
+		"a sandbox that is not there":      {[]string{"enter", "acme-shop", "nonesuch"}, "sandbox_not_found", "nonesuch"},
+		"a log of a project that is not":   {[]string{"logs", "git@h:o/x"}, "project_not_found", "git@h:o/x.git"},
+		"a ref that several end so":        {[]string{"restore", "git@h:o/x", "17"}, "conflict", "17"},
+		"flags that contradict each other": {[]string{"logs", "acme-shop", "-f"}, "invalid_arguments", "--follow"},
+		"an argument too many":             {[]string{"ls", "a", "b"}, "invalid_arguments", "too many"},
+		"a flag that there is not":         {[]string{"ls", "--nonesuch"}, "invalid_arguments", "--nonesuch"},
+		"a command that there is not":      {[]string{"nonesuch"}, "invalid_arguments", "nonesuch"},
+		"what a tool refuses, once":        {[]string{"rm", "acme-shop", "fix"}, "sandbox_dirty", "work is in the way"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := s.run(t, append(c.words, "--json")...)
+			require.Error(t, got.err)
+			var doc struct{ Status, Error, Message, Suggestion string }
+			require.NoError(t, json.Unmarshal([]byte(got.out), &doc), "one document: %q", got.out)
+			assert.Equal(t, "error", doc.Status)
+			assert.Contains(t, doc.Message, c.word)
+			assert.NotEmpty(t, doc.Suggestion)
+			assert.Equal(t, c.code, doc.Error)
+			assert.NotContains(t, s.run(t, c.words...).out, "{", "people read no JSON")
+		})
+	}
+}
+
+// On a command line that ends at a wrong flag, --json behind it was not read, and is wanted all the same.
+func TestJSONIsWantedBehindAWrongFlagToo(t *testing.T) {
+	for name, c := range map[string]struct {
+		argv []string
+		json bool
+	}{
+		"behind":                      {[]string{"sandbox", "ls", "--nonesuch", "--json"}, true},
+		"behind, with its value":      {[]string{"sandbox", "ls", "--nonesuch", "--json=true"}, true},
+		"not at all":                  {[]string{"sandbox", "ls", "--nonesuch"}, false},
+		"as an argument, not as flag": {[]string{"sandbox", "ls", "--nonesuch", "--", "--json"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			sh := &shell.Shell{Terminal: &terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: io.Discard}, Argv: c.argv}
+			root := sandboxcmd.Command(sh)
+			root.SilenceErrors, root.SilenceUsage = true, true
+			root.SetArgs(c.argv[1:])
+			require.Error(t, root.ExecuteContext(t.Context()))
+			assert.Equal(t, c.json, strings.HasPrefix(out.String(), `{"status":"error","error":"`), out.String())
+		})
+	}
+}
+
+// Agents are told which tool to call; people which command to type.
+func TestRefusalsSpeakOfCommands(t *testing.T) {
+	for message, want := range map[string]string{
+		"no project is recorded for u; opencode_project_start starts one, opencode_project_list shows those there are":                  "no project is recorded for u; countersign sandbox start starts one, countersign sandbox list shows those there are",
+		"there is no such branch; opencode_sandbox_create without branch takes the current one":                                         "there is no such branch; countersign sandbox create without --branch takes the current one",
+		"it holds work; commit and push it, or call again with force: true, which a person then confirms":                               "it holds work; commit and push it, or repeat with --force",
+		"it holds work; push it, or call again with force: true, which a person then confirms by typing the project's name":             "it holds work; push it, or repeat with --force and type the project's name",
+		"write provider/model without blanks, as opencode_llm_config lists them":                                                        "write provider/model without blanks, as countersign sandbox llm lists them",
+		"another project took the name acme-shop meanwhile; call again":                                                                 "another project took the name acme-shop meanwhile; repeat this command",
+		"no project is active, so there is nothing to route to; opencode_project_start starts one; opencode_stop_mcp_tool ends nothing": "no project is active, so there is nothing to route to; countersign sandbox start starts one; countersign sandbox gateway stop ends nothing",
+	} {
+		s := stage{answers: answers{"opencode_project_stop": fails(fault.New(fault.State, "sandbox_test", message))}}
+		got := s.run(t, "stop", "git@h:o/x")
+		assert.Equal(t, want, fault.From(got.err).Message)
+		assert.Contains(t, s.run(t, "stop", "git@h:o/x", "--json").out, message, "a program reads the contract's words")
+	}
+}
+
+// Each command says what it is for, in words and by an example that is one.
+func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
+	root := &cobra.Command{Use: "countersign"}
+	group := sandboxcmd.Command(&shell.Shell{Terminal: &terminal.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
+	root.AddCommand(group)
+	root.PersistentFlags().Bool("json", false, "")
+	root.PersistentFlags().String("type", "", "")
+	seen := 0
+	for c := range everyCommand(group) {
+		if c.HasSubCommands() && c != group {
+			continue
+		}
+		seen++
+		require.NotEmpty(t, c.Short, c.CommandPath())
+		require.NotEmpty(t, c.Example, "%s has no example", c.CommandPath())
+		for line := range strings.SplitSeq(c.Example, "\n") {
+			words := typed(line)
+			require.NotEmpty(t, words, "an example of %s", c.CommandPath())
+			found, rest, err := root.Find(words)
+			require.NoError(t, err, line)
+			if c != group {
+				assert.Same(t, c, found, line)
+			}
+			require.NoError(t, found.ParseFlags(rest), line)
+			assert.NoError(t, found.Args(found, found.Flags().Args()), line)
+		}
+	}
+	assert.Greater(t, seen, 20)
+}
+
+// everyCommand is c and all below it.
+func everyCommand(c *cobra.Command) func(yield func(*cobra.Command) bool) {
+	return func(yield func(*cobra.Command) bool) {
+		if !yield(c) {
+			return
+		}
+		for _, below := range c.Commands() {
+			for each := range everyCommand(below) {
+				if !yield(each) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// typed is the words of an example behind the program's name: without variables before it, what follows two blanks, and where its output goes.
+func typed(line string) []string {
+	_, line, _ = strings.Cut(line, "countersign ")
+	line, _, _ = strings.Cut(line, "  ")
+	line, _, _ = strings.Cut(line, " > ")
+	return strings.Fields(strings.ReplaceAll(line, `"npm ci"`, "npm-ci"))
+}
+
+// What is no completion of ours is none: a branch and a new name are no files.
+func TestFlagsThatAreNoFilesCompleteNone(t *testing.T) {
+	s := stage{answers: answers{"opencode_project_list": says(shop)}}
+	for _, words := range [][]string{{"create", "acme-shop", "x", "--branch", ""}, {"restore", "acme-shop", "r", "--name", ""}} {
+		assert.Equal(t, ":4\n", s.run(t, append([]string{cobra.ShellCompRequestCmd}, words...)...).out)
+	}
+}
+
+// What cannot name a sandbox is refused by name and rule, not by a pattern.
+func TestANameThatCannotBe(t *testing.T) {
+	refuse := func(fields ...string) stage {
+		var problems []map[string]string
+		for _, f := range fields {
+			problems = append(problems, map[string]string{"field": f})
+		}
+		return stage{answers: answers{"opencode_sandbox_create": fails(tool.ErrArguments.Sayf("'name' must match ^x+$").With(map[string]any{"problems": problems}))}}
+	}
+	got := refuse("name").run(t, "create", "git@h:o/x", "b ad")
+	assert.ErrorIs(t, got.err, tool.ErrArguments)
+	assert.ErrorContains(t, got.err, `"b ad" cannot name a sandbox: letters, digits`)
+	for _, others := range [][]string{{"branch"}, {"name", "branch"}, {}} {
+		assert.ErrorContains(t, refuse(others...).run(t, "create", "git@h:o/x", "b").err, "must match", "another refusal keeps its words")
+	}
+}

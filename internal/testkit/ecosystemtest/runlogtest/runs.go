@@ -1,0 +1,262 @@
+// Package runlogtest holds the ports for what is kept of runs, their records and their logs, to their contracts.
+//
+// It refuses to know any adapter; how one is opened is handed to it.
+package runlogtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
+)
+
+// Runs holds a Runs to its contract.
+func Runs(t *testing.T, open ecosystemtest.Open) {
+	for name, test := range map[string]func(*testing.T, ecosystemtest.Open){
+		"KeepsThem":           keepsRuns,
+		"FindsByPrefix":       findsByPrefix,
+		"ChangesOne":          changesOne,
+		"ManyChangeOne":       manyChangeOne,
+		"OneBegins":           oneBegins,
+		"ListsNewestFirst":    listsRuns,
+		"PurgesWhatEnded":     purgesRuns,
+		"MasksErrors":         masksErrors,
+		"NamesNoOtherFile":    namesNoOtherFile,
+		"IsWhereItIsSaidToBe": runsElsewhere,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+}
+
+// id is the nth id of runs.
+func id(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", n) }
+
+func queued(n int, created time.Time) tracked.Run {
+	return tracked.Run{ID: id(n), Ecosystem: "demo", Action: "push", Command: []string{"countersign", "eco", "push"}, Status: tracked.Queued, CreatedAt: created, SessionID: "s",
+		Root: "/ws", Tool: "amof_push_ecosystem", Payload: []byte(`{"a":"<b>&"}`), Facts: "sha256:x"}
+}
+
+func keepsRuns(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	list, err := h.Runs.List(t.Context(), tracked.Filter{})
+	require.NoError(t, err)
+	assert.Empty(t, list)
+	require.NoError(t, h.Runs.Purge(t.Context()))
+	r := queued(1, ecosystemtest.Noon())
+	require.NoError(t, h.Runs.Add(t.Context(), r))
+	got, err := open(t, u).Runs.Load(t.Context(), r.ID)
+	require.NoError(t, err)
+	assert.Equal(t, r, got)
+	require.Error(t, h.Runs.Add(t.Context(), r), "an id is one run's")
+	list, err = open(t, u).Runs.List(t.Context(), tracked.Filter{})
+	require.NoError(t, err)
+	assert.Equal(t, []tracked.Run{r}, list)
+}
+
+func findsByPrefix(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	for _, n := range []int{0x12345678, 0x1234567f, 0xabcdef01} {
+		require.NoError(t, h.Runs.Add(t.Context(), queued(n, ecosystemtest.Noon())))
+	}
+	for prefix, want := range map[string]int{"abcdef": 0xabcdef01, "ABCDEF": 0xabcdef01, "abcdef01-0000": 0xabcdef01, "12345678": 0x12345678, id(0x1234567f): 0x1234567f} {
+		r, err := h.Runs.Load(t.Context(), prefix)
+		require.NoError(t, err, prefix)
+		assert.Equal(t, id(want), r.ID)
+	}
+	_, err := h.Runs.Load(t.Context(), "123456")
+	require.ErrorIs(t, err, tracked.ErrAmbiguous)
+	assert.Contains(t, err.Error(), id(0x12345678))
+	for _, prefix := range []string{"", "abcde", "abcdef02", "zzzzzz", id(7)} {
+		_, err := h.Runs.Load(t.Context(), prefix)
+		require.ErrorIs(t, err, tracked.ErrUnknown, prefix)
+	}
+}
+
+func changesOne(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	require.NoError(t, h.Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
+	r, err := h.Runs.Change(t.Context(), id(1), func(r *tracked.Run) error { return r.Begin("me", ecosystemtest.Noon()) })
+	require.NoError(t, err)
+	assert.Equal(t, tracked.Running, r.Status)
+	r, err = open(t, u).Runs.Change(t.Context(), id(1), func(r *tracked.Run) error {
+		r.Result = []byte(`{"pushed":1}`)
+		return r.End(0, ecosystemtest.Noon().Add(time.Second))
+	})
+	require.NoError(t, err)
+	got, err := h.Runs.Load(t.Context(), id(1))
+	require.NoError(t, err)
+	assert.Equal(t, r, got)
+	assert.Equal(t, tracked.Success, got.Status)
+	refusal := errors.New("no")
+	_, err = h.Runs.Change(t.Context(), id(1), func(r *tracked.Run) error { r.Action = "x"; return refusal })
+	require.ErrorIs(t, err, refusal)
+	got, err = h.Runs.Load(t.Context(), id(1))
+	require.NoError(t, err)
+	assert.Equal(t, "push", got.Action)
+	for _, unknown := range []string{id(2), id(1)[:8], "", "../x"} {
+		_, err = h.Runs.Change(t.Context(), unknown, func(*tracked.Run) error { return nil })
+		require.ErrorIs(t, err, tracked.ErrUnknown, unknown)
+	}
+}
+
+func manyChangeOne(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	one, two := open(t, u), open(t, u)
+	require.NoError(t, one.Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
+	ecosystemtest.Together(t, 16, func(i int) error {
+		h := one
+		if i%2 == 1 {
+			h = two
+		}
+		for range 4 {
+			if _, err := h.Runs.Change(t.Context(), id(1), func(r *tracked.Run) error { r.Events++; return nil }); err != nil {
+				return err
+			}
+			if _, err := h.Runs.List(t.Context(), tracked.Filter{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r, err := one.Runs.Load(t.Context(), id(1))
+	require.NoError(t, err)
+	assert.EqualValues(t, 64, r.Events)
+}
+
+func oneBegins(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	require.NoError(t, open(t, u).Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
+	var began atomic.Int32
+	ecosystemtest.Together(t, 16, func(i int) error {
+		_, err := open(t, u).Runs.Change(t.Context(), id(1), func(r *tracked.Run) error {
+			if r.Status == tracked.Running {
+				return tracked.ErrMove
+			}
+			return r.Begin(fmt.Sprint(i), ecosystemtest.Noon())
+		})
+		if err == nil {
+			began.Add(1)
+		} else if !errors.Is(err, tracked.ErrMove) {
+			return err
+		}
+		return nil
+	})
+	assert.EqualValues(t, 1, began.Load())
+}
+
+func listsRuns(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	for n := range 5 {
+		r := queued(n+1, ecosystemtest.Noon().Add(time.Duration(n/2)*time.Minute))
+		if n == 3 {
+			r.Ecosystem, r.Action, r.Root, r.Status = "other", "sync", "/elsewhere", tracked.Failed
+		}
+		require.NoError(t, h.Runs.Add(t.Context(), r))
+	}
+	for _, c := range []struct {
+		f    tracked.Filter
+		want []int
+	}{
+		{tracked.Filter{}, []int{5, 4, 3, 2, 1}}, {tracked.Filter{Limit: 2}, []int{5, 4}}, {tracked.Filter{Ecosystem: "demo"}, []int{5, 3, 2, 1}}, {tracked.Filter{Action: "sync"}, []int{4}},
+		{tracked.Filter{Root: "/elsewhere"}, []int{4}}, {tracked.Filter{Statuses: []tracked.Status{tracked.Queued, tracked.Running}, Limit: 3}, []int{5, 3, 2}}, {tracked.Filter{Ecosystem: "none"}, nil},
+	} {
+		list, err := h.Runs.List(t.Context(), c.f)
+		require.NoError(t, err)
+		var got []int
+		for _, r := range list {
+			var n int
+			_, err := fmt.Sscanf(r.Short(), "%08x", &n)
+			require.NoError(t, err)
+			got = append(got, n)
+		}
+		assert.Equal(t, c.want, got, "%+v", c.f)
+	}
+	_, err := h.Runs.List(ecosystemtest.Cancelled(t), tracked.Filter{})
+	require.ErrorIs(t, err, ecosystemtest.Cancelled(t).Err())
+}
+
+func purgesRuns(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	add := func(n int, status tracked.Status, age time.Duration) {
+		r := queued(n, ecosystemtest.Noon().Add(-age))
+		r.Status = status
+		require.NoError(t, h.Runs.Add(t.Context(), r))
+		require.NoError(t, h.Logs.Append(t.Context(), r.ID, tracked.Event{Message: "x"}))
+	}
+	day := 24 * time.Hour
+	for n := range tracked.Kept + 3 {
+		add(n+1, tracked.Success, time.Duration(n)*time.Second)
+	}
+	add(1000, tracked.Failed, 31*day)
+	add(1001, tracked.Queued, 31*day)
+	add(1002, tracked.Running, 90*day)
+	add(1003, tracked.Success, -day) // of a clock that went backwards
+	require.NoError(t, h.Runs.Purge(t.Context()))
+	list, err := h.Runs.List(t.Context(), tracked.Filter{Limit: 10_000})
+	require.NoError(t, err)
+	assert.Len(t, list, tracked.Kept+2, "the newest, and those that have not ended")
+	has := func(n int) bool { return slices.ContainsFunc(list, func(r tracked.Run) bool { return r.ID == id(n) }) }
+	assert.True(t, has(1) && has(tracked.Kept-1) && has(1001) && has(1002) && has(1003))
+	assert.False(t, has(tracked.Kept) || has(1000))
+	chunk, err := h.Logs.Events(t.Context(), id(1000), 0)
+	require.NoError(t, err)
+	assert.Empty(t, chunk.Events, "the log goes with the run")
+}
+
+func masksErrors(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	r := queued(1, ecosystemtest.Noon())
+	r.Error, r.Result = "push to https://me:hunter2hunter2@host/o/r failed", []byte(`{"remote":"https://me:hunter2hunter2@host/o/r","pushed":1}`)
+	require.NoError(t, h.Runs.Add(t.Context(), r))
+	got, err := h.Runs.Load(t.Context(), r.ID)
+	require.NoError(t, err)
+	assert.NotContains(t, got.Error, "hunter2")
+	assert.Contains(t, got.Error, "failed")
+	assert.NotContains(t, string(got.Result), "hunter2")
+	assert.Contains(t, string(got.Result), `"pushed":1`)
+	assert.Equal(t, r.Payload, got.Payload, "what is to be done is kept as it is")
+}
+
+func namesNoOtherFile(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	h := open(t, u)
+	beside := filepath.Join(u.Home, ".local/share/amof")
+	require.NoError(t, os.MkdirAll(beside, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(beside, "secret.json"), []byte(`{"run_id":"../secret","status":"queued"}`), 0o600))
+	for _, bad := range []string{"../secret", "../../etc/passwd", "/etc/passwd", "a\x00b", "..", ".", "a/b", "", "-rf", "a*"} {
+		_, err := h.Runs.Load(t.Context(), bad)
+		require.ErrorIs(t, err, tracked.ErrUnknown, bad)
+		require.ErrorIs(t, h.Logs.Append(t.Context(), bad, tracked.Event{Message: "x"}), tracked.ErrUnknown, bad)
+		_, err = h.Logs.Events(t.Context(), bad, 0)
+		require.ErrorIs(t, err, tracked.ErrUnknown, bad)
+		r := queued(1, ecosystemtest.Noon())
+		r.ID = bad
+		require.ErrorIs(t, h.Runs.Add(t.Context(), r), tracked.ErrUnknown, bad)
+	}
+}
+
+func runsElsewhere(t *testing.T, open ecosystemtest.Open) {
+	u := ecosystemtest.NewUser(t)
+	u.Env = map[string]string{"AMOF_RUNS_DIR": filepath.Join(u.Home, "my runs")}
+	require.NoError(t, open(t, u).Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
+	assert.FileExists(t, filepath.Join(u.Home, "my runs", id(1)+".json"))
+	u.Env = map[string]string{"AMOF_HOME": filepath.Join(u.Home, "amof")}
+	require.NoError(t, open(t, u).Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
+	assert.FileExists(t, filepath.Join(u.Home, "amof", "share", "runs", id(1)+".json"))
+}
