@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/journal"
 	"github.com/countersign-dev/countersign/app/runlog"
+	"github.com/countersign-dev/countersign/app/selection"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -70,7 +71,16 @@ type App struct {
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
-var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
+var ErrWiring = selection.ErrWiring
+
+// Selection is what an operator serves. It filters the list of tools and is checked again at every call.
+type Selection = selection.Selection
+
+// ControlToolset is served whatever is selected.
+const ControlToolset = selection.ControlToolset
+
+// Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
+func (a *App) Toolsets() []tool.Toolset { return selection.List(a.registry, a.served, a.opts.Absent) }
 
 // New assembles the door from its parts and the capabilities' tools. It opens nothing and starts nothing.
 func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
@@ -82,7 +92,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	served, err := opts.Serve.apply(registry, opts.Absent)
+	served, err := opts.Serve.Apply(registry, opts.Absent)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +167,9 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if err := r.claim(); err != nil {
+		return nil, err
+	}
+	if err := r.takeMode(); err != nil {
 		return nil, err
 	}
 	if err := r.decide(ctx); err != nil {

@@ -89,8 +89,22 @@ func (r *run) brought(ctx context.Context) error {
 		if rec, none := r.app.runs.Load(ctx, r.grantID); none == nil && rec.Said != "" {
 			return confirm.ErrDenied.Sayf("a person denied this call: %s", rec.Said)
 		}
+	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err):
+		return r.askAnew(ctx, err)
 	}
 	return err
+}
+
+// askAnew gives up a confirmation whose plan is not the one there is now, and asks about that one; changed is what the call fails with.
+func (r *run) askAnew(ctx context.Context, changed error) error {
+	if err := r.app.grants.Withdraw(ctx, r.grantID, "changed"); err != nil {
+		return err
+	}
+	r.grantID, r.answerer = "", ""
+	if err := r.ask(ctx); !errors.Is(err, ErrRequired) {
+		return err
+	}
+	return changed
 }
 
 // Changed is the details of a confirmation that was given for another plan than there is now.
@@ -133,6 +147,9 @@ func (r *run) ask(ctx context.Context) error {
 	if err := r.issue(ctx, g); err != nil {
 		return err
 	}
+	if r.entry.Spec.Anew {
+		r.app.grants.Supersede(ctx, g)
+	}
 	return r.asked(g, token)
 }
 
@@ -145,7 +162,7 @@ func (r *run) issue(ctx context.Context, g confirm.Grant) error {
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: confirm.VisibleJSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, ExpiresAt: g.ExpiresAt,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt,
 	}
 	if token.IsZero() {
 		return ErrRequired.Sayf("%s; a person answers it in the client's form, with countersign approve %s, or in the console; then call again", g.Prompt, g.ID)

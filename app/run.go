@@ -104,6 +104,25 @@ func (r *run) takeToken() error {
 	return nil
 }
 
+// takeMode takes the call's own mode from its arguments, where its tool has one. It may not pass the operator's ceiling.
+func (r *run) takeMode() error {
+	m, ok := r.invocation.(tool.Moded)
+	if !ok || m.CallMode() == "" {
+		return nil
+	}
+	if err := r.call.Mode.UnmarshalText([]byte(m.CallMode())); err != nil {
+		return tool.ErrArguments.Sayf("mode %q is none; there are ask, plan and execute", m.CallMode())
+	}
+	ceiling := max(r.app.opts.Policy.Ceiling, policy.Ask)
+	if own := r.entry.Spec.Ceiling; own != policy.ModeUnset {
+		ceiling = min(ceiling, own)
+	}
+	if r.call.Mode > ceiling {
+		return policy.ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", r.call.Mode, ceiling)
+	}
+	return nil
+}
+
 // claim holds a call to what its tool may do at most.
 func (r *run) claim() error {
 	r.claims = r.invocation.Claims()
@@ -164,7 +183,7 @@ func (r *run) decide(ctx context.Context) error {
 	}
 	r.decision = p.Decide(policy.Request{
 		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: a.Strength, Risk: a.Risk, Action: a.Action, CallMode: r.call.Mode,
-		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, Granted: session.Allows(string(r.call.Tool), a.Scope),
+		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling, Granted: session.Allows(string(r.call.Tool), a.Scope),
 	})
 	switch {
 	case r.decision.Verdict == policy.Deny:
@@ -219,7 +238,12 @@ func (r *run) subject(ctx context.Context) error {
 	r.planHash = r.plan.Hash()
 	if a := r.assess(r.entry.Spec, r.plan); a != r.assessment {
 		r.assessment = a
-		return r.decide(ctx)
+		if err := r.decide(ctx); err != nil {
+			return err
+		}
+	}
+	if p, ok := r.plan.(tool.Idle); ok && p.Idle() && r.decision.Verdict == policy.Confirm {
+		r.decision.Verdict = policy.Allow // nobody need be asked about nothing
 	}
 	return nil
 }
@@ -248,6 +272,7 @@ func (r *run) intend(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		r.out.Confirmed = true
 	}
 	if err := r.start(ctx); err != nil {
 		return err

@@ -7,6 +7,7 @@ package ports
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,24 @@ var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the se
 type Session struct {
 	Mode    policy.Mode `json:"mode"`
 	Granted []string    `json:"granted"` // what was answered "always allow": tools, and scopes of tools
+	// Notes is what capabilities remember of the session, by capability.
+	Notes map[string]string `json:"notes,omitempty"`
+}
+
+// Copy shares nothing with the session.
+func (s Session) Copy() Session {
+	s.Granted, s.Notes = slices.Clone(s.Granted), maps.Clone(s.Notes)
+	return s
+}
+
+// Remember keeps a capability's note; an empty one forgets it.
+func (s *Session) Remember(capability, note string) {
+	if s.Notes == nil {
+		s.Notes = map[string]string{}
+	}
+	if s.Notes[capability] = note; note == "" {
+		delete(s.Notes, capability)
+	}
 }
 
 // Grant remembers "always allow" for a tool, or for a scope of one (GrantOf).

@@ -10,7 +10,8 @@ import (
 // Processes starts programs and ends them. Every program leads a process group of its own, has an empty standard input, no terminal, no
 // open files of ours and exactly the environment of its Spec, but for one variable that marks it and what it starts. What it
 // prints is read at once, kept within process.MaxLines and MaxBytes, and kept clean: terminal escapes and control characters are taken out,
-// secrets masked. A process is final when it, its group and whatever carries its mark are gone, and not before.
+// secrets masked. A process is final when it, its group and whatever carries its mark are gone, and not before; one whose Spec says Leaves
+// and that ended by itself, when it is gone.
 type Processes interface {
 	// Run starts a program and waits for its end. When ctx ends or Spec.Timeout passes, the program is told to end, is killed after a
 	// grace of some seconds, and the result is what it printed until then with Stopped or TimedOut. watch, if not nil, is told the state

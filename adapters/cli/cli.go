@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/ecocmd"
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
@@ -182,7 +183,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	add("start", tour.Command(s), mcpCommand(p, s))
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("projects", projectcmd.Commands(s)...)
-	add("projects", sandboxcmd.Command(s))
+	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
 	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Runs(s), operator.Audit(s))
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	s.Everything()

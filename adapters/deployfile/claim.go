@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/state"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // legacyManifest is the name that is read where a target has no manifest of its own.
@@ -284,7 +285,7 @@ func (op *operation) prunable() ([]record.Folder, error) {
 			candidates = append(candidates, dir)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	sorting.By(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	return op.emptied(candidates)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/state"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -57,7 +58,7 @@ func (op *operation) knownRoots(before []byte) ([]byte, error) {
 	if !added {
 		return before, nil
 	}
-	slices.SortFunc(known, func(a, b deployport.KnownRoot) int {
+	sorting.By(known, func(a, b deployport.KnownRoot) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Project, b.Project))
 	})
 	text, err := json.MarshalIndent(known, "", "  ")

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/docedit/jsontext"
 	"github.com/countersign-dev/countersign/adapters/docedit/meaning"
 	"github.com/countersign-dev/countersign/adapters/docedit/tomltext"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // The formats an Editor knows. Comments and trailing commas are read in both kinds of JSON and written in neither.
@@ -96,7 +97,7 @@ func (Editor) Set(format string, doc []byte, entries []Entry) ([]byte, error) {
 		return nil, err
 	}
 	if format == TOML { // keys at the root go above the tables; with the tables still to come, Remove can undo the empty lines exactly
-		slices.SortStableFunc(work.changes, func(a, b meaning.Change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
+		sorting.Stable(work.changes, func(a, b meaning.Change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
 	}
 	text, now, want := work.text, work.before, work.before
 	for _, e := range work.changes {
@@ -173,7 +174,7 @@ func (Editor) Made(format string, doc []byte, entries []Entry) ([][]string, erro
 			}
 		}
 	}
-	slices.SortStableFunc(made, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
+	sorting.Stable(made, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
 	return made, nil
 }
 
@@ -288,7 +289,7 @@ func removal(m meaning.Document, paths, made [][]string) (steps []step) {
 			steps = append(steps, s)
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b step) int {
+	sorting.Stable(steps, func(a, b step) int {
 		if a.rank == b.rank && a.container {
 			return cmp.Compare(len(b.path), len(a.path))
 		}

@@ -49,7 +49,7 @@ func TestToolsStayWithinTheirTokens(t *testing.T) {
 
 // TestEveryContractHasAPresenter: a tool of an unknown contract would be presented as something it is not.
 func TestEveryContractHasAPresenter(t *testing.T) {
-	known := map[tool.Contract]bool{present.Control: true, present.ContextPack: true, present.Agentpack: true, present.Packageflow: true, present.Opencode: true}
+	known := map[tool.Contract]bool{present.Control: true, present.ContextPack: true, present.Agentpack: true, present.Packageflow: true, present.Opencode: true, present.Amof: true}
 	for s := range whole(t).Specs() {
 		assert.True(t, known[s.Contract], "%s has contract %q", s.Name, s.Contract)
 		d := present.For(s.Contract)(tool.Outcome{Spec: s, Err: fault.New(fault.Denied, "x_denied", "no")})

@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"sync"
 
+	"github.com/countersign-dev/countersign/adapters/local/ecohost"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
@@ -23,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/app/sandboxes/mending"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
@@ -33,6 +36,7 @@ type Config struct {
 	Deployments Deployments         // where deployments work
 	Projects    Projects            // how projects' programs are started
 	Sandboxes   Sandboxes           // how the gateway of agent servers is started
+	Ecosystems  Ecosystems          // how the runs of ecosystems are carried out
 	Options     app.Options         // policy and bounds
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
 	Log         *slog.Logger        // default: discard
@@ -49,6 +53,7 @@ type Local struct {
 	servers   func() *osproc.Processes  // of sandboxes
 	files     func() *sandboxfile.Store // likewise
 	mender    func() mending.Mender     // likewise
+	ecosystem func() *ecohost.Host      // of ecosystems
 	atClose   []func() error
 }
 
@@ -69,6 +74,9 @@ func Open(c Config) (*Local, error) {
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
+	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == ecohost.Toolset }) && l.ecosystem().AsksPeople() {
+		options.HumanOnly = true // a caller's token would not be enough for any of its tools
+	}
 	if l.App, err = app.New(core, options, caps...); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

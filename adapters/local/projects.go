@@ -91,5 +91,5 @@ func (l *Local) projectTools(core app.Core) projectTools {
 func (l *Local) Recover(ctx context.Context) ([]process.State, error) {
 	ended, err := l.processes().Recover(ctx)
 	servers, other := l.servers().Recover(ctx)
-	return append(ended, servers...), errors.Join(err, other)
+	return append(ended, servers...), errors.Join(err, other, l.ecosystem().Recover(ctx))
 }

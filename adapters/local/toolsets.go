@@ -20,7 +20,7 @@ type toolset struct {
 // toolsets is every toolset there is, and makes none. One is left out by leaving out its line.
 func (l *Local) toolsets(core app.Core) []toolset {
 	return slices.Concat([]toolset{{name: control.Name, build: func() tool.Capability { return l.control(core) }}},
-		l.packs(core), l.deployments(core), l.projects(core), l.sandboxes(core))
+		l.packs(core), l.deployments(core), l.projects(core), l.sandboxes(core), l.ecosystems(core))
 }
 
 func (l *Local) control(core app.Core) tool.Capability {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -60,7 +61,7 @@ func (s *Store) Pending(ctx context.Context, f ports.PendingFilter, now time.Tim
 			found = append(found, copied(*g))
 		}
 	}
-	slices.SortStableFunc(found, func(a, b confirm.Grant) int { return a.IssuedAt.Compare(b.IssuedAt) })
+	sorting.Stable(found, func(a, b confirm.Grant) int { return a.IssuedAt.Compare(b.IssuedAt) })
 	return found, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -88,7 +89,7 @@ func (s *Runs) newest() []int {
 	for i := range order {
 		order[i] = len(s.all) - 1 - i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return s.all[b].At.Compare(s.all[a].At) })
+	sorting.Stable(order, func(a, b int) int { return s.all[b].At.Compare(s.all[a].At) })
 	return order
 }
 

@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/countersign-dev/countersign/ports"
@@ -21,7 +20,7 @@ func (s *Sessions) Load(ctx context.Context, key string) (ports.Session, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return own(s.byKey[key]), nil
+	return s.byKey[key].Copy(), nil
 }
 
 // Update runs change on the session and stores it unless change fails, or leaves a mode that does not exist (policy.ErrWord).
@@ -31,14 +30,14 @@ func (s *Sessions) Update(ctx context.Context, key string, change func(*ports.Se
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	session := own(s.byKey[key])
+	session := s.byKey[key].Copy()
 	if err := change(&session); err != nil {
 		return err
 	}
 	if err := writable(session); err != nil {
 		return err
 	}
-	s.byKey[key] = own(session)
+	s.byKey[key] = session.Copy()
 	return nil
 }
 
@@ -51,9 +50,4 @@ func (s *Sessions) End(ctx context.Context, key string) error {
 	defer s.mu.Unlock()
 	delete(s.byKey, key)
 	return nil
-}
-
-func own(s ports.Session) ports.Session {
-	s.Granted = slices.Clone(s.Granted)
-	return s
 }

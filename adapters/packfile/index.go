@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // settleAfter is how old a file's time stamp must be when the file is read before a later change surely shows in it. Younger files are read again
@@ -190,5 +190,5 @@ func (x *index) settle(seen int, stale []*entry) {
 		}
 		x.order = append(x.order, e)
 	}
-	slices.SortFunc(x.order, func(a, b *entry) int { return cmp.Compare(a.file, b.file) })
+	sorting.By(x.order, func(a, b *entry) int { return cmp.Compare(a.file, b.file) })
 }

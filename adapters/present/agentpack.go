@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -45,13 +46,13 @@ func agentpack(o tool.Outcome) Document {
 		e.Warnings = append(e.Warnings, takeWarnings(e.Errors[0].Details)...)
 	}
 	e.Warnings = append(e.Warnings, o.Warnings...)
-	compact := object(e)
+	compact := plain.Object(e)
 	d := Document{Text: laidOut(compact), Object: compact, Fail: f != nil}
 	if f != nil {
 		d.Kind = f.Kind
 		e.Command, _, _ = strings.Cut(e.Command, ".")
 	}
-	d.Body = json.RawMessage(laidOut(object(e)))
+	d.Body = json.RawMessage(laidOut(plain.Object(e)))
 	return d
 }
 
@@ -109,20 +110,20 @@ func reportOf(o tool.Outcome) (json.RawMessage, []string) {
 	if json.Unmarshal(report.Data, &data) != nil || data == nil {
 		return report.Data, report.Warnings
 	}
-	data["confirm_plan_hash"] = object(o.Issued.PlanHash.Hex())
-	data["confirm_token_expires_at"] = object(o.Issued.ExpiresAt.UTC().Format(time.RFC3339Nano))
+	data["confirm_plan_hash"] = plain.Object(o.Issued.PlanHash.Hex())
+	data["confirm_token_expires_at"] = plain.Object(o.Issued.ExpiresAt.UTC().Format(time.RFC3339Nano))
 	if token := o.Issued.Token.Reveal(); token != "" {
-		data["confirm_token"] = object(token)
+		data["confirm_token"] = plain.Object(token)
 	} else {
-		data["confirmation_id"] = object(o.Issued.ID)
+		data["confirmation_id"] = plain.Object(o.Issued.ID)
 	}
-	return object(data), report.Warnings
+	return plain.Object(data), report.Warnings
 }
 
 // errorOf is a fault in the contract's words.
 func errorOf(o tool.Outcome, f *fault.Error, command string) envelopeError {
 	row := rowOf(o, f)
-	e := envelopeError{Code: row.code, Message: f.Message, Details: detailsOf(f)}
+	e := envelopeError{Code: row.code, Message: f.Message, Details: plain.Details(f)}
 	switch f.Code {
 	case "deployment_yes_required":
 		e.set("command", command)
@@ -167,24 +168,6 @@ func (e *envelopeError) hashes() {
 			e.Details[to] = strings.TrimPrefix(hash, "sha256:")
 		}
 	}
-}
-
-// detailsOf is a fault's details as an object; what is none stands under details.
-func detailsOf(f *fault.Error) map[string]any {
-	if f.Details == nil {
-		return nil
-	}
-	doc, ok := f.Details.(json.RawMessage)
-	if !ok {
-		doc = object(f.Details)
-	}
-	var details map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	if decoder.Decode(&details) != nil {
-		return map[string]any{"details": doc}
-	}
-	return details
 }
 
 // takeWarnings takes the warnings that were collected before a failure out of its details.

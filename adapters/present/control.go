@@ -3,6 +3,7 @@ package present
 import (
 	"encoding/json"
 
+	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -13,10 +14,10 @@ func control(o tool.Outcome) Document {
 	if f == nil {
 		value := o.Value
 		if value == nil {
-			value = object(o.Text)
+			value = plain.Object(o.Text)
 		}
 		if o.DryRun {
-			value = object(map[string]any{"dry_run": true, "plan": json.RawMessage(value)})
+			value = plain.Object(map[string]any{"dry_run": true, "plan": json.RawMessage(value)})
 		}
 		text := o.Text
 		if text == "" {
@@ -24,7 +25,7 @@ func control(o tool.Outcome) Document {
 		}
 		return Document{Text: text, Body: value}
 	}
-	body := object(struct {
+	body := plain.Object(struct {
 		Error        bool            `json:"error"`
 		Kind         string          `json:"kind"`
 		Code         string          `json:"code"`
@@ -41,13 +42,4 @@ func explained(o tool.Outcome) json.RawMessage {
 		return nil
 	}
 	return o.Value
-}
-
-// object encodes a value made of plain data; it cannot fail on such.
-func object(v any) json.RawMessage {
-	doc, err := tool.Encode(v)
-	if err != nil {
-		return json.RawMessage(`null`)
-	}
-	return doc
 }

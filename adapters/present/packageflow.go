@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -31,13 +32,13 @@ type Problem struct {
 func packageflow(o tool.Outcome) Document {
 	f := failure(o)
 	if f != nil {
-		doc := object(map[string]Problem{"error": ProblemOf(o)})
-		body := object(Envelope{Error: &f.Message})
+		doc := plain.Object(map[string]Problem{"error": ProblemOf(o)})
+		body := plain.Object(Envelope{Error: &f.Message})
 		return Document{Text: string(doc), Object: doc, Body: body, Fail: true, Kind: f.Kind, Meta: packageflowMeta(o)}
 	}
 	value := o.Value
 	if o.DryRun {
-		value = object(map[string]any{"dry_run": true, "plan": value})
+		value = plain.Object(map[string]any{"dry_run": true, "plan": value})
 	}
 	d := Document{Text: string(value), Meta: packageflowMeta(o)}
 	switch {
@@ -50,13 +51,13 @@ func packageflow(o tool.Outcome) Document {
 		d.Object = value
 	}
 	ms := o.Elapsed.Milliseconds()
-	d.Body = object(Envelope{Success: true, Output: d.Text, DurationMS: &ms})
+	d.Body = plain.Object(Envelope{Success: true, Output: d.Text, DurationMS: &ms})
 	return d
 }
 
 // packageflowMeta is what the contract says about a result beside the result.
 func packageflowMeta(o tool.Outcome) json.RawMessage {
-	return object(struct {
+	return plain.Object(struct {
 		CallID     string   `json:"callId"`
 		DurationMS int64    `json:"durationMs"`
 		Truncated  bool     `json:"truncated"`
@@ -79,7 +80,7 @@ func cutShort(value json.RawMessage) bool {
 // ProblemOf is an outcome's failure in the words of packageflow.v1; the outcome has one.
 func ProblemOf(o tool.Outcome) Problem {
 	f := failure(o)
-	p := Problem{Code: packageflowCode(f), Message: f.Message, Details: detailsOf(f)}
+	p := Problem{Code: packageflowCode(f), Message: f.Message, Details: plain.Details(f)}
 	if hint, ok := p.Details["hint"].(string); ok { // the raising site knows a better one
 		p.Hint = hint
 		delete(p.Details, "hint")
@@ -176,5 +177,5 @@ func packageflowListing(s tool.Spec) json.RawMessage {
 	if s.Risk > policy.RiskNone {
 		listing.Risk = s.Risk.String()
 	}
-	return object(listing)
+	return plain.Object(listing)
 }

@@ -5,6 +5,7 @@ package present
 import (
 	"encoding/json"
 
+	"github.com/countersign-dev/countersign/adapters/present/amof"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -29,6 +30,7 @@ const (
 	Agentpack   tool.Contract = "agentpack.v1"
 	Packageflow tool.Contract = "packageflow.v1"
 	Opencode    tool.Contract = "opencode.v1"
+	Amof        tool.Contract = "amof.v1"
 )
 
 // For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's.
@@ -42,6 +44,11 @@ func For(c tool.Contract) Func {
 		return packageflow
 	case Opencode:
 		return opencode
+	case Amof:
+		return func(o tool.Outcome) Document {
+			a := amof.Present(o)
+			return Document{Text: a.Text, Object: a.Object, Body: a.Object, Fail: a.Fail, Kind: a.Kind}
+		}
 	default:
 		return control
 	}

@@ -147,8 +147,7 @@ func (w *watch) sessionNow(key string) (ports.Session, error) {
 		}
 		w.sessions[key] = s
 	}
-	s.Granted = slices.Clone(s.Granted)
-	return s, nil
+	return s.Copy(), nil
 }
 
 // refresh forgets what was read when something was committed since. What is read next may be newer than the version seen here, never

@@ -23,6 +23,8 @@ type (
 	Claimant interface {
 		Claims() (policy.Class, policy.Effects)
 	}
+	// Moded says how far this very call may go: ask, plan, execute, or nothing.
+	Moded interface{ CallMode() string }
 )
 
 // Query is a tool that only reads. It panics, at wiring, when the spec claims to change something.
@@ -30,9 +32,11 @@ func Query[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Con
 	if s.Effects&policy.Mutating != 0 {
 		panic("bind.Query: " + string(ref.Name) + " claims to change something")
 	}
-	return entry(ref.Name, s, behaviour[In]{
-		prepare: func(context.Context, tool.Scope, In) (tool.Plan, error) { return nil, nil },
-		commit:  func(ctx context.Context, sc tool.Scope, in In, _ tool.Plan) (any, error) { return run(ctx, sc, in) },
+	return entry(ref.Name, s, behaviour{
+		fresh: func() any { return new(In) },
+		commit: func(ctx context.Context, sc tool.Scope, in any, _ tool.Plan) (any, error) {
+			return run(ctx, sc, *in.(*In))
+		},
 	})
 }
 
@@ -43,15 +47,16 @@ func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 	if s.Effects&policy.Mutating == 0 {
 		panic("bind.Command: " + string(ref.Name) + " claims no change")
 	}
-	return entry(ref.Name, s, behaviour[In]{
-		prepare: func(ctx context.Context, sc tool.Scope, in In) (tool.Plan, error) {
-			p, err := prepare(ctx, sc, in)
+	return entry(ref.Name, s, behaviour{
+		fresh: func() any { return new(In) },
+		prepare: func(ctx context.Context, sc tool.Scope, in any) (tool.Plan, error) {
+			p, err := prepare(ctx, sc, *in.(*In))
 			if err != nil {
 				return nil, err
 			}
 			return p, nil
 		},
-		commit: func(ctx context.Context, sc tool.Scope, _ In, p tool.Plan) (any, error) {
+		commit: func(ctx context.Context, sc tool.Scope, _ any, p tool.Plan) (any, error) {
 			return commit(ctx, sc, p.(P))
 		},
 	})
@@ -59,74 +64,93 @@ func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 
 // Direct is a tool whose plan is its arguments: what it would do is plain from the call.
 func Direct[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Context, tool.Scope, In) (Out, error)) tool.Entry {
-	return entry(ref.Name, s, behaviour[In]{
-		prepare: func(_ context.Context, _ tool.Scope, in In) (tool.Plan, error) { return newArguments(ref.Name, in) },
-		commit:  func(ctx context.Context, sc tool.Scope, in In, _ tool.Plan) (any, error) { return run(ctx, sc, in) },
+	return entry(ref.Name, s, behaviour{
+		fresh:   func() any { return new(In) },
+		prepare: func(_ context.Context, _ tool.Scope, in any) (tool.Plan, error) { return newArguments(ref.Name, in) },
+		commit: func(ctx context.Context, sc tool.Scope, in any, _ tool.Plan) (any, error) {
+			return run(ctx, sc, *in.(*In))
+		},
 	})
 }
 
-type behaviour[In any] struct {
-	prepare func(context.Context, tool.Scope, In) (tool.Plan, error)
-	commit  func(context.Context, tool.Scope, In, tool.Plan) (any, error)
+// behaviour is a tool's functions over its input behind an interface: whatever else a tool is made of would be compiled anew for every type,
+// which was half a megabyte.
+type behaviour struct {
+	fresh   func() any                                                // a pointer to a new input
+	prepare func(context.Context, tool.Scope, any) (tool.Plan, error) // of that pointer; nil is a query
+	commit  func(context.Context, tool.Scope, any, tool.Plan) (any, error)
 }
 
-func entry[In any](name tool.Name, s tool.Spec, b behaviour[In]) tool.Entry {
+func entry(name tool.Name, s tool.Spec, b behaviour) tool.Entry {
 	s.Name = name
 	if len(s.Input) == 0 {
-		s.Input = SchemaOf[In]()
+		s.Input = schemaOf(b.fresh())
 	}
 	doc := NewDocument(s.Input)
 	if s.TakesToken() {
 		s.Input = withConfirmation(s.Input)
 	}
-	return tool.Entry{Spec: s, Handler: handler[In]{spec: s, doc: doc, behaviour: b}}
+	return tool.Entry{Spec: s, Handler: &handler{class: s.Class, effects: s.Effects, doc: doc, behaviour: b}}
 }
 
-type handler[In any] struct {
-	spec      tool.Spec
-	doc       *Document
-	behaviour behaviour[In]
+type handler struct {
+	behaviour
+	class   policy.Class
+	effects policy.Effects
+	doc     *Document
 }
 
 // Decode checks the arguments against the published schema, all problems at once, decodes them and asks the type's own Validate.
-func (h handler[In]) Decode(args json.RawMessage) (tool.Invocation, error) {
+func (h *handler) Decode(args json.RawMessage) (tool.Invocation, error) {
 	if err := h.doc.Check(args); err != nil {
 		return nil, err
 	}
-	inv := &invocation[In]{handler: h}
-	if err := decode(args, &inv.in); err != nil {
+	in := h.fresh()
+	if err := decode(args, in); err != nil {
 		return nil, err
 	}
-	if v, ok := any(&inv.in).(Validator); ok {
+	if v, ok := in.(Validator); ok {
 		if err := v.Validate(); err != nil {
 			return nil, err
 		}
 	}
-	return inv, nil
+	return invocation{handler: h, in: in}, nil
 }
 
-type invocation[In any] struct {
-	handler handler[In]
-	in      In
+// invocation is a decoded call; in points to its input.
+type invocation struct {
+	handler *handler
+	in      any
 }
 
-func (i *invocation[In]) Claims() policy.Claims {
-	c := policy.Claims{Class: i.handler.spec.Class, Effects: i.handler.spec.Effects}
-	if r, ok := any(&i.in).(Resourceful); ok {
+func (i invocation) Claims() policy.Claims {
+	c := policy.Claims{Class: i.handler.class, Effects: i.handler.effects}
+	if r, ok := i.in.(Resourceful); ok {
 		c.Resources = r.Resources()
 	}
-	if k, ok := any(&i.in).(Claimant); ok {
+	if k, ok := i.in.(Claimant); ok {
 		c.Class, c.Effects = k.Claims()
 	}
 	return c
 }
 
-func (i *invocation[In]) Prepare(ctx context.Context, s tool.Scope) (tool.Plan, error) {
-	return i.handler.behaviour.prepare(ctx, s, i.in)
+// CallMode is what the input says of it (tool.Moded).
+func (i invocation) CallMode() string {
+	if m, ok := i.in.(Moded); ok {
+		return m.CallMode()
+	}
+	return ""
 }
 
-func (i *invocation[In]) Commit(ctx context.Context, s tool.Scope, p tool.Plan) (any, error) {
-	return i.handler.behaviour.commit(ctx, s, i.in, p)
+func (i invocation) Prepare(ctx context.Context, s tool.Scope) (tool.Plan, error) {
+	if i.handler.prepare == nil {
+		return nil, nil
+	}
+	return i.handler.prepare(ctx, s, i.in)
+}
+
+func (i invocation) Commit(ctx context.Context, s tool.Scope, p tool.Plan) (any, error) {
+	return i.handler.commit(ctx, s, i.in, p)
 }
 
 // arguments is a plan that is the call's own input.

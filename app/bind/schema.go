@@ -29,9 +29,12 @@ type Problem struct {
 
 // SchemaOf derives the published schema of an input type from its json and jsonschema tags: one flat object, draft 2020-12,
 // without $schema, $id or references. Recursive types are not supported.
-func SchemaOf[In any]() json.RawMessage {
+func SchemaOf[In any]() json.RawMessage { return schemaOf(new(In)) }
+
+// schemaOf is SchemaOf for the type that in points to.
+func schemaOf(in any) json.RawMessage {
 	r := invopop.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
-	s := r.Reflect(new(In))
+	s := r.Reflect(in)
 	s.Version = ""
 	doc, err := json.Marshal(s)
 	if err != nil {

@@ -34,6 +34,8 @@ type Deps struct {
 	Settings ports.SettingsStore
 	Operator policy.Policy         // as the server was started
 	Toolsets func() []tool.Toolset // of the assembled door
+	Ceiling  func() policy.Mode    // of the toolset that has these tools under its own names; nil is the operator's
+	Default  func() policy.Mode    // that toolset's mode where nobody said any; nil is ask
 }
 
 // The typed handles.

@@ -36,18 +36,15 @@ type PolicyAnswer struct {
 	SettingsVersion int64                     `json:"settings_revision"`
 }
 
-// ErrCeiling reports a mode above what the operator allows.
-var ErrCeiling = fault.New(fault.Denied, "mode_not_permitted", "the operator's ceiling does not permit this mode")
-
 // setMode sets the session's mode. Lowering it cancels what the session has waiting: it was asked for under the freer mode.
 func (s service) setMode(ctx context.Context, sc tool.Scope, in SetModeInput) (ModeAnswer, error) {
 	var mode policy.Mode
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {
 		return ModeAnswer{}, err
 	}
-	ceiling := max(s.Operator.Ceiling, policy.Ask)
+	ceiling := s.ceiling()
 	if mode > ceiling {
-		return ModeAnswer{}, ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", mode, ceiling)
+		return ModeAnswer{}, policy.ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", mode, ceiling)
 	}
 	answer := ModeAnswer{Mode: mode, Ceiling: ceiling}
 	err := s.Sessions.Update(ctx, ports.SessionKey(sc.Principal.ID, sc.Session), func(have *ports.Session) error {
@@ -65,6 +62,15 @@ func (s service) setMode(ctx context.Context, sc tool.Scope, in SetModeInput) (M
 		answer.Canceled, err = s.cancelAll(ctx, sc)
 	}
 	return answer, err
+}
+
+// ceiling is the mode that nobody passes here.
+func (d Deps) ceiling() policy.Mode {
+	ceiling := max(d.Operator.Ceiling, policy.Ask)
+	if d.Ceiling != nil {
+		ceiling = min(ceiling, d.Ceiling())
+	}
+	return ceiling
 }
 
 func (s service) cancelAll(ctx context.Context, sc tool.Scope) (int, error) {

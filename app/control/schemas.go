@@ -1,11 +1,12 @@
 package control
 
-// The published input schemas, generated from the input types by this package's schema test with -update. (Deriving them anew would
-// take a tenth of the time in which a server has to answer its first message.)
+// The published input schemas, generated from the input types by this package's schema test with -update.
 const (
-	noSchema      = `{"properties":{},"additionalProperties":false,"type":"object"}`
-	setModeSchema = `{"properties":{"mode":{"type":"string","enum":["ask","plan","execute"]}},"additionalProperties":false,"type":"object","required":["mode"]}`
-	confirmSchema = `{"properties":{"token":{"type":"string","minLength":1,"description":"the confirmation's token"},"typed_value":{"type":"string","description":"what the person typed where a name must be typed"},"decision":{"type":"string","enum":["approve","deny","always"],"description":"default approve"}},"additionalProperties":false,"type":"object","required":["token"]}`
-	cancelSchema  = `{"properties":{"id":{"type":"string","description":"the confirmation's id"},"token":{"type":"string","description":"or its token"}},"additionalProperties":false,"type":"object"}`
-	tailSchema    = `{"properties":{"limit":{"type":"integer","maximum":200,"minimum":1,"description":"how many records (default 20)"}},"additionalProperties":false,"type":"object"}`
+	noSchema          = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	setModeSchema     = `{"properties":{"mode":{"type":"string","enum":["ask","plan","execute"]}},"additionalProperties":false,"type":"object","required":["mode"]}`
+	confirmSchema     = `{"properties":{"token":{"type":"string","minLength":1,"description":"the confirmation's token"},"typed_value":{"type":"string","description":"what the person typed where a name must be typed"},"decision":{"type":"string","enum":["approve","deny","always"],"description":"default approve"}},"additionalProperties":false,"type":"object","required":["token"]}`
+	cancelSchema      = `{"properties":{"id":{"type":"string","description":"the confirmation's id"},"token":{"type":"string","description":"or its token"}},"additionalProperties":false,"type":"object"}`
+	tailSchema        = `{"properties":{"limit":{"type":"integer","maximum":200,"minimum":1,"description":"how many records (default 20)"}},"additionalProperties":false,"type":"object"}`
+	amofConfirmSchema = `{"properties":{"token":{"type":"string","minLength":1,"description":"the confirmation's token"},"typed_value":{"type":"string","description":"what the person typed where a name must be typed"},"decision":{"type":"string","enum":["yes","no"],"description":"default yes"}},"additionalProperties":false,"type":"object","required":["token"]}`
+	amofTokenSchema   = `{"properties":{"token":{"type":"string","minLength":1,"description":"the confirmation's token"}},"additionalProperties":false,"type":"object","required":["token"]}`
 )

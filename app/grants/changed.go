@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // Changed is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
@@ -30,6 +31,12 @@ func Explain(g *confirm.Grant, call confirm.Binding, now json.RawMessage) error 
 	}
 	return confirm.ErrMismatch.Sayf("what was confirmed has changed: the call would do something else now (%s); ask anew to have that confirmed", where).
 		With(changed)
+}
+
+// IsChanged reports an error of Explain where all but the plan fits.
+func IsChanged(err error) bool {
+	_, changed := fault.From(err).Details.(Changed)
+	return changed
 }
 
 // alike masks, in each difference, the side that shows what is masked as a whole on the other: what stands there is a secret or was one,

@@ -151,6 +151,19 @@ func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
 	return err
 }
 
+// Supersede ends the older questions of g's session about the same scope of the same tool. Nothing depends on it: each stays bound to its plan.
+func (k *Keeper) Supersede(ctx context.Context, g confirm.Grant) {
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: g.Binding.Session}, k.Clock.Now())
+	for _, w := range waiting {
+		if w.ID != g.ID && w.Binding.Tool == g.Binding.Tool && w.Binding.Principal == g.Binding.Principal && w.Scope == g.Scope && err == nil {
+			err = k.Withdraw(ctx, w.ID, "superseded")
+		}
+	}
+	if err != nil {
+		k.Log.Warn("an older confirmation could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
+	}
+}
+
 // settle runs f on the waiting confirmation of that id, and has the audit know.
 func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confirm.Grant) error) (settled confirm.Grant, err error) {
 	now := k.Clock.Now()

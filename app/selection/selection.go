@@ -1,10 +1,14 @@
-package app
+// Package selection is what an operator serves of all the tools there are.
+//
+// It refuses to know callers: who may call what is served is policy's.
+package selection
 
 import (
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -14,6 +18,9 @@ const ControlToolset = "control"
 
 // everything stands for every toolset in a Selection.
 const everything = "all"
+
+// ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
+var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
 
 // Selection is what an operator serves. It filters the list of tools and is checked again at every call.
 type Selection struct {
@@ -30,8 +37,8 @@ func (s Selection) Serves(toolset string) bool {
 		slices.Contains(s.Toolsets, toolset)
 }
 
-// apply works out the served names. An unknown name fails closed.
-func (s Selection) apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
+// Apply works out the served names; absent are toolsets that were left out. An unknown name fails closed.
+func (s Selection) Apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
 	if err := s.known(r, absent); err != nil {
 		return nil, err
 	}
@@ -71,19 +78,19 @@ func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 	return nil
 }
 
-// Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
-func (a *App) Toolsets() []tool.Toolset {
+// List is every toolset of the registry with the tools that are served and those that are hidden, and the absent ones, by name.
+func List(r *tool.Registry, served map[tool.Name]bool, absent []tool.Toolset) []tool.Toolset {
 	byName := map[string]*tool.Toolset{}
-	for _, t := range a.opts.Absent {
+	for _, t := range absent {
 		byName[t.Name] = &t
 	}
-	for s := range a.registry.Specs() {
+	for s := range r.Specs() {
 		t := byName[s.Toolset]
 		if t == nil {
 			t = &tool.Toolset{Name: s.Toolset, Served: []string{}}
 			byName[s.Toolset] = t
 		}
-		if a.served[s.Name] && !s.People {
+		if served[s.Name] && !s.People {
 			t.Served = append(t.Served, string(s.Name))
 		} else {
 			t.Hidden = append(t.Hidden, string(s.Name))

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // ManifestVersion is the only version of agentpack.yaml there is.
@@ -156,7 +158,7 @@ func (m Manifest) Select(profile string) ([]Module, error) {
 			out = append(out, mod)
 		}
 	}
-	slices.SortFunc(out, func(a, b Module) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(out, func(a, b Module) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 

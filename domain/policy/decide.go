@@ -57,7 +57,9 @@ type Request struct {
 	CallMode    Mode       // the call's own mode argument
 	SessionMode Mode       // what set_mode last said for this client instance
 	ToolsetMode Mode       // the toolset's default
-	Granted     bool       // "always allow" was said in this session, for this tool or for what the plan is about
+	// ToolsetCeiling is what no call of the toolset passes, below the operator's ceiling; unset is none.
+	ToolsetCeiling Mode
+	Granted        bool // "always allow" was said in this session, for this tool or for what the plan is about
 }
 
 // Decision says what happens and why. Rule is the stable name of what decided, for audit, settings and messages.
@@ -91,7 +93,11 @@ const (
 // Effective is the mode that rules a request: the call's, else the session's, else the operator's, else the toolset's default,
 // never above the ceiling, and Ask when nobody said anything or somebody said what is no mode.
 func (p Policy) Effective(q Request) Mode {
-	return min(known(cmp.Or(q.CallMode, q.SessionMode, p.Mode, q.ToolsetMode)), known(p.Ceiling))
+	ceiling := known(p.Ceiling)
+	if q.ToolsetCeiling != ModeUnset {
+		ceiling = min(ceiling, known(q.ToolsetCeiling))
+	}
+	return min(known(cmp.Or(q.CallMode, q.SessionMode, p.Mode, q.ToolsetMode)), ceiling)
 }
 
 // known is a mode that was said, and Ask for every other value.

@@ -133,6 +133,9 @@ var (
 // ErrWord reports a word that names no mode, level, setting, class, strength, verdict, risk or rule.
 var ErrWord = fault.New(fault.Invalid, "policy_word_invalid", "unknown policy word")
 
+// ErrCeiling reports a mode above what the operator allows.
+var ErrCeiling = fault.New(fault.Denied, "mode_not_permitted", "the operator's ceiling does not permit this mode")
+
 func (c Class) String() string    { return word(classNames, int(c)) }
 func (m Mode) String() string     { return word(modeNames, int(m)) }
 func (s Strength) String() string { return word(strengthNames, int(s)) }

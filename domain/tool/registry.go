@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Capability is one system behind the door: its toolset's name, contract, default mode and tools.
@@ -15,6 +15,7 @@ type Capability struct {
 	Name     string
 	Contract Contract
 	Mode     policy.Mode
+	Ceiling  policy.Mode // what no call passes, below the operator's own; unset is none
 	Entries  []Entry
 }
 
@@ -63,7 +64,7 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 	r := &Registry{entries: make([]Entry, 0, n), order: make([]int, 0, n), index: make(map[Name]int, n)}
 	for _, c := range caps {
 		for _, e := range c.Entries {
-			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode = c.Name, c.Contract, c.Mode
+			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode, e.Spec.Ceiling = c.Name, c.Contract, c.Mode, c.Ceiling
 			if problem := check(e); problem != "" {
 				return nil, ErrRegistry.Sayf("tool %q of %s: %s", e.Spec.Name, c.Name, problem)
 			}
@@ -74,7 +75,7 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 			r.entries, r.order, r.index[e.Spec.Name] = append(r.entries, e), append(r.order, i), i
 		}
 	}
-	slices.SortFunc(r.order, func(a, b int) int { return cmp.Compare(r.entries[a].Spec.Name, r.entries[b].Spec.Name) })
+	sorting.By(r.order, func(a, b int) int { return cmp.Compare(r.entries[a].Spec.Name, r.entries[b].Spec.Name) })
 	return r, nil
 }
 

@@ -34,11 +34,13 @@ type Spec struct {
 	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
 	Risk        policy.Risk     // how much is at stake in any call of it; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
+	Ceiling     policy.Mode     // what no call of the toolset passes; unset is the operator's alone
 	Preview     Name            // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
 	Approved    bool            // its own arguments carry the approval (agentpack's yes); under approval: human a person is asked all the same
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
+	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
 	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
 	Output      json.RawMessage // JSON Schema of the value, or nil
@@ -149,6 +151,17 @@ type Lasting interface {
 	TTL() time.Duration
 }
 
+// Idle is a plan that may turn out to have nothing to do: it is not confirmed then, whatever policy asks.
+type Idle interface {
+	Idle() bool
+}
+
+// Moded is an invocation whose arguments say how far this very call may go (seed 004: the explicit parameter, of highest priority). An empty
+// word is none.
+type Moded interface {
+	CallMode() string
+}
+
 // Gated is a plan that can refuse to be carried out as it was called. It is asked once its confirmation was checked and before that is
 // spent, so that a refusal leaves the confirmation good.
 type Gated interface {
@@ -221,6 +234,7 @@ type Issued struct {
 	Target    string // what must be typed, when Strength is Typed
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
+	IssuedAt  time.Time
 	ExpiresAt time.Time
 }
 
@@ -241,6 +255,7 @@ type Outcome struct {
 	Text       string // the result when it is a Text; Value is nil then
 	Err        error  // always a *fault.Error
 	DryRun     bool
+	Confirmed  bool // it was carried out with a confirmation, which is spent now
 	Explained  bool // Err says why it was refused, Value shows what it would have done
 	Warnings   []string
 	Decision   policy.Decision

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -76,7 +77,7 @@ func List(ctx context.Context, s *shell.Shell) error {
 	for spec := range door.App.Specs() {
 		views = append(views, viewOf(ctx, s, door, spec))
 	}
-	slices.SortStableFunc(views, func(x, y ToolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
+	sorting.Stable(views, func(x, y ToolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
 	if s.JSON {
 		return s.PrintJSON(views)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Text is a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
@@ -95,7 +96,7 @@ func block(fields []field) []string {
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(min(len(a.below), 1), min(len(b.below), 1)) })
+	sorting.Stable(rows, func(a, b row) int { return cmp.Compare(min(len(a.below), 1), min(len(b.below), 1)) })
 	width := 0
 	for _, r := range rows {
 		if r.line != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/outline"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // What is chosen.
@@ -55,7 +56,7 @@ func (a anchor) why() string {
 // choose picks the definitions that most of the repository leans on, one a file, spread over its directories, the entry point first.
 func (s survey) choose() []anchor {
 	candidates := s.candidates()
-	slices.SortStableFunc(candidates, func(a, b anchor) int {
+	sorting.Stable(candidates, func(a, b anchor) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.path), len(b.path)))
 	})
 	var out []anchor
@@ -204,7 +205,7 @@ func (s survey) plain() []anchor {
 	}
 	defer root.Close()
 	files := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return strings.HasPrefix(path.Base(f), ".") || !nameable(f) })
-	slices.SortStableFunc(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	sorting.Stable(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	var out []anchor
 	for _, f := range files[:min(len(files), maxRead)] {
 		text, ok := readText(root, f)

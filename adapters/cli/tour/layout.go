@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/outline"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // How much of the layout is drawn.
@@ -105,7 +106,7 @@ func (s survey) group(parent string, depth int) []directory {
 	for _, d := range byPath {
 		out = append(out, *d)
 	}
-	slices.SortFunc(out, func(a, b directory) int { return cmp.Or(b.files-a.files, cmp.Compare(a.path, b.path)) })
+	sorting.By(out, func(a, b directory) int { return cmp.Or(b.files-a.files, cmp.Compare(a.path, b.path)) })
 	return out
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/adapters/cli/outline"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Bounds of the survey: a look at a repository, not a study of it.
@@ -105,7 +106,7 @@ func skipped(dir string) bool {
 // read reads the source files worth pointing at, the ones near the root first.
 func (s *survey) read() {
 	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return outline.Language(f) == "" || aside(f) || !nameable(f) })
-	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
+	sorting.Stable(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/record"
 	"github.com/countersign-dev/countersign/adapters/deployfile/state"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Direction is where an operation goes.
@@ -237,7 +238,7 @@ func (w *run) each(ctx context.Context, which func(*Job) bool, do func(dir *os.R
 		}
 	}
 	at := func(i int) ground.Spot { return w.Jobs[i].At }
-	slices.SortStableFunc(all, func(a, b int) int {
+	sorting.Stable(all, func(a, b int) int {
 		return cmp.Or(cmp.Compare(at(a).Root, at(b).Root), cmp.Compare(at(a).Rel, at(b).Rel))
 	})
 	var groups [][]int

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/listing"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Extras implements deployport.Machine. Only regular files count, links are not followed (but the root may be one), and what is called
@@ -47,7 +48,7 @@ func walk(ctx context.Context, dir string) ([]string, error) {
 		return nil, refused("listed", dir, err)
 	}
 	name := func(e listing.Entry) string { return e.Path[len(dir)+1:] }
-	slices.SortFunc(entries, func(a, b listing.Entry) int { return strings.Compare(name(a), name(b)) })
+	sorting.By(entries, func(a, b listing.Entry) int { return strings.Compare(name(a), name(b)) })
 	entries = slices.DeleteFunc(entries, func(e listing.Entry) bool {
 		return name(e) == ".git" || name(e) == ".agentpack" || e.Kind != fs.ModeDir && (e.Kind != 0 || ledger.IsName(name(e)))
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -185,7 +186,7 @@ func (*Reader) List(ctx context.Context, dir string, skip []string) ([]deploypor
 		}
 		return nil
 	})
-	slices.SortFunc(out, func(a, b deployport.Listed) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(out, func(a, b deployport.Listed) int { return strings.Compare(a.Path, b.Path) })
 	return out, err
 }
 

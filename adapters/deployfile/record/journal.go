@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // journalVersion is the only form of journals there is.
@@ -157,7 +158,7 @@ func EncodeOriginals(all []plan.Original) []byte {
 		}
 		out = append(out, entry)
 	}
-	slices.SortStableFunc(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
+	sorting.Stable(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
 	return lines(out)
 }
 

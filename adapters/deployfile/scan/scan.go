@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -66,7 +66,7 @@ func (s *Scanner) Scan(ctx context.Context, dir string) ([]deployport.Found, err
 		}
 		out = append(out, f)
 	}
-	slices.SortFunc(out, func(a, b deployport.Found) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b deployport.Found) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

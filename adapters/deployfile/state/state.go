@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // The files below <home>/state.
@@ -101,7 +101,7 @@ func (h *Home) IDs() ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, record.Compare)
+	sorting.By(ids, record.Compare)
 	return ids, nil
 }
 

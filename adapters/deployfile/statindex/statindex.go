@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -220,7 +221,7 @@ func (x *Index) news() []folder {
 			out = append(out, folder{f.path, kept})
 		}
 	}
-	slices.SortFunc(out, func(a, b folder) int { return strings.Compare(a.path, b.path) })
+	sorting.By(out, func(a, b folder) int { return strings.Compare(a.path, b.path) })
 	return out
 }
 

@@ -12,11 +12,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -182,7 +182,7 @@ func (v *Vault) names() ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
+	sorting.By(names, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b) // names are decimal numbers
 		}

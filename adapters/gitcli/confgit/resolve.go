@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -91,7 +92,7 @@ func noRef(url, ref string, all map[string]string) error {
 			names = append(names, short)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(likeness(b, ref)-likeness(a, ref), cmp.Compare(a, b)) })
+	sorting.By(names, func(a, b string) int { return cmp.Or(likeness(b, ref)-likeness(a, ref), cmp.Compare(a, b)) })
 	names = names[:min(len(names), nearby)]
 	offer := "and no other branch or tag was seen"
 	if len(names) > 0 {

@@ -97,6 +97,8 @@ func (s *shelf) Read(_ context.Context, uri string) (mcpserver.Content, error) {
 	return mcpserver.Content{MIMEType: "text/markdown", Text: "# A"}, nil
 }
 
+func (*shelf) Fixed() []mcpserver.Resource { return nil }
+
 func (*shelf) Templates() []mcpserver.Resource {
 	return []mcpserver.Resource{{URI: "test://things/{id}", Name: "thing", Description: "A thing."}}
 }

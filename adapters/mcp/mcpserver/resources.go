@@ -30,6 +30,8 @@ type Resources interface {
 	Read(ctx context.Context, uri string) (Content, error)
 	// Templates returns the URIs there can be. They do not change.
 	Templates() []Resource
+	// Fixed returns those that are always there, which no template covers. They do not change.
+	Fixed() []Resource
 	// Watch has changed called, until the process ends, with the URI of each resource that changes.
 	Watch(changed func(uri string))
 }
@@ -70,6 +72,9 @@ func (s *Server) addTemplates() {
 		s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{
 			URITemplate: t.URI, Name: t.Name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType,
 		}, s.readResource)
+	}
+	for _, f := range s.opts.Resources.Fixed() {
+		s.sdk.AddResource(&mcp.Resource{URI: f.URI, Name: f.Name, Title: f.Title, Description: f.Description, MIMEType: f.MIMEType}, s.readResource)
 	}
 	s.opts.Resources.Watch(func(uri string) {
 		if err := s.sdk.ResourceUpdated(s.life, &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {

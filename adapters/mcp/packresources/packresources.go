@@ -207,6 +207,9 @@ func (r resources) Templates() []mcpserver.Resource {
 		Description: "A context pack rendered with real code excerpts, by id"}}
 }
 
+// Fixed are none: every pack is of the template.
+func (r resources) Fixed() []mcpserver.Resource { return nil }
+
 // Complete proposes ids for the template, and names and ids for the prompt, of packs whose id or name begins with the value.
 func (p *Packs) Complete(ctx context.Context, ref, argument, value string) ([]string, bool, error) {
 	byName := ref == promptName && argument == "pack"

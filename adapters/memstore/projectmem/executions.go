@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/execution"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Executions is a projectport.Executions; New makes it.
@@ -60,6 +61,6 @@ func (s *Executions) Prune(ctx context.Context, workflowID string, keep int, bef
 
 func (s *Executions) sorted(ctx context.Context, wanted func(execution.Execution) bool) ([]execution.Execution, error) {
 	found, err := s.newest(ctx, wanted)
-	slices.SortStableFunc(found, func(a, b execution.Execution) int { return b.StartedAt.Compare(a.StartedAt) })
+	sorting.Stable(found, func(a, b execution.Execution) int { return b.StartedAt.Compare(a.StartedAt) })
 	return found, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/automation"
 	"github.com/countersign-dev/countersign/domain/project/template"
 	"github.com/countersign-dev/countersign/domain/project/workflow"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Projects is a projectport.Projects; New makes it.
@@ -31,7 +32,7 @@ func newProjects(d *desk, workflows *Workflows, actions *Actions) *Projects {
 // List is every project by name, whatever the case, then by path.
 func (s *Projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.newest(ctx, nil)
-	slices.SortFunc(found, func(a, b project.Project) int {
+	sorting.By(found, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
 	})
 	return found, err
@@ -78,7 +79,7 @@ func newWorkflows(d *desk) *Workflows {
 // List is every workflow, or those of a project, the last updated first, and of those updated at once the last created.
 func (s *Workflows) List(ctx context.Context, of project.ID) ([]workflow.Workflow, error) {
 	found, err := s.newest(ctx, func(w workflow.Workflow) bool { return of == "" || w.ProjectID == of })
-	slices.SortStableFunc(found, func(a, b workflow.Workflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	sorting.Stable(found, func(a, b workflow.Workflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return found, err
 }
 
@@ -112,7 +113,7 @@ func newActions(d *desk, rules *Rules) *Actions {
 // List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
 func (s *Actions) List(ctx context.Context, of project.ID) ([]automation.Action, error) {
 	found, err := s.newest(ctx, func(a automation.Action) bool { return of == "" || a.ProjectID == string(of) || a.ProjectID == "" })
-	slices.SortStableFunc(found, func(a, b automation.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	sorting.Stable(found, func(a, b automation.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return found, err
 }
 
@@ -143,7 +144,7 @@ func newTemplates(d *desk) *Templates {
 func (s *Templates) List(ctx context.Context) ([]template.Template, error) {
 	found, err := s.newest(ctx, nil)
 	slices.Reverse(found)
-	slices.SortStableFunc(found, func(a, b template.Template) int {
+	sorting.Stable(found, func(a, b template.Template) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return found, err

@@ -3,12 +3,12 @@ package projectdb
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/template"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -35,7 +35,7 @@ func templates(store *sqlitestore.Store) Templates {
 // List is every custom template by name, whatever the case; the first created first among equals.
 func (s Templates) List(ctx context.Context) ([]template.Template, error) {
 	found, err := s.kept.all(ctx, selectTemplates)
-	slices.SortStableFunc(found, func(a, b template.Template) int {
+	sorting.Stable(found, func(a, b template.Template) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return found, err

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Input is everything that decides which files should be where.
@@ -62,7 +63,7 @@ func Files(in Input) (Set, error) {
 		set.Roots = append(set.Roots, plan.Root{Target: s.Agent, Path: s.Dir, ScanExtras: s.Scan})
 		set.Files = append(set.Files, s.files(in)...)
 	}
-	slices.SortFunc(set.Files, func(a, b plan.Desired) int {
+	sorting.By(set.Files, func(a, b plan.Desired) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	return set, nil
@@ -107,7 +108,7 @@ func (in Input) spots() ([]spot, error) {
 			out = append(out, spot{l, name == "codex" || l.Of == deployment.Command || deploys})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
+	sorting.Stable(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
 	return out, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -95,7 +96,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, e *action.Edit, con
 	path := s.in(e.Place.Repo, deployment.LockFile)
 	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
-	slices.SortFunc(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(enabled, func(a, b deployment.Module) int { return cmp.Compare(a.ID, b.ID) })
 	l.lock.Modules = make([]deployment.LockedModule, len(enabled))
 	err := each(ctx, sc, "resolving modules", len(enabled), func(ctx context.Context, i int) (err error) {
 		if l.lock.Modules[i], err = s.resolve(ctx, e.Place, enabled[i]); err != nil {

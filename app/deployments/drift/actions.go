@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Action is a command that is worth running next, with a stable name for what it does (agentpack contract §5.6).
@@ -92,7 +93,7 @@ func kindOf(command string) (action string, order int) {
 
 // Ordered is the commands in the order of doing, each once, and beside them what each does.
 func Ordered(commands []string) ([]string, []Action) {
-	slices.SortFunc(commands, func(a, b string) int {
+	sorting.By(commands, func(a, b string) int {
 		_, x := kindOf(a)
 		_, y := kindOf(b)
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))

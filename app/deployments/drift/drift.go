@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -69,7 +70,7 @@ func Find(ctx context.Context, machine deployport.Machine, r planner.Result, unm
 		d.Warnings = append(d.Warnings, "nothing was deployed here yet, as far as manifests tell: drift may be inaccurate; deploy_apply writes them")
 	}
 	roots := slices.Clone(r.Plan.Roots)
-	slices.SortFunc(roots, func(a, b plan.Root) int { return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path)) })
+	sorting.By(roots, func(a, b plan.Root) int { return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path)) })
 	for _, root := range roots {
 		if err := d.root(ctx, machine, r, search{root, unmanaged}); err != nil {
 			return d, err
@@ -128,7 +129,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r planner.
 			found(Item{Path: have.Path, Kind: Extra, Actual: labelled(now.Sum), Modules: have.Modules})
 		}
 	}
-	slices.SortStableFunc(items, func(a, b Item) int { return byComponents(a.Path, b.Path) })
+	sorting.Stable(items, func(a, b Item) int { return byComponents(a.Path, b.Path) })
 	if !ledger.Present && len(wanted) > 0 {
 		d.NeedsDeploy = true
 		if d.AnyManifest {
@@ -212,7 +213,7 @@ func ByRoot(items []Item) []RootSummary {
 		}
 		out[i].Summary.count(item.Kind)
 	}
-	slices.SortFunc(out, func(a, b RootSummary) int {
+	sorting.By(out, func(a, b RootSummary) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.RootPosix, b.RootPosix))
 	})
 	return out

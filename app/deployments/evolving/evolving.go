@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Skipped is a file whose edits are not proposed, and what to do about it instead.
@@ -205,10 +206,10 @@ func (f *found) skip(d plan.Desired, in search, reason, message string) {
 }
 
 func (f *found) sort() {
-	slices.SortFunc(f.candidates, func(a, b Candidate) int {
+	sorting.By(f.candidates, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path))
 	})
-	slices.SortFunc(f.skipped, func(a, b Skipped) int {
+	sorting.By(f.skipped, func(a, b Skipped) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	f.warnings = action.Unique(f.warnings)

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // restored is one file that is recreated.
@@ -102,7 +103,7 @@ func (e Evolver) Restore(s compiler.State, r planner.Result, c inputs.Call) (*Re
 				After: plan.Seen{Kind: plan.Regular, Sum: d.Content.Sum, Size: d.Content.Size, Mode: d.Mode}})
 		}
 	}
-	slices.SortFunc(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	sorting.By(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
 	out.warnings = action.Unique(out.warnings)
 	if len(out.writes) > 0 {
 		out.data.Reason = "dry_run"

@@ -3,9 +3,9 @@ package inputs
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -172,7 +172,7 @@ func Schema(of tool.Name) json.RawMessage {
 		out = appendList(append(out, `,"required":`...), required)
 	}
 	out = append(out, `,"properties":{`...)
-	slices.SortFunc(takes, func(a, b argument) int { return strings.Compare(a.name, b.name) })
+	sorting.By(takes, func(a, b argument) int { return strings.Compare(a.name, b.name) })
 	for i, a := range takes {
 		if i > 0 {
 			out = append(out, ',')

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -158,6 +159,6 @@ func (t *tally) sorted() []moduleScore {
 		}
 		return *m.Rate
 	}
-	slices.SortFunc(out, func(a, b moduleScore) int { return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a.ID, b.ID)) })
+	sorting.By(out, func(a, b moduleScore) int { return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a.ID, b.ID)) })
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/section"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted. Where the look
@@ -88,7 +89,7 @@ func leaving(owned map[[2]string]plan.Owned, w plan.Wanted, o plan.Observed) []p
 			gone = append(gone, have)
 		}
 	}
-	slices.SortFunc(gone, func(a, b plan.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	sorting.By(gone, func(a, b plan.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
 	return gone
 }
 
@@ -256,7 +257,7 @@ func (p Planner) valuesSum(f plan.Format, doc []byte, keys []plan.Key) (deployme
 			pairs = append(pairs, pair{k.Path, v})
 		}
 	}
-	slices.SortFunc(pairs, func(a, b pair) int { return slices.Compare(a.Path, b.Path) })
+	sorting.By(pairs, func(a, b pair) int { return slices.Compare(a.Path, b.Path) })
 	text, err := json.Marshal(pairs)
 	if canonical, canonErr := canon.Canonical(text); canonErr == nil {
 		text = canonical // numbers with a fraction have no canonical form and stay as they are written

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/packs/arguments"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/pack/render"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/packport"
 )
@@ -80,7 +81,7 @@ func (s Shelf) Pick(ctx context.Context, identifier string, want pack.Status) (*
 		}
 		return 1
 	}
-	slices.SortFunc(found, func(a, b pack.Summary) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), latestFirst(a, b)) })
+	sorting.By(found, func(a, b pack.Summary) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), latestFirst(a, b)) })
 	p, err := s.Packs.Get(ctx, found[0].ID)
 	if err != nil {
 		return nil, nil, err
@@ -110,7 +111,7 @@ func (s Shelf) List(ctx context.Context, a arguments.Set) (Listing, error) {
 		return Listing{}, err
 	}
 	all = slices.DeleteFunc(all, func(p pack.Summary) bool { return !keep(p) })
-	slices.SortFunc(all, latestFirst)
+	sorting.By(all, latestFirst)
 	out := Listing{Total: len(all)}
 	offset, _ := a.Count("offset")
 	all = all[min(offset, len(all)):]

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/app/projects/sites"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
@@ -109,7 +110,7 @@ func (s service) list(ctx context.Context, _ tool.Scope, in ListInput) (ProjectL
 		return out, err
 	}
 	all = slices.DeleteFunc(all, func(p project.Project) bool { return !p.Matches(in.Query) })
-	slices.SortStableFunc(all, func(a, b project.Project) int {
+	sorting.Stable(all, func(a, b project.Project) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
 	})
 	flows, err := s.Workflows.List(ctx, "")

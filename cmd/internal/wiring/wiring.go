@@ -5,8 +5,12 @@ package wiring
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
@@ -15,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
+	"github.com/countersign-dev/countersign/adapters/mcp/policyresource"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -32,11 +37,33 @@ const supervise = "supervise"
 
 // Main runs the command line with these arguments and returns the exit code, unless the process was started as a supervisor.
 func Main(version string, args []string) int {
+	if len(os.Args) == 6 && os.Args[1] == ecosystemWorker {
+		return work(version, os.Args[3], os.Args[5])
+	}
 	if len(os.Args) != 2 || os.Args[1] != supervise {
 		return cli.Main(Program(version), args)
 	}
 	if osproc.Supervise(os.Stdin, osproc.Options{}) != nil {
 		return 1 // whoever started it was told why
+	}
+	return 0
+}
+
+// ecosystemWorker is the argument, before --root ROOT --ecosystem NAME, that makes either command carry out an ecosystem's queued runs. It is no
+// command of a person's either.
+const ecosystemWorker = "ecosystem-worker"
+
+// work carries out the queued runs of an ecosystem.
+func work(version, root, name string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	l, err := openLocal(os.Getenv, version, nil)
+	if err == nil {
+		err = errors.Join(l.DrainEcosystem(ctx, root, name), l.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return 0
 }
@@ -94,6 +121,7 @@ func openLocal(env func(string) string, version string, change func(*local.Confi
 	if exe, err := os.Executable(); err == nil {
 		c.Projects.Supervisor = []string{exe, supervise}
 		c.Sandboxes.Gateway = []string{exe, "gateway"}
+		c.Ecosystems.Worker = []string{exe, ecosystemWorker}
 	}
 	if change != nil {
 		change(&c)
@@ -134,6 +162,9 @@ func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string
 		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
 		o.Source = packresources.Toolset
 		door, o.Resources, o.Prompts, o.Completer = packs, packs.Resources(), packs.Prompts(), packs
+	}
+	if policyresource.Served(door) {
+		o.Resources = policyresource.Beside(o.Resources, door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
 	}
 	err := mcpserver.New(ctx, door, o).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
 	if endErr := d.App.EndSession(context.WithoutCancel(ctx), d.Principal.ID, session); endErr != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Changes is what became of a lockfile since a commit (agentpack contract §5.17).
@@ -52,7 +53,7 @@ func Compare(before, after *deployment.Lock) Changes {
 	}
 	slices.Sort(c.Added)
 	slices.Sort(c.Removed)
-	slices.SortFunc(c.Changed, func(a, b Change) int {
+	sorting.By(c.Changed, func(a, b Change) int {
 		if a.ID < b.ID {
 			return -1
 		}

@@ -2,9 +2,9 @@ package governance
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Rule names what an issue breaks (agentpack contract §5.17).
@@ -68,7 +68,7 @@ type Summary struct {
 func NewReport(root string, issues []Issue, skills, commands int) Report {
 	r := Report{Issues: append([]Issue{}, issues...), Root: root, RootPosix: deployment.Posix(root),
 		Summary: Summary{Commands: commands, Files: skills + commands, Rules: map[Rule]int{}, Skills: skills, Violations: len(issues)}}
-	slices.SortStableFunc(r.Issues, func(a, b Issue) int {
+	sorting.Stable(r.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.PathPosix, b.PathPosix), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	for _, i := range issues {

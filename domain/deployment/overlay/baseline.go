@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // NewBaseline is upstream as an overlay starts from it. The origin may be nil: then the overlay cannot be rebased by it.
@@ -40,7 +41,7 @@ func (b *Baseline) kept(unsolved []Unsolved, old map[string]deployment.Entry) *B
 			b.Manifest = append(b.Manifest, e)
 		}
 	}
-	slices.SortFunc(b.Manifest, func(x, y deployment.Entry) int { return strings.Compare(x.Path, y.Path) })
+	sorting.By(b.Manifest, func(x, y deployment.Entry) int { return strings.Compare(x.Path, y.Path) })
 	tree := make(deployment.Tree, len(b.Manifest))
 	for i, e := range b.Manifest {
 		tree[i] = deployment.File{Path: e.Path, Content: deployment.Content{Sum: e.Sum, Size: e.Bytes}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // subject is a layer of a module, with what its faults say of it.
@@ -25,7 +26,7 @@ func (s subject) patches() (files []patchfile.File) {
 			files = append(files, s.patch(f.Name, f.Content))
 		}
 	}
-	slices.SortFunc(files, func(a, b patchfile.File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(files, func(a, b patchfile.File) int { return strings.Compare(a.Name, b.Name) })
 	return files
 }
 

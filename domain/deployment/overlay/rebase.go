@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay/conflict"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // RebaseInput is an overlay that is to follow its upstream.
@@ -342,7 +343,7 @@ func (r *rebaser) base(f file) ([]byte, error) {
 
 func (r *rebaser) finish() Rebased {
 	out := Rebased{Files: r.files, Remove: r.remove}
-	slices.SortFunc(out.Files, func(a, b Put) int { return strings.Compare(a.Path, b.Path) })
+	sorting.By(out.Files, func(a, b Put) int { return strings.Compare(a.Path, b.Path) })
 	slices.Sort(out.Remove)
 	list := func(o outcome) []string { return append([]string{}, r.lists[o]...) }
 	out.Report = Report{Updated: list(updated), Deleted: list(deleted), Skipped: list(skipped), Conflicts: list(conflicted)}

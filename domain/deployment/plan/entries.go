@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // place is a file of a target.
@@ -55,7 +57,7 @@ func entriesOf(w Wanted, o Observed) *entries {
 	}
 	order := func(a, b *Owned) int { return a.place().compare(b.place()) }
 	if !slices.IsSortedFunc(e.all, order) {
-		slices.SortStableFunc(e.all, order)
+		sorting.Stable(e.all, order)
 	}
 	kept := e.all[:0]
 	for i, have := range e.all {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -67,7 +68,7 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 		}
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Op == "" })
-	slices.SortFunc(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
+	sorting.By(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
 	return p
 }
 

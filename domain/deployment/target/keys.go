@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // keys puts the keys that modules want in the line's document, and reports whether there were any.
@@ -76,7 +77,7 @@ func (l line) entries(m Module, name string, object entry.Object) (out []plan.Ke
 		}
 		out = append(out, plan.Key{Path: []string{key}, Value: value, Module: m.ID})
 	}
-	slices.SortFunc(out, func(a, b plan.Key) int { return slices.Compare(a.Path, b.Path) })
+	sorting.By(out, func(a, b plan.Key) int { return slices.Compare(a.Path, b.Path) })
 	return out, nil
 }
 

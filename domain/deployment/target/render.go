@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target/form"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // renderer makes the output of one call. What it reads or makes of a module it keeps, because targets want the same things.
@@ -363,7 +364,7 @@ func (r *renderer) sortFiles() {
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortFunc(at, order)
+	sorting.By(at, order)
 	files := make([]plan.Desired, len(at))
 	for i, from := range at {
 		files[i] = r.out.Files[from]
@@ -376,7 +377,7 @@ func (r *renderer) dir(path string) string { return path[:max(strings.LastIndexB
 
 // sortRoots sorts the roots and makes one of those that repeat.
 func (r *renderer) sortRoots() {
-	slices.SortFunc(r.out.Roots, func(a, b plan.Root) int {
+	sorting.By(r.out.Roots, func(a, b plan.Root) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	roots := r.out.Roots[:0]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // usualLine is the bytes a line of source code has, for sizing buffers.
@@ -28,7 +29,7 @@ type span struct {
 
 func newGather(ranges []pack.LineRange) *gather {
 	sorted := slices.Clone(ranges)
-	slices.SortFunc(sorted, func(a, b pack.LineRange) int { return cmp.Compare(a.Start, b.Start) })
+	sorting.By(sorted, func(a, b pack.LineRange) int { return cmp.Compare(a.Start, b.Start) })
 	g := &gather{}
 	for _, l := range sorted {
 		if n := len(g.spans); n > 0 && l.Start <= g.spans[n-1].End+1 {

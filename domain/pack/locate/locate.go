@@ -7,10 +7,10 @@ package locate
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 const (
@@ -144,7 +144,7 @@ func (r *Resolver) look(n int, line []byte) int {
 func (r *Resolver) choose(i int, starts []int) {
 	ref := r.refs[i]
 	best, bestScore := pack.Evidence{}, 0
-	slices.SortStableFunc(starts, func(a, b int) int {
+	sorting.Stable(starts, func(a, b int) int {
 		return cmp.Compare(distance(a, ref.Lines.Start), distance(b, ref.Lines.Start))
 	})
 	for _, s := range starts {

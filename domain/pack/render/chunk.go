@@ -3,10 +3,10 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Ungrouped is where refs without a group are shown.
@@ -46,7 +46,7 @@ func chunks(s pack.State) []chunk {
 			out = append(out, chunk{kind: aRef, section: i, index: next, ref: j, group: group})
 			next++
 		}
-		slices.SortStableFunc(out[first:], func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
+		sorting.Stable(out[first:], func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
 		for j := range sec.Diagrams {
 			out = append(out, chunk{kind: aDiagram, section: i, index: j})
 		}

@@ -6,13 +6,13 @@ package automation
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/execution"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Bounds and defaults of a script action (packageflow contract §1.6).
@@ -168,7 +168,7 @@ func SortRules(rules []Rule) {
 		}
 		return 2
 	}
-	slices.SortStableFunc(rules, func(a, b Rule) int {
+	sorting.Stable(rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.CreatedAt.Compare(a.CreatedAt))
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/lint/cmdline"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Script is a shell text taken apart.
@@ -147,7 +148,7 @@ func (f *findings) report() Report {
 		worst[found.Fragment] = worst[found.Fragment] || found.Verdict == Block
 	}
 	f.all = slices.DeleteFunc(f.all, func(found Finding) bool { return found.Rule == "outside" && worst[found.Fragment] })
-	slices.SortStableFunc(f.all, func(a, b Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
+	sorting.Stable(f.all, func(a, b Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
 	if len(f.all) > maxFindings {
 		f.all = f.all[:maxFindings]
 	}

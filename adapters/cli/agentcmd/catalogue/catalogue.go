@@ -6,7 +6,8 @@ package catalogue
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // Help is the data of help --json. Field names are sorted, as those of all data.
@@ -55,14 +56,14 @@ func (a Arg) rank() int {
 // Sorted is arguments in the order of the catalogue; never nil.
 func Sorted(args []Arg) []Arg {
 	out := append([]Arg{}, args...)
-	slices.SortFunc(out, func(a, b Arg) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.ID, b.ID)) })
+	sorting.By(out, func(a, b Arg) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
 // Of is the catalogue of commands and the flags that all of them take.
 func Of(commands []Command, global []Arg) Help {
-	slices.SortFunc(commands, func(a, b Command) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(global, func(a, b Arg) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(commands, func(a, b Command) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(global, func(a, b Arg) int { return cmp.Compare(a.ID, b.ID) })
 	return Help{Commands: commands, Global: global, Mutating: Mutating(), Notes: notes(), Targets: Targets()}
 }
 

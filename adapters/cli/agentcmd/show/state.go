@@ -3,10 +3,10 @@ package show
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 type drift struct {
@@ -49,7 +49,7 @@ func (s Screen) Status(data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(d.Drift, func(a, b drift) int {
+	sorting.Stable(d.Drift, func(a, b drift) int {
 		if c := strings.Compare(a.Target, b.Target); c != 0 {
 			return c
 		}

@@ -3,11 +3,11 @@ package importing
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -63,7 +63,7 @@ func (s *service) scan(ctx context.Context, f found) ([]candidate, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int {
+	sorting.Stable(out, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.module.ID, b.module.ID), cmp.Compare(a.Path, b.Path))
 	})
 	return out, nil

@@ -1,0 +1,67 @@
+// Package ecosystemfile keeps ecosystems as files: the manifests of a workspace root, and what is recorded of installed workspaces, in the
+// directories of the contract (amof contract §2, §3, §4).
+//
+// It refuses to know git, processes and use cases.
+package ecosystemfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile/runfile"
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile/statebook"
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile/whereabouts"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Options say where the files are and what surrounds them. Only Home and Clock are needed.
+type Options struct {
+	Env    func(name string) string                    // variables of this process; nil for none
+	Home   string                                      // the user's home directory, absolute
+	Dir    string                                      // the working directory; empty asks the system
+	Clock  ports.Clock                                 // times what is recorded
+	Redact func() *redact.Redactor                     // masks the logs of runs; nil is the rules alone
+	Init   func(ctx context.Context, dir string) error // makes the workspace root a git repository; nil leaves it as it is
+}
+
+// Store is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Places and Manifests;
+// States and Runs have the rest.
+type Store struct {
+	*whereabouts.Finder
+	o      Options
+	states *statebook.Book
+	runs   *runfile.Store
+}
+
+// New is the files that o leads to. Nothing is opened or made yet.
+func New(o Options) *Store {
+	s := &Store{Finder: whereabouts.New(whereabouts.Options{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
+	s.states = statebook.New(statebook.Options{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir})
+	s.runs = runfile.New(runfile.Options{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
+	return s
+}
+
+// States are what is recorded of installed workspaces. It implements ecosystemport.States.
+func (s *Store) States() *statebook.Book { return s.states }
+
+// Runs are the records and logs of runs. It implements ecosystemport.Runs and RunLogs.
+func (s *Store) Runs() *runfile.Store { return s.runs }
+
+// WorkerDir is where workers keep their places, for package worker.
+func (s *Store) WorkerDir() (string, error) {
+	dir, err := s.StateDir()
+	return filepath.Join(dir, "workers"), err
+}
+
+// stored words what the file system refused when something was to be written.
+func stored(err error, what, path string) error {
+	var at *fs.PathError
+	if !errors.As(err, &at) {
+		return err
+	}
+	return ecosystem.ErrStorage.Sayf("%s could not be written in %s; look at the directory's permissions and at the space on the disk", what, path).Because(err)
+}

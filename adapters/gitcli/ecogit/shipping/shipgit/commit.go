@@ -1,0 +1,79 @@
+package shipgit
+
+import (
+	"context"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Index implements ecosystemport.Committing: what is staged, as a tree.
+func (c *Client) Index(ctx context.Context, dir string) (string, error) {
+	tree, err := word(ctx, dir, "write-tree")
+	return tree, named(dir, err)
+}
+
+// Stage implements ecosystemport.Committing. What is staged already is left out: git finds no deleted file a second time.
+func (c *Client) Stage(ctx context.Context, dir string, changes []ecosystemport.Change) ([]string, error) {
+	var paths strings.Builder
+	for _, change := range changes {
+		if !change.Staged {
+			paths.WriteString(change.Path + "\x00")
+		}
+	}
+	if paths.Len() > 0 {
+		if _, err := git(ctx, dir, run.Command{Stdin: []byte(paths.String()), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Timeout: netTime,
+			Args: []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}}); err != nil {
+			return nil, named(dir, err)
+		}
+	}
+	out, err := word(ctx, dir, "diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=d", "--no-ext-diff", "--")
+	return names(out), named(dir, err)
+}
+
+// Unstage implements ecosystemport.Committing.
+func (c *Client) Unstage(ctx context.Context, dir, index string) error {
+	_, err := word(ctx, dir, "read-tree", index)
+	return named(dir, err)
+}
+
+// Commit implements ecosystemport.Committing.
+func (c *Client) Commit(ctx context.Context, dir, message string) (string, []string, error) {
+	if _, err := git(ctx, dir, run.Command{Hooks: true, Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
+		return "", nil, named(dir, err)
+	}
+	commit, err := word(ctx, dir, "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return "", nil, named(dir, err)
+	}
+	out, err := word(ctx, dir, "diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-z", "--no-renames", "--diff-filter=d", commit, "--")
+	return commit, names(out), named(dir, err)
+}
+
+// Recorded implements ecosystemport.Recording.
+func (c *Client) Recorded(ctx context.Context, dir, path string) (bool, error) {
+	there, err := quiet(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD:"+path)
+	return there != "", err
+}
+
+// Record implements ecosystemport.Recording. The file is no work of a person, and so no hook is asked about it.
+func (c *Client) Record(ctx context.Context, dir, path, message string) error {
+	if there, err := c.Recorded(ctx, dir, path); err != nil || there {
+		return err
+	}
+	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
+	if _, err := git(ctx, dir, run.Command{Env: literal, Args: []string{"add", "--force", "--", path}}); err != nil {
+		return named(dir, err)
+	}
+	_, err := git(ctx, dir, run.Command{Env: literal, Args: []string{"commit", "--quiet", "--only", "--message=" + message, "--", path}})
+	if err != nil {
+		_, _ = word(context.WithoutCancel(ctx), dir, "rm", "--cached", "--quiet", "--", path)
+	}
+	return named(dir, err)
+}
+
+// names are paths that git printed with zeros between.
+func names(out string) []string {
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
+}

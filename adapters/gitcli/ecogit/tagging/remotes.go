@@ -1,0 +1,43 @@
+package tagging
+
+import (
+	"context"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli/treegit/pin"
+)
+
+// origin is the remote that releases are pushed to.
+const origin = "origin"
+
+// HasTag implements ecosystemport.ReleaseRemotes.
+func (c *Client) HasTag(ctx context.Context, dir, tag string) (bool, error) {
+	t, err := open(dir)
+	if err != nil {
+		return false, err
+	}
+	out, err := own(ctx, t, run.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--end-of-options", origin, tags + tag}, Timeout: askTime, Protocols: run.Network,
+		Env: []string{pin.SSH("")}})
+	for line := range strings.Lines(string(out)) {
+		if _, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == tags+tag {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// Push implements ecosystemport.ReleaseRemotes. Tags that nobody named stay here.
+func (c *Client) Push(ctx context.Context, dir, branch string, names []string) error {
+	t, err := open(dir)
+	if err != nil {
+		return err
+	}
+	refs := []string{heads + branch + ":" + heads + branch}
+	for _, name := range names {
+		refs = append(refs, tags+name+":"+tags+name)
+	}
+	_, err = own(ctx, t, run.Command{Args: append([]string{"push", "--quiet", "--atomic", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack=git-receive-pack",
+		"--end-of-options", origin}, refs...), Timeout: pushTime, Protocols: run.Network, Env: []string{pin.SSH("")}})
+	return err
+}

@@ -1,0 +1,110 @@
+package ecohost
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile/provision"
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile/watch"
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile/worker"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/cloning"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/lookout"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/shipping/shipgit"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/shipping/trashfile"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/tagging"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/ticketwork"
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// maxWorkers bounds the processes of ecosystems: workers that wait, and services of the built-in provisioner.
+const maxWorkers = 256
+
+// parts is what the tools about ecosystems work with on this machine.
+type parts struct {
+	files     *ecosystemfile.Store
+	processes *osproc.Processes
+	workers   ecosystemport.Workers
+	watch     ecosystemport.RunWatch
+	surveyor  ecosystemport.Surveyor
+	tickets   ticketwork.Client
+	clones    *cloning.Client
+	shipping  *shipgit.Client
+	attic     *trashfile.Bin
+	tagging   *tagging.Client
+	finder    provision.Finder
+}
+
+// pause is what comes before a push is tried again, doubled each time (amof contract §20.9).
+const pause = time.Second
+
+func (h *Host) adapters() parts {
+	o := h.options
+	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: func(ctx context.Context, dir string) error {
+		_, err := run.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
+		return err
+	}})
+	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Supervisor: o.Supervisor, Background: maxWorkers})
+	runs := files.Runs()
+	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: watch.New(runs, runs), surveyor: lookout.New(),
+		tickets: ticketwork.New(o.Core.Clock), clones: cloning.New(cloning.Options{}), shipping: shipgit.New(pause), attic: trashfile.New(nil), tagging: tagging.New(), finder: provision.Finder{}}
+}
+
+// workers has a process of its own carry runs out; where nobody said which, this one.
+func (h *Host) workers(files *ecosystemfile.Store, processes *osproc.Processes) ecosystemport.Workers {
+	if len(h.options.Worker) == 0 || len(h.options.Supervisor) == 0 {
+		return &within{Workers: worker.New(worker.Options{Dir: files.WorkerDir, Command: []string{"-"}, Start: nil}), host: h}
+	}
+	return worker.New(worker.Options{Dir: files.WorkerDir, Command: h.options.Worker, Start: func(ctx context.Context, argv []string, dir string) error {
+		_, err := processes.Start(ctx, process.Spec{Argv: argv, Dir: dir, Env: h.environment(), Labels: map[string]string{"ecosystem": "worker"}})
+		return err
+	}})
+}
+
+// environment is what a worker inherits: what programs need, where things are, who commits, and how SSH and proxies are reached.
+func (h *Host) environment() map[string]string {
+	inherited := os.Environ()
+	var pass []string
+	for _, v := range inherited {
+		name, _, _ := strings.Cut(v, "=")
+		for _, prefix := range []string{"AMOF_", "XDG_", "COUNTERSIGN_", "GIT_AUTHOR_", "GIT_COMMITTER_", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DOCKER_", "KUBECONFIG"} {
+			if strings.HasPrefix(name, prefix) {
+				pass = append(pass, name)
+			}
+		}
+	}
+	env, _ := process.Environment(inherited, pass, map[string]string{"COUNTERSIGN_HOME": h.options.State}, nil)
+	return env
+}
+
+// within carries runs out in this process.
+type within struct {
+	*worker.Workers
+	host  *Host
+	going sync.WaitGroup
+}
+
+// Wake sees to the queue in a goroutine of its own.
+func (w *within) Wake(ctx context.Context, l ecosystem.Layout) error {
+	ctx = context.WithoutCancel(ctx)
+	w.going.Go(func() {
+		if err := w.host.Drain(ctx, l.Root, l.Name); err != nil {
+			w.host.options.Core.Log.Error("the runs of an ecosystem could not be carried out", "ecosystem", l.Name, "cause", err)
+		}
+	})
+	return nil
+}
+
+// Close waits for the runs that are carried out.
+func (w *within) Close() error {
+	w.going.Wait()
+	return nil
+}

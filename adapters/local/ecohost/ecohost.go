@@ -1,0 +1,129 @@
+// Package ecohost is ecosystems on one machine: their tools over files, git and processes, and what carries their runs out.
+//
+// It refuses to know other toolsets.
+package ecohost
+
+import (
+	"context"
+	"io"
+
+	"github.com/countersign-dev/countersign/adapters/controlplane"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/app/ecosystems/installing"
+	"github.com/countersign-dev/countersign/app/ecosystems/queueing"
+	"github.com/countersign-dev/countersign/app/ecosystems/releasing"
+	"github.com/countersign-dev/countersign/app/ecosystems/shipping"
+	"github.com/countersign-dev/countersign/app/ecosystems/showing"
+	"github.com/countersign-dev/countersign/app/ecosystems/spinning"
+	"github.com/countersign-dev/countersign/app/ecosystems/ticketing"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Options are where things are, and how runs are carried out. All but Dir, Worker and Supervisor are required.
+type Options struct {
+	Core       app.Core
+	Operator   policy.Policy       // as the server was started
+	Version    string              // of the product
+	Env        func(string) string // variables of this process
+	Home       string              // the home directory
+	State      string              // directory of Countersign's own state
+	Dir        string              // stands for the working directory
+	Worker     []string            // a program, absolute, with arguments before --root and --ecosystem that make it call Drain; without one this process does
+	Supervisor []string            // a program, absolute, with arguments that make it call osproc.Supervise
+}
+
+// Host is the ecosystems of this machine; New makes it.
+type Host struct {
+	options Options
+	deps    ecosystems.Deps
+	atClose func() error
+}
+
+// New opens nothing.
+func New(o Options) *Host {
+	h := &Host{options: o, atClose: func() error { return nil }}
+	h.deps = h.assembled()
+	return h
+}
+
+// Close waits for the runs that this very process carries out.
+func (h *Host) Close() error { return h.atClose() }
+
+// Capability is the toolset.
+func (h *Host) Capability() tool.Capability {
+	c := ecosystems.Capability(h.deps)
+	c.Mode, c.Ceiling = h.modes()
+	return c
+}
+
+// Toolset is the toolset's name.
+const Toolset = ecosystems.Name
+
+// AsksPeople reports whether only a person may confirm: by the client's form, or in a terminal (amof contract §14, rule 6).
+func (h *Host) AsksPeople() bool {
+	s, err := h.deps.Basis.Places.Settings(context.Background())
+	return err == nil && (s.Confirm == "elicit" || s.Confirm == "terminal")
+}
+
+// modes is the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
+// nothing change.
+func (h *Host) modes() (mode, ceiling policy.Mode) {
+	s, err := h.deps.Basis.Places.Settings(context.Background())
+	if err != nil {
+		return policy.Ask, policy.Ask
+	}
+	mode, ceiling = policy.Ask, policy.Execute
+	if s.DefaultMode != "" && mode.UnmarshalText([]byte(s.DefaultMode)) != nil || s.MaxMode != "" && ceiling.UnmarshalText([]byte(s.MaxMode)) != nil {
+		return policy.Ask, policy.Ask
+	}
+	return mode, ceiling
+}
+
+// assembled is what the tools work with.
+func (h *Host) assembled() ecosystems.Deps {
+	a, core := h.adapters(), h.options.Core
+	if waiting, ok := a.workers.(io.Closer); ok {
+		h.atClose = waiting.Close
+	}
+	runs := a.files.Runs()
+	b := footing.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Logs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
+		Clock: core.Clock, UUIDs: system.IDs{}}
+	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
+		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode {
+			_, ceiling := h.modes()
+			return ceiling
+		}, Default: func() policy.Mode {
+			mode, _ := h.modes()
+			return mode
+		}}
+	standing := control.StandingOf(door)
+	return ecosystems.Deps{Basis: b, Control: control.Seed004(door),
+		Browsing: showing.Deps{Deps: b, Surveyor: a.surveyor, Gate: func(ctx context.Context, sc tool.Scope) (showing.Gate, error) {
+			s, err := standing(ctx, sc)
+			return showing.Gate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
+		}},
+		Installing: installing.Deps{Deps: b, Grounds: a.clones, Publisher: a.clones, Clones: a.clones.Clones(), Tickets: ticketing.Ensurer{Work: a.tickets}},
+		Ticketing:  ticketing.Deps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
+		Shipping:   shipping.Deps{Deps: b, Shipping: a.shipping, Committing: a.shipping, Recording: a.shipping, Saving: a.shipping, Attic: a.attic, Moorings: a.shipping},
+		Spinning:   spinning.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Table: a.processes},
+		Releasing:  releasing.Deps{Deps: b, Sources: a.tagging, Maker: a.tagging, Remotes: a.tagging, Records: a.tagging},
+		Running:    queueing.Deps{Deps: b, Watch: a.watch, Server: controlplane.New(h.options.Version, core.Clock)}}
+}
+
+// worker carries out the runs of ecosystems.
+func (h *Host) worker() queueing.Worker {
+	return queueing.Worker{Deps: h.deps.Running, Performers: ecosystems.Performers(h.deps)}
+}
+
+// Drain carries out the queued runs of an ecosystem until none is left.
+func (h *Host) Drain(ctx context.Context, root, name string) error {
+	return h.worker().Drain(ctx, root, name)
+}
+
+// Recover has somebody see to runs that wait although nobody is there to carry them out, and to those whose process is gone.
+func (h *Host) Recover(ctx context.Context) error { return h.worker().Recover(ctx) }

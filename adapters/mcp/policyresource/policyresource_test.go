@@ -1,0 +1,140 @@
+package policyresource_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/policyresource"
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/app/selection"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+)
+
+var me = tool.Call{Principal: policy.Principal{ID: "me", Grants: policy.All}, Session: "s"}
+
+// door is a real door to the tools about ecosystems.
+func door(t *testing.T, serve selection.Selection) *app.App {
+	t.Helper()
+	store, now := memstore.New(), &clock.Fake{}
+	core := app.Core{Clock: now, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
+		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
+	a, err := app.New(core, app.Options{Serve: serve, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+		ecosystems.Capability(ecosystems.Deps{Basis: footing.Deps{Clock: now}}))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
+	return a
+}
+
+// other is resources beside the policy: two pages of one each.
+type other struct{ watched *int }
+
+func (other) List(_ context.Context, cursor string) ([]mcpserver.Resource, string, error) {
+	switch cursor {
+	case "":
+		return []mcpserver.Resource{{URI: "other://1"}}, "2", nil
+	case "2":
+		return []mcpserver.Resource{{URI: "other://2"}}, "", nil
+	}
+	return nil, "", fault.New(fault.Invalid, "bad_cursor", "no such page")
+}
+
+func (other) Read(_ context.Context, uri string) (mcpserver.Content, error) {
+	return mcpserver.Content{Text: "read " + uri}, nil
+}
+func (other) Templates() []mcpserver.Resource { return []mcpserver.Resource{{URI: "other://{n}"}} }
+func (other) Fixed() []mcpserver.Resource     { return []mcpserver.Resource{{URI: "other://fixed"}} }
+func (o other) Watch(func(string))            { *o.watched++ }
+
+func uris(page []mcpserver.Resource) (out []string) {
+	for _, r := range page {
+		out = append(out, r.URI)
+	}
+	return out
+}
+
+func TestThePolicyIsTheWholeMatrix(t *testing.T) {
+	a := door(t, selection.Selection{})
+	require.True(t, policyresource.Served(a))
+	content, err := policyresource.Beside(nil, a, me).Read(t.Context(), policyresource.URI)
+	require.NoError(t, err)
+	assert.Equal(t, "application/json", content.MIMEType)
+	var got struct {
+		Modes   []string         `json:"modes"`
+		Default string           `json:"default_mode"`
+		TTL     int              `json:"confirmation_ttl_seconds"`
+		Rows    []ecosystems.Row `json:"rows"`
+		Text    any              `json:"_text"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(content.Text), &got))
+	assert.Equal(t, []string{"ask", "plan", "execute"}, got.Modes)
+	assert.Equal(t, "ask", got.Default)
+	assert.Equal(t, 300, got.TTL)
+	assert.Equal(t, ecosystems.Matrix(), got.Rows)
+	assert.Nil(t, got.Text)
+}
+
+func TestBesideOthers(t *testing.T) {
+	watched := 0
+	r := policyresource.Beside(other{&watched}, door(t, selection.Selection{}), me)
+	page, next, err := r.List(t.Context(), "")
+	require.NoError(t, err)
+	assert.Equal(t, []string{policyresource.URI, "other://1"}, uris(page))
+	assert.Equal(t, "2", next)
+	page, next, err = r.List(t.Context(), next)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"other://2"}, uris(page), "it is on the first page alone")
+	assert.Empty(t, next)
+	_, _, err = r.List(t.Context(), "x")
+	require.ErrorContains(t, err, "no such page")
+	content, err := r.Read(t.Context(), "other://1")
+	require.NoError(t, err)
+	assert.Equal(t, "read other://1", content.Text)
+	assert.Equal(t, []string{"other://{n}"}, uris(r.Templates()))
+	assert.Equal(t, []string{policyresource.URI, "other://fixed"}, uris(r.Fixed()))
+	r.Watch(func(string) {})
+	assert.Equal(t, 1, watched)
+}
+
+func TestAlone(t *testing.T) {
+	r := policyresource.Beside(nil, door(t, selection.Selection{}), me)
+	page, next, err := r.List(t.Context(), "")
+	require.NoError(t, err)
+	assert.Equal(t, []string{policyresource.URI}, uris(page))
+	assert.Equal(t, "amof_policy", page[0].Name)
+	assert.Empty(t, next)
+	page, _, err = r.List(t.Context(), "2")
+	require.NoError(t, err)
+	assert.Empty(t, page)
+	assert.Empty(t, r.Templates())
+	assert.Equal(t, []string{policyresource.URI}, uris(r.Fixed()))
+	r.Watch(nil)
+	for _, uri := range []string{"", "countersign://ecosystems/", policyresource.URI + "?x", policyresource.URI + "/../x", "file:///etc/passwd"} {
+		_, err := r.Read(t.Context(), uri)
+		require.ErrorIs(t, err, policyresource.ErrUnknown, uri)
+	}
+}
+
+func TestWithoutTheToolThereIsNothingToOffer(t *testing.T) {
+	a := door(t, selection.Selection{Exclude: []string{"amof_policy"}})
+	assert.False(t, policyresource.Served(a))
+	_, err := policyresource.Beside(nil, a, me).Read(t.Context(), policyresource.URI)
+	require.ErrorIs(t, err, tool.ErrUnknown, "the door has the last word")
+	nobody := me
+	nobody.Principal.Grants = 0
+	_, err = policyresource.Beside(nil, door(t, selection.Selection{}), nobody).Read(t.Context(), policyresource.URI)
+	require.ErrorIs(t, err, app.ErrPolicy)
+}

@@ -1,0 +1,183 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// The control tools under the names of seed 004. They are served with its toolset, and do what those without the prefix do.
+var (
+	AmofSetMode  = tool.Ref[SetModeInput, AmofMode]{Name: "amof_set_mode"}
+	AmofConfirm  = tool.Ref[AmofConfirmInput, any]{Name: "amof_confirm"}
+	AmofCancel   = tool.Ref[AmofToken, AmofCancelled]{Name: "amof_cancel_confirm"}
+	AmofAwaiting = tool.Ref[NoInput, AmofWaiting]{Name: "amof_list_confirmations"}
+)
+
+// ErrModeChanged reports a confirmation that was asked for under a freer mode than there is now (amof contract §14, rule 2).
+var ErrModeChanged = fault.New(fault.Denied, "mode_changed", "the mode is no longer execute, so what was asked for under it is not carried out")
+
+// AmofMode is the session's mode now.
+type AmofMode struct {
+	Status   string      `json:"status"` // success
+	Mode     policy.Mode `json:"mode"`
+	Previous policy.Mode `json:"previous_mode"`
+	Ceiling  policy.Mode `json:"max_mode"`
+	Canceled int         `json:"canceled_confirmations"`
+	Text     spoken      `json:"_text"`
+}
+
+// spoken is an answer for people, in the form that the contract's presenter reads.
+type spoken struct {
+	Summary string `json:"summary"`
+}
+
+// AmofConfirmInput answers a confirmation.
+type AmofConfirmInput struct {
+	Token    string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
+	Typed    string `json:"typed_value,omitempty" jsonschema:"description=what the person typed where a name must be typed"`
+	Decision string `json:"decision,omitempty" jsonschema:"enum=yes,enum=no,description=default yes"`
+}
+
+// AmofToken names a confirmation.
+type AmofToken struct {
+	Token string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
+}
+
+// AmofCancelled says that a confirmation was withdrawn.
+type AmofCancelled struct {
+	Status string `json:"status"` // cancelled
+	Tool   string `json:"tool"`
+	Text   spoken `json:"_text"`
+}
+
+// AmofWaiting is what waits for an answer in this session.
+type AmofWaiting struct {
+	ConfirmationList
+	Text spoken `json:"_text"`
+}
+
+// Seed004 is the control tools under the names of seed 004.
+func Seed004(d Deps) []tool.Entry {
+	s := service{d}
+	note := func(input, title, description string) tool.Spec {
+		return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Input: json.RawMessage(input)}
+	}
+	answer := note(amofConfirmSchema, "Confirm", "Answer a pending confirmation with its token: what was shown is carried out if it is still what there is.")
+	answer.CarriesOut = true
+	list := tool.Spec{Title: "List confirmations", Description: "List this session's confirmations that wait for an answer, with their plans.", Class: policy.ClassRead,
+		Effects: policy.Read, Input: json.RawMessage(noSchema)}
+	return []tool.Entry{
+		bind.Query(AmofSetMode, note(setModeSchema, "Set mode", "Set this session's mode: ask (changes are explained), plan (changes are dry runs) or execute. Lowering it cancels pending confirmations."), s.amofMode),
+		bind.Query(AmofConfirm, answer, s.amofConfirm),
+		bind.Query(AmofCancel, note(amofTokenSchema, "Cancel confirmation", "Withdraw a pending confirmation of this session."), s.amofCancel),
+		bind.Query(AmofAwaiting, list, s.amofList),
+	}
+}
+
+func (s service) amofMode(ctx context.Context, sc tool.Scope, in SetModeInput) (AmofMode, error) {
+	a, err := s.setMode(ctx, sc, in)
+	if err != nil {
+		return AmofMode{}, err
+	}
+	summary := "Set mode " + a.Mode.String()
+	if a.Canceled > 0 {
+		summary += fmt.Sprintf(", cancelled what waited for confirmation (%d)", a.Canceled)
+	}
+	return AmofMode{Status: "success", Mode: a.Mode, Previous: s.effective(policy.ModeUnset, a.Previous), Ceiling: a.Ceiling, Canceled: a.Canceled, Text: spoken{summary}}, nil
+}
+
+// effective is the mode of a call with that mode of its own, in a session with that mode, to a tool of the toolset that has these tools under its
+// own names.
+func (d Deps) effective(call, session policy.Mode) policy.Mode {
+	standard := policy.Ask
+	if d.Default != nil {
+		standard = d.Default()
+	}
+	return policy.Policy{Mode: d.Operator.Mode, Ceiling: d.ceiling()}.Effective(policy.Request{CallMode: call, SessionMode: session, ToolsetMode: standard})
+}
+
+// amofConfirm is confirm in the words of the contract: what the person typed counts without blanks around it, and whose confirmation it is stays
+// untold. It says so when the mode was lowered since, which cancelled what was asked for.
+func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmInput) (any, error) {
+	if in.Decision == "no" {
+		return s.amofCancel(ctx, sc, AmofToken{Token: in.Token})
+	}
+	value, err := s.confirm(ctx, sc, ConfirmInput{Token: in.Token, Typed: strings.TrimSpace(in.Typed)})
+	if err != nil && !errors.Is(err, confirm.ErrCanceled) {
+		return nil, unowned(err)
+	}
+	session, unread := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
+	if unread != nil {
+		return nil, cmp.Or(err, unread)
+	}
+	if err != nil {
+		if session.Mode != policy.ModeUnset && session.Mode < policy.Execute {
+			err = modeChanged(session.Mode)
+		}
+		return nil, err
+	}
+	if f, ok := value.(tool.Forward); ok && s.Default != nil && ofSeed(f.Call.Tool) {
+		if mode := s.effective(f.Call.Mode, session.Mode); mode < policy.Execute {
+			return nil, modeChanged(mode)
+		}
+	}
+	return value, nil
+}
+
+// ofSeed reports a tool of the toolset that has these tools under its own names.
+func ofSeed(name tool.Name) bool { return strings.HasPrefix(string(name), "amof_") }
+
+func modeChanged(mode policy.Mode) error {
+	return ErrModeChanged.Sayf("the mode is %s now, and what was asked for under execute is not carried out; amof_set_mode execute, then call the tool again", mode)
+}
+
+// unowned makes another session's confirmation one that there is not.
+func unowned(err error) error {
+	if errors.Is(err, confirm.ErrMismatch) {
+		return confirm.ErrUnknown
+	}
+	return err
+}
+
+func (s service) amofCancel(ctx context.Context, sc tool.Scope, in AmofToken) (AmofCancelled, error) {
+	a, err := s.cancel(ctx, sc, CancelInput{Token: in.Token})
+	if err != nil {
+		return AmofCancelled{}, unowned(err)
+	}
+	return AmofCancelled{Status: "cancelled", Tool: a.View.Tool, Text: spoken{"Cancelled the confirmation of " + a.View.Tool}}, nil
+}
+
+func (s service) amofList(ctx context.Context, sc tool.Scope, in NoInput) (AmofWaiting, error) {
+	waiting, err := s.list(ctx, sc, in)
+	return AmofWaiting{ConfirmationList: waiting, Text: spoken{fmt.Sprintf("Listed confirmations that wait for an answer (%d)", waiting.Count)}}, err
+}
+
+// Standing is how far a session may go, and how much it waits for.
+type Standing struct {
+	Mode, Ceiling policy.Mode
+	Pending       int
+}
+
+// StandingOf says it of the session of a call.
+func StandingOf(d Deps) func(ctx context.Context, sc tool.Scope) (Standing, error) {
+	s := service{d}
+	return func(ctx context.Context, sc tool.Scope) (Standing, error) {
+		session, err := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
+		if err != nil {
+			return Standing{}, err
+		}
+		waiting, err := s.list(ctx, sc, NoInput{})
+		return Standing{Mode: d.effective(policy.ModeUnset, session.Mode), Ceiling: d.ceiling(), Pending: waiting.Count}, err
+	}
+}

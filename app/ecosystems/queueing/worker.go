@@ -1,0 +1,260 @@
+package queueing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// queueWait is how long a worker waits for the one before it to be done with the ecosystem.
+const queueWait = 4 * time.Hour
+
+// Worker carries out queued runs.
+type Worker struct {
+	Deps
+	Performers []footing.Performer
+}
+
+// Drain carries out the queued runs of an ecosystem, oldest first, until none is left; before that it settles what a process that is gone has
+// left. Of several that drain one ecosystem, one works and the others wait for it.
+func (w Worker) Drain(ctx context.Context, root, name string) error {
+	l, err := w.Places.Layout(ctx, root, name)
+	if err != nil {
+		return err
+	}
+	settings, err := w.Places.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	unlock, err := w.States.Lock(ctx, l, queueWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	places := settings.QueueParallel
+	if places < 1 {
+		places = tracked.Parallel
+	}
+	release, err := w.Workers.Turn(ctx, places)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for {
+		waiting, err := w.Runs.List(ctx, tracked.Filter{Root: root, Ecosystem: name, Statuses: []tracked.Status{tracked.Queued, tracked.Running}})
+		if err != nil || len(waiting) == 0 {
+			return errors.Join(err, w.Runs.Purge(ctx))
+		}
+		sorting.By(waiting, tracked.Older)
+		if err := w.next(ctx, waiting, settings); err != nil {
+			return err
+		}
+	}
+}
+
+// next settles the runs that were interrupted, or carries out the oldest.
+func (w Worker) next(ctx context.Context, waiting []tracked.Run, settings ecosystem.Settings) error {
+	for _, r := range waiting {
+		if r.Status == tracked.Running { // we hold the lock of the ecosystem: whoever carried it out is gone
+			return w.mend(ctx, r)
+		}
+	}
+	return w.perform(ctx, waiting[0], settings)
+}
+
+// performer is what carries out runs of that action, or nil.
+func (w Worker) performer(action string) *footing.Performer {
+	for i := range w.Performers {
+		if w.Performers[i].Action == action {
+			return &w.Performers[i]
+		}
+	}
+	return nil
+}
+
+// mend puts in order what an interrupted run left, and puts its end on record.
+func (w Worker) mend(ctx context.Context, r tracked.Run) error {
+	w.say(ctx, r, tracked.Event{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
+	p := w.performer(r.Action)
+	var mended error
+	if found, err := w.At(ctx, r.Root, r.Ecosystem); p != nil && p.Mend != nil {
+		found.Layout = w.layout(ctx, r, found.Layout)
+		if mended = err; errors.Is(err, ecosystem.ErrUnknown) || err == nil { // what it did may be to take the ecosystem away
+			mended = p.Mend(ctx, w.job(ctx, r, found))
+		}
+	}
+	if mended != nil {
+		w.say(ctx, r, tracked.Event{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(mended).Message})
+	}
+	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
+}
+
+// layout is where the run's ecosystem is, also when it has no manifest any more.
+func (w Worker) layout(ctx context.Context, r tracked.Run, l ecosystem.Layout) ecosystem.Layout {
+	if l.Name == "" {
+		l, _ = w.Places.Layout(ctx, r.Root, r.Ecosystem) // the name was good when the run was queued
+	}
+	return l
+}
+
+// errInterrupted is why a run failed whose process is gone.
+var errInterrupted = fault.New(fault.Unavailable, "eco_interrupted", "the process that carried this out is gone; what it left was put in order")
+
+// outcome is what came of a run.
+type outcome struct {
+	result any
+	err    error
+	exit   int
+}
+
+// perform carries out one run. Whatever it does, its end is on record afterwards.
+func (w Worker) perform(ctx context.Context, r tracked.Run, settings ecosystem.Settings) error {
+	now := w.Clock.Now().UTC()
+	begun, err := w.Runs.Change(ctx, r.ID, func(r *tracked.Run) error { return r.Begin(w.Owner.Self(), now) })
+	if errors.Is(err, tracked.ErrMove) {
+		return nil // cancelled meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	w.say(ctx, begun, tracked.Event{Level: "info", Type: "lifecycle_action_started", Message: begun.Action + " of " + begun.Ecosystem + " started"})
+	limited, cancel := context.WithTimeout(ctx, w.limit(begun, settings))
+	defer cancel()
+	stoppable, stop := w.Watch.Until(limited, begun.ID)
+	defer stop()
+	result, err := w.do(stoppable, begun)
+	o := outcome{result: result, err: err}
+	switch {
+	case err == nil:
+	case errors.Is(context.Cause(stoppable), tracked.ErrStopped):
+		o.err, o.exit = tracked.ErrStopped, tracked.ExitCancelled
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		o.err, o.exit = fault.ErrTimeout.Sayf("the run took longer than it may (%s)", w.limit(begun, settings)), tracked.ExitTimeout
+	case errors.Is(err, fault.ErrTimeout):
+		o.exit = tracked.ExitTimeout
+	default:
+		o.exit = 1
+	}
+	return w.end(ctx, begun, o)
+}
+
+// limit is how long a run may take.
+func (w Worker) limit(r tracked.Run, settings ecosystem.Settings) time.Duration {
+	if p := w.performer(r.Action); p != nil && p.Limit > 0 {
+		return time.Duration(p.Limit) * time.Second
+	}
+	if settings.RunTimeoutSeconds > 0 {
+		return time.Duration(settings.RunTimeoutSeconds) * time.Second
+	}
+	return tracked.Lifecycle
+}
+
+// do checks that the run is still what was confirmed, and does it. A panic is an error of this run alone.
+func (w Worker) do(ctx context.Context, r tracked.Run) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.ErrInternal.Sayf("%s failed in an unforeseen way", r.Action).Because(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	p := w.performer(r.Action)
+	if p == nil {
+		return nil, ecosystem.ErrFailed.Sayf("this version of Countersign knows no action %q", r.Action)
+	}
+	found, err := w.At(ctx, r.Root, r.Ecosystem)
+	if err != nil {
+		return nil, err
+	}
+	j := w.job(ctx, r, found)
+	if err := p.Fresh(ctx, j); err != nil {
+		return nil, err
+	}
+	return p.Do(ctx, j)
+}
+
+func (w Worker) job(ctx context.Context, r tracked.Run, found footing.Found) footing.Job {
+	kept := context.WithoutCancel(ctx) // what happens while it stops is told, too
+	return footing.Job{Found: found, Run: r,
+		Log: func(level, message string) {
+			w.say(kept, r, tracked.Event{Level: level, Type: "log", Message: message})
+		},
+		Percent: func(done, total int) {
+			w.say(kept, r, tracked.Event{Level: "info", Type: "state", Message: fmt.Sprintf("%d of %d done", done, total), Payload: json.RawMessage(fmt.Sprintf(`{"done":%d,"total":%d}`, done, total))})
+		}}
+}
+
+// say puts an event on record. Nothing depends on it: the record of the run says how it ended.
+func (w Worker) say(ctx context.Context, r tracked.Run, e tracked.Event) {
+	e.RunID = r.ID
+	_ = w.Deps.Deps.Logs.Append(ctx, r.ID, e)
+}
+
+// end puts on record how a run ended.
+func (w Worker) end(ctx context.Context, r tracked.Run, o outcome) error {
+	ctx = context.WithoutCancel(ctx)
+	events := []tracked.Event{}
+	now := w.Clock.Now().UTC()
+	var doc json.RawMessage
+	if o.result != nil {
+		var err error
+		if doc, err = tool.Encode(o.result); err != nil {
+			o.err, o.exit = errors.Join(o.err, err), max(o.exit, 1)
+		}
+	}
+	kind, level, message := "lifecycle_action_completed", "info", r.Action+" of "+r.Ecosystem+" completed"
+	var f *fault.Error
+	if o.err != nil {
+		f = fault.From(o.err)
+		kind, level, message = "lifecycle_action_failed", "error", r.Action+" of "+r.Ecosystem+" failed"
+		events = append(events, tracked.Event{Level: level, Type: "log", Message: f.Message})
+	}
+	events = append(events, tracked.Event{Level: level, Type: kind, Message: message},
+		tracked.Event{Level: level, Type: "exit", Message: fmt.Sprintf("exit code %d", o.exit), Payload: json.RawMessage(fmt.Sprintf(`{"exit_code":%d}`, o.exit))})
+	for _, e := range events {
+		w.say(ctx, r, e)
+	}
+	_, err := w.Runs.Change(ctx, r.ID, func(r *tracked.Run) error {
+		if r.Result = doc; f != nil {
+			r.Error, r.Code = f.Message, string(f.Code)
+		}
+		return r.End(o.exit, now)
+	})
+	return err
+}
+
+// Unattended are the ecosystems with runs that wait or were interrupted, each once: somebody has to wake a worker for them.
+func (w Worker) Unattended(ctx context.Context) ([]ecosystem.Layout, error) {
+	open, err := w.Runs.List(ctx, tracked.Filter{Statuses: []tracked.Status{tracked.Queued, tracked.Running}})
+	if err != nil {
+		return nil, err
+	}
+	var out []ecosystem.Layout
+	for _, r := range open {
+		if r.Status == tracked.Running && w.Owner.Alive(r.Owner) {
+			continue
+		}
+		l, err := w.Places.Layout(ctx, r.Root, r.Ecosystem)
+		if err == nil && !slices.ContainsFunc(out, func(o ecosystem.Layout) bool { return o.State == l.State }) {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// Recover has every unattended ecosystem attended to. With nothing to do it costs next to nothing.
+func (w Worker) Recover(ctx context.Context) error {
+	left, err := w.Unattended(ctx)
+	for _, l := range left {
+		err = errors.Join(err, w.Workers.Wake(ctx, l))
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package ecosystem
+
+import "github.com/countersign-dev/countersign/domain/fault"
+
+// The ways this capability refuses. In answers over the wire each code stands without the prefix eco_ (amof contract §11, §13, §14).
+var (
+	ErrNone         = fault.New(fault.Invalid, "eco_no_ecosystem", "no ecosystem is selected; name one as ecosystem, or select one with amof_switch_ecosystem")
+	ErrUnknown      = fault.New(fault.NotFound, "eco_ecosystem_not_found", "there is no such ecosystem; amof_list_ecosystems shows those there are")
+	ErrExists       = fault.New(fault.Conflict, "eco_ecosystem_exists", "there is an ecosystem of this name already")
+	ErrName         = fault.New(fault.Invalid, "eco_name_invalid", "a name begins with a letter or digit, goes on with those and . _ -, and has at most 64 of them")
+	ErrArguments    = fault.New(fault.Invalid, "eco_invalid_arguments", "an argument is not acceptable")
+	ErrRoot         = fault.New(fault.State, "eco_workspace_root_invalid", "the workspace root cannot be used; AMOF_WORKSPACE_ROOT names another")
+	ErrManifest     = fault.New(fault.Invalid, "eco_manifest_invalid", "the manifest is not valid; amof_validate_manifest says where")
+	ErrInstalled    = fault.New(fault.Conflict, "eco_already_installed", "the ecosystem is installed already")
+	ErrNotInstalled = fault.New(fault.State, "eco_not_installed", "the ecosystem is not installed; amof_install_ecosystem installs it")
+	ErrConflict     = fault.New(fault.Conflict, "eco_path_conflict", "something else is where the workspace would be")
+	ErrTicketID     = fault.New(fault.Invalid, "eco_ticket_id_invalid", "a ticket's id begins with a letter or digit, goes on with those and . _ -, has at most 64 of them, and is not main")
+	ErrTicketExists = fault.New(fault.Conflict, "eco_ticket_exists", "there is a ticket of this id already; amof_ticket_switch switches to it")
+	ErrTicket       = fault.New(fault.NotFound, "eco_ticket_not_found", "there is no such ticket; amof_ticket_list shows those there are")
+	ErrRepo         = fault.New(fault.NotFound, "eco_repo_not_found", "the ecosystem has no such repository")
+	ErrReadOnly     = fault.New(fault.Denied, "eco_repo_readonly", "the repository is read-only in this ecosystem")
+	ErrNoWork       = fault.New(fault.State, "eco_no_repositories", "no repository is left to work on")
+	ErrSecrets      = fault.New(fault.Denied, "eco_secrets_found", "what would be committed holds files that must not leave this machine")
+	ErrUnsaved      = fault.New(fault.Conflict, "eco_unsaved_work", "work would be lost that is nowhere else")
+	ErrTrash        = fault.New(fault.NotFound, "eco_trash_not_found", "the trash has no such entry; ecosystem_trash lists those there are")
+	ErrChanged      = fault.New(fault.Conflict, "eco_preview_changed", "what was confirmed is not what there is now")
+	ErrBusy         = fault.New(fault.Unavailable, "eco_busy", "another Countersign process works on this ecosystem; try again when it is done")
+	ErrGit          = fault.New(fault.Unavailable, "eco_git_failed", "git failed")
+	ErrFailed       = fault.New(fault.Unavailable, "eco_run_failed", "the run failed")
+	ErrState        = fault.New(fault.State, "eco_state_unreadable", "the recorded state cannot be read")
+	ErrStorage      = fault.New(fault.Unavailable, "eco_storage_failed", "a file could not be written")
+	ErrServer       = fault.New(fault.State, "eco_server_unavailable", "the listener cannot be had so")
+	ErrSettings     = fault.New(fault.State, "eco_settings_invalid", "amof.yaml is not valid")
+	ErrIdentity     = fault.New(fault.State, "eco_identity_unknown", "git does not know who commits; run git config --global user.name \"Your Name\" and git config --global user.email you@example.com")
+)

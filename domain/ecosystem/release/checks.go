@@ -1,0 +1,187 @@
+package release
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// File is a version file, or a changelog, as it was found.
+type File struct {
+	Path    string
+	Says    string // the version that it states
+	Missing bool
+	Err     error // why it cannot be written
+}
+
+// Repo is what of a repository a release depends on.
+type Repo struct {
+	Name     string
+	Problem  string // why it cannot be looked at; empty when it can
+	Branch   string // empty when detached
+	Usual    string // the branch that the manifest names
+	Born     bool   // it has a commit
+	Doing    string // what git is in the middle of: "rebase"; empty for nothing
+	Dirty    int
+	Changed  []string // paths, as many as are known
+	Behind   int      // of the branch it follows, as last fetched
+	Commits  int      // since the current version
+	HasNext  bool     // the next tag exists
+	Highest  string   // its own highest tag
+	Versions []File
+	Log      File // its changelog
+}
+
+// Aim is the release that is checked.
+type Aim struct {
+	Tag     string  // the current one; empty for none
+	Current Version // 0.0.0 without one
+	NextTag string  // empty when only a stage is aimed at
+	Stage   string
+	Strict  bool     // warnings are errors
+	Skip    bool     // what can be lived with is not checked
+	Author  error    // why nobody is known who commits
+	Wrong   []string // what else makes a release impossible
+}
+
+// Checks are what has to hold before a release (amof contract §13.25).
+type Checks struct {
+	OK       bool     `json:"ok"`
+	Status   string   `json:"status"` // ok, warning or failed
+	Passed   []string `json:"passed"`
+	Warnings []string `json:"warnings"`
+	Errors   []string `json:"errors"`
+}
+
+// checker gathers.
+type checker struct {
+	Checks
+	aim Aim
+}
+
+// Check checks the repositories. What cannot be released at all is an error also where the rest is skipped.
+func Check(aim Aim, repos []Repo) Checks {
+	c := checker{aim: aim, Checks: Checks{Passed: []string{}, Warnings: []string{}, Errors: []string{}}}
+	c.must(aim.Author == nil, "git knows who commits", text(aim.Author))
+	for _, wrong := range aim.Wrong {
+		c.must(false, "", wrong)
+	}
+	var differ []string
+	for i := range repos {
+		r := &repos[i]
+		if r.Highest != aim.Tag {
+			differ = append(differ, r.Name+" "+cmp.Or(r.Highest, "none"))
+		}
+		if c.must(r.Problem == "", "", r.Name+": "+r.Problem) && c.standing(r) {
+			c.files(r)
+			if !aim.Skip {
+				c.habits(r)
+			}
+		}
+	}
+	if !aim.Skip {
+		c.should(len(differ) == 0, "all repositories have the same version", "the highest tags differ from the common "+cmp.Or(aim.Tag, "none")+": "+strings.Join(differ, ", "))
+	}
+	c.Status, c.OK = "ok", len(c.Errors) == 0
+	switch {
+	case !c.OK:
+		c.Status = "failed"
+	case len(c.Warnings) > 0:
+		c.Status = "warning"
+	}
+	return c.Checks
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// must is what cannot be done without.
+func (c *checker) must(holds bool, passed, failed string) bool {
+	switch {
+	case !holds:
+		c.Errors = append(c.Errors, failed)
+	case passed != "":
+		c.Passed = append(c.Passed, passed)
+	}
+	return holds
+}
+
+// should is what can be lived with, unless the check is strict.
+func (c *checker) should(holds bool, passed, failed string) {
+	if holds || c.aim.Strict {
+		c.must(holds, passed, failed)
+		return
+	}
+	c.Warnings = append(c.Warnings, failed)
+}
+
+// standing is where the repository stands.
+func (c *checker) standing(r *Repo) bool {
+	switch {
+	case r.Doing != "":
+		return c.must(false, "", fmt.Sprintf("%s: git is in the middle of a %s; finish or abort it", r.Name, r.Doing))
+	case r.Branch == "":
+		return c.must(false, "", r.Name+": the HEAD is detached; check out a branch, as a release commit would belong to none")
+	case !r.Born:
+		return c.must(false, "", r.Name+": there is no commit yet to release")
+	case r.HasNext:
+		return c.must(false, "", fmt.Sprintf("%s: tag %s exists already; delete it (git tag -d %s), or give it to the other repositories too", r.Name, c.aim.NextTag, c.aim.NextTag))
+	}
+	return true
+}
+
+// files are the files that would be written.
+func (c *checker) files(r *Repo) {
+	for _, f := range r.Versions {
+		good := f.Err == nil && !f.Missing
+		why := text(f.Err)
+		if f.Missing {
+			why = fmt.Sprintf("version file %s is missing; correct release.version_files of the manifest, or add the file", f.Path)
+		}
+		if c.must(good, "", r.Name+": "+why) && c.untouched(r, f.Path) && !c.aim.Skip && c.aim.Tag != "" {
+			c.should(f.Says == c.aim.Current.String(), r.Name+": "+f.Path+" says "+f.Says, fmt.Sprintf("%s: %s says %s, and the current version is %s", r.Name, f.Path, f.Says, c.aim.Current))
+		}
+	}
+	switch {
+	case r.Log.Err != nil:
+		c.must(false, "", r.Name+": "+text(r.Log.Err))
+	case !r.Log.Missing:
+		c.untouched(r, r.Log.Path)
+	case c.aim.Skip:
+	case c.aim.Stage == Stable:
+		c.must(false, "", fmt.Sprintf("%s: %s is missing, which a stable release needs; add it", r.Name, r.Log.Path))
+	default:
+		c.should(false, "", fmt.Sprintf("%s: %s is missing; nothing is written about this release there", r.Name, r.Log.Path))
+	}
+}
+
+// untouched refuses a file that has changes which nobody committed: they would be part of the release.
+func (c *checker) untouched(r *Repo, path string) bool {
+	for _, changed := range r.Changed {
+		if changed == path || strings.HasSuffix(changed, "/") && strings.HasPrefix(path, changed) {
+			return c.must(false, "", fmt.Sprintf("%s: %s has changes that are not committed, and a release writes it; commit or undo them", r.Name, path))
+		}
+	}
+	return true
+}
+
+// habits are what can be lived with.
+func (c *checker) habits(r *Repo) {
+	dirty := fmt.Sprintf("%s: %s not committed; commit or stash what belongs to the release", r.Name, count(r.Dirty, "change"))
+	if c.aim.Stage == Alpha {
+		c.should(r.Dirty == 0, r.Name+": clean", dirty)
+	} else {
+		c.must(r.Dirty == 0, r.Name+": clean", dirty)
+	}
+	if c.aim.Stage == Stable {
+		usual := r.Branch == "main" || r.Branch == "master" || r.Branch == r.Usual || strings.HasPrefix(r.Branch, "release/")
+		c.should(usual, r.Name+": on "+r.Branch, fmt.Sprintf("%s: a stable release from %s, which is neither main, master, release/… nor the manifest's %s", r.Name, r.Branch, r.Usual))
+	}
+	if r.Behind > 0 {
+		c.should(false, "", fmt.Sprintf("%s: %s is %s behind the branch it follows; sync first", r.Name, r.Branch, count(r.Behind, "commit")))
+	}
+}
