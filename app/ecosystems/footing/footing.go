@@ -63,7 +63,7 @@ func Dangerous(strength policy.Strength, title, description, schema string) tool
 
 // EcosystemInput names the ecosystem, where it is not the one the session works on.
 type EcosystemInput struct {
-	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"description=ecosystem name; default the selected one"`
+	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"description=default the selected one"`
 }
 
 // Resources is the ecosystem.
