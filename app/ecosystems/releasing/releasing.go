@@ -62,14 +62,14 @@ func Performers(d Deps) []footing.Performer {
 type BumpInput struct {
 	footing.Target
 	BumpType   string `json:"bump_type" jsonschema:"enum=patch,enum=minor,enum=major"`
-	PreRelease string `json:"pre_release,omitempty" jsonschema:"enum=alpha,enum=beta,enum=rc,description=stage; default stable"`
+	PreRelease string `json:"pre_release,omitempty" jsonschema:"enum=alpha,enum=beta,enum=rc,description=default stable"`
 	ChangeInput
 }
 
 // PromoteInput is a promotion.
 type PromoteInput struct {
 	footing.Target
-	Stage string `json:"target,omitempty" jsonschema:"enum=beta,enum=rc,description=stage; default stable"`
+	Stage string `json:"target,omitempty" jsonschema:"enum=beta,enum=rc,description=default stable"`
 	ChangeInput
 }
 
