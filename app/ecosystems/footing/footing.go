@@ -76,7 +76,7 @@ func (in EcosystemInput) Resources() []string {
 
 // ModeInput is the mode of one call.
 type ModeInput struct {
-	Mode string `json:"mode,omitempty" jsonschema:"enum=ask,enum=plan,enum=execute,description=for this call only"`
+	Mode string `json:"mode,omitempty" jsonschema:"enum=ask,enum=plan,enum=execute,description=this call only"`
 }
 
 // CallMode is that mode, empty where the call says none.
