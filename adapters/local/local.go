@@ -74,8 +74,8 @@ func Open(c Config) (*Local, error) {
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
-	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == ecohost.Toolset }) && l.ecosystem().AsksPeople() {
-		options.HumanOnly = true // a caller's token would not be enough for any of its tools
+	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == ecohost.Toolset }) {
+		options = l.ecosystem().Over(options)
 	}
 	if l.App, err = app.New(core, options, caps...); err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -6,6 +6,7 @@ package ecohost
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/controlplane"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -64,10 +65,18 @@ func (h *Host) Capability() tool.Capability {
 // Toolset is the toolset's name.
 const Toolset = ecosystems.Name
 
-// AsksPeople reports whether only a person may confirm: by the client's form, or in a terminal (amof contract §14, rule 6).
-func (h *Host) AsksPeople() bool {
+// Over is the options of a door that serves the toolset: where its settings say so, only a person may confirm, by the client's form or in a
+// terminal (amof contract §14, rule 6), and confirmations live as long as they say (§20.8) unless the operator said it.
+func (h *Host) Over(o app.Options) app.Options {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
-	return err == nil && (s.Confirm == "elicit" || s.Confirm == "terminal")
+	if err != nil {
+		return o // nothing of the toolset changes anything then
+	}
+	o.HumanOnly = o.HumanOnly || s.Confirm == "elicit" || s.Confirm == "terminal"
+	if o.ConfirmTTL == 0 {
+		o.ConfirmTTL = time.Duration(s.TokenTTLSeconds) * time.Second
+	}
+	return o
 }
 
 // modes is the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
