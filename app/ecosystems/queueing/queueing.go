@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -215,7 +216,7 @@ func (s service) status(ctx context.Context, sc tool.Scope, in StatusInput) (Sta
 		return StatusAnswer{}, err
 	}
 	a := StatusAnswer{ID: r.ID, Ecosystem: r.Ecosystem, Action: r.Action, Status: r.Status, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, ExitCode: r.ExitCode,
-		EventCount: chunk.Total, Terminal: r.Status.Final(), Error: r.Error, Code: r.Code}
+		EventCount: chunk.Total, Terminal: r.Status.Final(), Error: r.Error, Code: strings.TrimPrefix(r.Code, "eco_")}
 	if n := len(chunk.Events); n > 0 {
 		a.Last = &chunk.Events[n-1].Message
 	}

@@ -72,6 +72,27 @@ func (w Worker) next(ctx context.Context, waiting []tracked.Run, settings ecosys
 	return w.perform(ctx, waiting[0], settings)
 }
 
+// settleWait is how long a call waits for somebody who is at work on an ecosystem with an interrupted run: most likely that one settles it.
+const settleWait = 5 * time.Second
+
+// Settle puts in order what runs of an ecosystem left whose process is gone, and carries out none. Where somebody is at work on the ecosystem, that
+// one does it.
+func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
+	unlock, err := w.States.Lock(ctx, l, settleWait)
+	if errors.Is(err, ecosystem.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	running, err := w.Runs.List(ctx, tracked.Filter{Root: l.Root, Ecosystem: l.Name, Statuses: []tracked.Status{tracked.Running}})
+	for _, r := range running {
+		err = errors.Join(err, w.mend(context.WithoutCancel(ctx), r))
+	}
+	return err
+}
+
 // performer is what carries out runs of that action, or nil.
 func (w Worker) performer(action string) *footing.Performer {
 	for i := range w.Performers {

@@ -112,13 +112,15 @@ func (r *Run) Begin(owner string, now time.Time) error {
 	return nil
 }
 
-// End ends a run: exit code 0 is Success, ExitCancelled is Cancelled, any other is Failed.
+// End ends a run: exit code 0 is Success, ExitCancelled is Cancelled, any other is Failed. It fails with ErrMove for one that has ended.
 func (r *Run) End(exit int, now time.Time) error {
 	to := Failed
-	switch exit {
-	case 0:
+	switch {
+	case r.Status.Final():
+		return ErrMove.Sayf("the run %s has ended (%s)", r.Short(), r.Status)
+	case exit == 0:
 		to = Success
-	case ExitCancelled:
+	case exit == ExitCancelled:
 		to = Cancelled
 	}
 	if err := r.move(to); err != nil {
@@ -143,7 +145,7 @@ func (r *Run) Cancel(now time.Time) (bool, error) {
 
 // Interrupt ends a run whose process is gone.
 func (r *Run) Interrupt(now time.Time) error {
-	r.Code, r.Error = "interrupted", "the process that carried this out is gone; what it left was put in order before the next run"
+	r.Code, r.Error = "eco_interrupted", "the process that carried this out is gone; what it left was put in order before the next run"
 	return r.End(1, now)
 }
 

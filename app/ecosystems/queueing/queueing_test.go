@@ -1,0 +1,210 @@
+package queueing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/app/ecosystems/queueing"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// TestOldestFirst: runs of an ecosystem are carried out one by one, in the order they were asked for, and say their place.
+func TestOldestFirst(t *testing.T) {
+	r := newRig(t, "demo")
+	var ids []string
+	for range 3 {
+		ids = append(ids, r.queue("demo", "sync", 1))
+	}
+	assert.Equal(t, []string{"demo", "demo", "demo"}, r.woken, "somebody sees to each")
+	listed := r.call("amof_get_active_runs", args{})
+	assert.EqualValues(t, 3, listed["count"])
+	newest := listed["runs"].([]any)[0].(args)
+	assert.Equal(t, ids[2], newest["run_id"])
+	assert.EqualValues(t, 3, newest["position"])
+	var did []string
+	r.drain("demo", doing("sync", 1, func(_ context.Context, j footing.Job) (any, error) {
+		did = append(did, j.Run.ID)
+		j.Log("info", "working")
+		j.Percent(1, 2)
+		return args{"repos": []any{}}, nil
+	}))
+	assert.Equal(t, ids, did)
+	status := r.call("amof_get_run_status", args{"run_id": ids[0][:8]})
+	assert.Equal(t, "success", status["status"])
+	assert.Equal(t, true, status["terminal"])
+	assert.EqualValues(t, 0, status["exit_code"])
+	assert.Equal(t, args{"repos": []any{}}, status["result"])
+	logs := r.call("amof_get_run_logs", args{"run_id": ids[0]})
+	var said []string
+	for _, e := range logs["events"].([]any) {
+		said = append(said, e.(args)["type"].(string))
+	}
+	assert.Equal(t, []string{"lifecycle_action_queued", "lifecycle_action_started", "log", "state", "lifecycle_action_completed", "exit"}, said)
+	assert.Empty(t, r.call("amof_get_run_logs", args{"run_id": ids[0], "since": fmt.Sprint(logs["next"])})["events"], "a cursor goes on where it was")
+	tail := r.call("amof_get_run_logs", args{"run_id": ids[0], "tail": 2})
+	assert.Len(t, tail["events"], 2)
+	assert.Equal(t, true, tail["truncated"])
+	assert.Equal(t, "success", r.call("amof_summarize_run", args{"run_id": ids[1]})["status"])
+	assert.EqualValues(t, 3, r.call("amof_get_global_telemetry", args{})["total_runs"])
+	assert.EqualValues(t, 3, r.call("amof_list_runs", args{"status": "success", "action": "sync", "ecosystem": "demo"})["count"])
+}
+
+// TestHowRunsEnd: what was done, refused, cancelled, timed out and what panicked is told apart.
+func TestHowRunsEnd(t *testing.T) {
+	r := newRig(t, "demo")
+	fail := func(err error) footing.Performer {
+		return doing("push", 1, func(context.Context, footing.Job) (any, error) { return args{"repos": 2}, err })
+	}
+	for name, c := range map[string]struct {
+		by   footing.Performer
+		exit int
+		code string
+	}{
+		"done":      {fail(nil), 0, ""},
+		"failed":    {fail(ecosystem.ErrGit), 1, "eco_git_failed"},
+		"unnamed":   {fail(errors.New("oops")), 1, "internal"},
+		"deadline":  {footing.Performer{Action: "push", Limit: 1, Facts: fail(nil).Facts, Do: func(ctx context.Context, _ footing.Job) (any, error) { <-ctx.Done(); return nil, ctx.Err() }}, 124, "timeout"},
+		"own limit": {fail(fault.ErrTimeout), 124, "timeout"},
+		"changed":   {doing("push", 2, nil), 1, "eco_preview_changed"},
+		"unknown":   {doing("other", 1, nil), 1, "eco_run_failed"},
+		"panic":     {doing("push", 1, func(context.Context, footing.Job) (any, error) { panic("no") }), 1, "internal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := r.queue("demo", "push", 1)
+			r.drain("demo", c.by)
+			run := r.load(id)
+			require.NotNil(t, run.ExitCode)
+			assert.Equal(t, c.exit, *run.ExitCode)
+			assert.Equal(t, c.code, run.Code)
+			assert.True(t, run.Status.Final())
+			assert.NotContains(t, run.Error, "oops")
+			if name == "failed" {
+				assert.JSONEq(t, `{"repos":2}`, string(run.Result), "what was done is told beside the failure")
+			}
+		})
+	}
+}
+
+// TestCancel: a run that waits never begins; one that is carried out is told to stop, and what has ended stays as it is.
+func TestCancel(t *testing.T) {
+	r := newRig(t, "demo")
+	waiting, running := r.queue("demo", "push", 1), make(chan string)
+	assert.Equal(t, "cancelled", r.call("amof_cancel_run", args{"run_id": waiting})["status"])
+	id := r.queue("demo", "push", 1)
+	go func() {
+		at := <-running
+		o := r.try("amof_cancel_run", args{"run_id": at})
+		assert.NoError(t, o.Err)
+	}()
+	r.drain("demo", doing("push", 1, func(ctx context.Context, j footing.Job) (any, error) {
+		running <- j.Run.ID
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}))
+	run := r.load(id)
+	assert.Equal(t, tracked.Cancelled, run.Status)
+	assert.Equal(t, 130, *run.ExitCode)
+	assert.Equal(t, tracked.Cancelled, r.load(waiting).Status)
+	assert.ErrorIs(t, r.try("amof_cancel_run", args{"run_id": id}).Err, tracked.ErrMove)
+	assert.ErrorIs(t, r.try("amof_get_run_status", args{"run_id": "00000000"}).Err, tracked.ErrUnknown)
+	assert.ErrorIs(t, r.try("amof_get_run_logs", args{"run_id": id, "since": "yesterday"}).Err, ecosystem.ErrArguments)
+}
+
+// TestAnInterruptedRunIsMendedFirst: what a process that is gone left is put in order before anything else happens, and shown as failed at once.
+func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
+	r := newRig(t, "demo")
+	dead, next := r.queue("demo", "install", 1), r.queue("demo", "install", 1)
+	now := time.Now()
+	_, err := r.deps.Runs.Change(t.Context(), dead, func(run *tracked.Run) error { return run.Begin("nobody", now) })
+	require.NoError(t, err)
+	shown := r.call("amof_get_run_status", args{"run_id": dead})
+	assert.Equal(t, "failed", shown["status"])
+	assert.Equal(t, "interrupted", shown["code"], "as the contract spells codes")
+	left, err := queueing.Worker{Deps: r.deps}.Unattended(t.Context())
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	r.woken = nil
+	require.NoError(t, queueing.Worker{Deps: r.deps}.Recover(t.Context()))
+	assert.Equal(t, []string{"demo"}, r.woken)
+
+	var order []string
+	p := doing("install", 1, func(context.Context, footing.Job) (any, error) {
+		order = append(order, "done")
+		return nil, nil
+	})
+	p.Mend = func(_ context.Context, j footing.Job) error {
+		order = append(order, "mended "+j.Run.Short())
+		return nil
+	}
+	r.drain("demo", p)
+	assert.Equal(t, []string{"mended " + dead[:8], "done"}, order)
+	run := r.load(dead)
+	assert.Equal(t, tracked.Failed, run.Status)
+	assert.Equal(t, "eco_interrupted", run.Code)
+	assert.Equal(t, tracked.Success, r.load(next).Status)
+}
+
+// TestOneAtATime: two workers of one ecosystem never work at once; those of several do, four at most.
+func TestOneAtATime(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	r := newRig(t, names...)
+	var now, most, inOne atomic.Int64
+	perform := doing("sync", 1, func(context.Context, footing.Job) (any, error) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		<-time.After(50 * time.Millisecond)
+		now.Add(-1)
+		return nil, nil
+	})
+	var all sync.WaitGroup
+	for _, name := range names {
+		for range 2 {
+			r.queue(name, "sync", 1)
+			all.Go(func() { r.drain(name, perform) })
+		}
+	}
+	all.Wait()
+	assert.LessOrEqual(t, most.Load(), int64(tracked.Parallel))
+	assert.Greater(t, most.Load(), int64(1))
+	for range 2 {
+		r.queue("a", "sync", 1)
+	}
+	alone := doing("sync", 1, func(context.Context, footing.Job) (any, error) {
+		assert.Equal(t, int64(1), inOne.Add(1))
+		<-time.After(20 * time.Millisecond)
+		inOne.Add(-1)
+		return nil, nil
+	})
+	for range 2 {
+		all.Go(func() { r.drain("a", alone) })
+	}
+	all.Wait()
+	assert.Empty(t, r.call("amof_get_active_runs", args{})["runs"])
+}
+
+// TestAFullQueueTakesNoMore.
+func TestAFullQueueTakesNoMore(t *testing.T) {
+	r := newRig(t, "demo")
+	for range tracked.MaxQueued {
+		r.queue("demo", "sync", 1)
+	}
+	f, err := r.deps.At(t.Context(), r.root, "demo")
+	require.NoError(t, err)
+	p, err := footing.Plan{Action: "sync"}.Sealed(f)
+	require.NoError(t, err)
+	_, err = r.deps.Enqueue(t.Context(), tool.Scope{}, p)
+	assert.ErrorIs(t, err, tracked.ErrQueueFull)
+}
