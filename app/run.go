@@ -56,7 +56,8 @@ func (a *App) begin(c tool.Call) *run {
 	if progress == nil {
 		progress = func(tool.Progress) {}
 	}
-	return &run{app: a, call: c, begun: a.core.Clock.Now(), mask: masking.New(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Version: a.opts.Version},
+	now := a.core.Clock.Now()
+	return &run{app: a, call: c, begun: now, mask: masking.New(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Session: c.Session, Begun: now, Version: a.opts.Version},
 		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress}}
 }
 

@@ -51,7 +51,7 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecomanifest.
 	}
 	if _, err := root.Lstat(".git"); errors.Is(err, fs.ErrNotExist) && s.o.Init != nil {
 		if err := s.o.Init(ctx, l.Root); err != nil {
-			return "", err
+			return "", ecosystem.ErrStorage.Sayf("no git repository could be made in %s; look at the directory's permissions and at the space on the disk", l.Root).Because(err)
 		}
 	}
 	return string(text), stored(furnish(root, l, text), "the ecosystem "+l.Name, l.Dir)

@@ -87,6 +87,9 @@ func Seed004(d Deps) []tool.Entry {
 
 func (s service) amofMode(ctx context.Context, sc tool.Scope, in SetModeInput) (AmofMode, error) {
 	a, err := s.setMode(ctx, sc, in)
+	if errors.Is(err, policy.ErrCeiling) {
+		err = policy.ErrCeiling.Sayf("mode %s is above max_mode %s; only the operator can raise that (--max-mode, AMOF_MAX_MODE, max_mode in amof.yaml), and amof_scope_info says where settings cannot be read", in.Mode, s.ceiling())
+	}
 	if err != nil {
 		return AmofMode{}, err
 	}

@@ -43,7 +43,6 @@ func newCrew(t *testing.T) *crew {
 		w.git(name, "commit", "-q", "-m", "feat: begin "+name)
 		w.git("", "clone", "-q", "--bare", w.at(name), w.at("origin/"+name+".git"))
 	}
-	write(t, filepath.Join(w.home, ".gitconfig"), "[user]\n\tname = A\n\temail = a@example.com\n")
 	c := stdiotest.Start(t, w.command("mcp", "--toolsets", "ecosystems"))
 	c.Initialize("2025-06-18")
 	return &crew{workshop: w, Client: c}

@@ -248,6 +248,8 @@ func (i *Issued) Lasting() bool {
 type Outcome struct {
 	CallID     string
 	RequestID  json.RawMessage
+	Session    string
+	Begun      time.Time
 	Spec       Spec
 	Version    string          // of the product, for contracts that state it
 	Args       json.RawMessage // as sent, without token: for contracts that name the action in their errors

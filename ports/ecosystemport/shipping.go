@@ -64,6 +64,8 @@ type Head struct {
 
 // Committing commits what was not committed. Hooks run.
 type Committing interface {
+	// Author fails with ecosystem.ErrIdentity where git does not know who commits.
+	Author(ctx context.Context, dir string) error
 	// Index names what is staged, for Unstage.
 	Index(ctx context.Context, dir string) (string, error)
 	// Stage stages exactly those paths, and returns all that is staged and not deleted.

@@ -6,20 +6,20 @@ package ecocmd
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // group is the commands of one shell.
 type group struct {
-	workdesk.Desk
+	ecoview.View
 	ecosystem string // --ecosystem
 	dryRun    bool
 	detach    bool
@@ -27,15 +27,22 @@ type group struct {
 
 // Commands is countersign eco.
 func Commands(s *shell.Shell) *cobra.Command {
-	g := &group{Desk: workdesk.Desk{Shell: s}}
-	c := workdesk.Group("eco", "Work on several repositories as one: install, tickets, spin, release",
-		g.create(), g.simple("list", "List the ecosystems of this workspace", "amof_list_ecosystems", nil), g.use(), g.describe(), g.validate(), g.status(),
-		g.install(), g.sync(), g.push(), g.archive(), g.discard(), g.restore(), g.trash(), g.journal(),
-		workdesk.Group("ticket", "Work on tickets: a feature branch across the repositories", g.tickets()...),
-		workdesk.Group("spin", "Deploy an ecosystem's environment, and take it down", g.spin()...),
-		workdesk.Group("release", "Release an ecosystem: the same version in every repository", g.release()...),
-		workdesk.Group("runs", "Follow what is carried out", g.runs()...),
-		g.simple("policy", "Show how every tool is treated in each mode", "amof_policy", nil))
+	g := &group{View: ecoview.View{Desk: workdesk.Desk{Shell: s}}}
+	c := workdesk.Group("eco", "Work on several repositories as one: install, tickets, spin, release")
+	c.AddGroup(&cobra.Group{ID: "what", Title: "Ecosystems:"}, &cobra.Group{ID: "work", Title: "The workspace:"}, &cobra.Group{ID: "ship", Title: "Deploy and release:"},
+		&cobra.Group{ID: "watch", Title: "What is going on:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, below := range commands {
+			below.GroupID = group
+			c.AddCommand(below)
+		}
+	}
+	add("what", g.create(), g.list(), g.use(), g.describe(), g.validate(), g.journal())
+	add("work", g.install(), g.status(), g.sync(), shown(workdesk.Group("ticket", "Work on tickets: a feature branch across the repositories", g.tickets()...), "ticket start PROJ-12", "ticket list"), g.push(),
+		g.archive(), g.discard(), g.trash(), g.restore())
+	add("ship", shown(workdesk.Group("spin", "Deploy an ecosystem's environment, and take it down", g.spin()...), "spin deploy --dry-run", "spin status"),
+		shown(workdesk.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
+	add("watch", shown(workdesk.Group("runs", "Follow and cancel what is carried out", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
 	c.Aliases = []string{"ecosystem"}
 	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory that AMOF_WORKSPACE_ROOT names, or the\n" +
 		"nearest one from here up that has ecosystems/. Long work is a run that goes on when this command is interrupted; countersign eco runs follows it."
@@ -44,30 +51,9 @@ func Commands(s *shell.Shell) *cobra.Command {
   countersign eco ticket start PROJ-12
   countersign eco release bump patch --pre alpha --dry-run`
 	c.PersistentFlags().StringVarP(&g.ecosystem, "ecosystem", "e", "", "the ecosystem (default: the one that eco use selected)")
-	c.PersistentFlags().BoolVar(&g.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	c.PersistentFlags().BoolVar(&g.detach, "detach", false, "do not wait for the run; print its id")
-	_ = c.RegisterFlagCompletionFunc("ecosystem", func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return g.names(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp
-	})
+	g.completed(c, "ecosystem", g.names)
+	s.Documented(c, present.Amof)
 	return c
-}
-
-// names completes ecosystems.
-func (g *group) names(ctx context.Context, begun string) []cobra.Completion {
-	var all struct {
-		Ecosystems []struct{ Name, Description string } `json:"ecosystems"`
-	}
-	o, err := g.Send(ctx, "amof_list_ecosystems", workdesk.Arguments{}, nil)
-	if err != nil || workdesk.Read(o, &all) != nil {
-		return nil
-	}
-	var out []cobra.Completion
-	for _, e := range all.Ecosystems {
-		if strings.HasPrefix(e.Name, begun) {
-			out = append(out, cobra.CompletionWithDesc(e.Name, e.Description))
-		}
-	}
-	return out
 }
 
 // about is the arguments of a call about the ecosystem that is named: as the argument, or by --ecosystem.
@@ -80,16 +66,16 @@ func (g *group) about(args []string) workdesk.Arguments {
 }
 
 // look makes a call that only reads, and shows its answer.
-func (g *group) look(ctx context.Context, name tool.Name, args workdesk.Arguments) error {
+func (g *group) look(ctx context.Context, name tool.Name, args workdesk.Arguments, draw func(ecoview.Answer)) error {
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
 		return g.failed(o, err)
 	}
-	return g.Show(o)
+	return g.Outcome(o, draw)
 }
 
 // do makes a call that changes something, in mode execute or plan, and follows its run.
-func (g *group) do(ctx context.Context, name tool.Name, args workdesk.Arguments) error {
+func (g *group) do(ctx context.Context, name tool.Name, args workdesk.Arguments, draw func(ecoview.Answer)) error {
 	args["mode"] = "execute"
 	if g.dryRun {
 		args["mode"] = "plan"
@@ -98,51 +84,39 @@ func (g *group) do(ctx context.Context, name tool.Name, args workdesk.Arguments)
 	if err != nil {
 		return g.failed(o, err)
 	}
-	var queued struct {
-		Status string `json:"status"`
-		RunID  string `json:"run_id"`
+	a := ecoview.Read(o.Value)
+	id := a.Word("run_id")
+	if a.Word("status") != "queued" || id == "" || g.dryRun || g.JSON && g.detach {
+		return g.Outcome(o, draw)
 	}
-	if json.Unmarshal(o.Value, &queued) != nil || queued.Status != "queued" || g.detach || g.dryRun {
-		return g.Show(o)
+	if g.detach {
+		g.Line("%s", terminal.Plain(brief(id)))
+		g.Note("countersign eco runs logs %s --follow follows it", brief(id))
+		return nil
 	}
-	return g.follow(ctx, queued.RunID)
+	g.Note("run %s; it goes on when this is interrupted (countersign eco runs logs %s --follow)", brief(id), brief(id))
+	return g.follow(ctx, id, mostEvents)
 }
 
 // failed shows what a failure says beside its message: as JSON, or single repositories and problems for people.
 func (g *group) failed(o tool.Outcome, err error) error {
-	var said struct {
-		Errors []struct{ Path, Message, Fix string } `json:"errors"`
-		Repos  []struct{ Name, Problem string }      `json:"repos"`
-	}
-	if !g.JSON && workdesk.Details(err, &said) {
-		for _, p := range said.Errors {
-			g.Note("  %s: %s (%s)", terminal.Plain(p.Path), terminal.Plain(p.Message), terminal.Plain(p.Fix))
-		}
-		for _, r := range said.Repos {
-			if r.Problem != "" {
-				g.Note("  %s: %s", terminal.Plain(r.Name), terminal.Plain(r.Problem))
+	var details map[string]any
+	if !g.JSON && workdesk.Details(err, &details) {
+		a := ecoview.Answer(details)
+		ecoview.Problems(a, g.Note)
+		for _, r := range a.List("repos") {
+			if p := r.Word("problem"); p != "" {
+				g.Note("  %s: %s", terminal.Plain(r.Word("name")), terminal.Plain(ecoview.Said(p)))
 			}
 		}
 	}
-	return g.Fail(o, explain(err))
-}
-
-// simple is a command without arguments of its own that makes one call that only reads.
-func (g *group) simple(use, short string, name tool.Name, args workdesk.Arguments) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: shell.Args(0, 0), Example: "  countersign eco " + use}
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if args == nil {
-			args = workdesk.Arguments{}
-		}
-		return g.look(cmd.Context(), name, args)
-	}
-	return c
+	return g.Fail(o, ecoview.Explain(err))
 }
 
 // reading is a command [ECOSYSTEM] that makes one call that only reads.
-func (g *group) reading(use, short string, name tool.Name) *cobra.Command {
+func (g *group) reading(use, short string, name tool.Name, draw func(ecoview.Answer)) *cobra.Command {
 	c := g.named(use, short)
-	c.RunE = func(cmd *cobra.Command, args []string) error { return g.look(cmd.Context(), name, g.about(args)) }
+	c.RunE = func(cmd *cobra.Command, args []string) error { return g.look(cmd.Context(), name, g.about(args), draw) }
 	return c
 }
 
@@ -154,21 +128,50 @@ func (g *group) changing(use, short string, name tool.Name, with func(workdesk.A
 		if with != nil {
 			with(a)
 		}
-		return g.do(cmd.Context(), name, a)
+		return g.do(cmd.Context(), name, a, nil)
 	}
+	return g.running(c)
+}
+
+// dry gives a command that changes something --dry-run.
+func (g *group) dry(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&g.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	return c
+}
+
+// running gives a command whose work is a run --dry-run and --detach.
+func (g *group) running(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&g.detach, "detach", false, "do not wait for the run; print its id")
+	return g.dry(c)
 }
 
 // named is a command that takes [ECOSYSTEM].
 func (g *group) named(use, short string) *cobra.Command {
-	return &cobra.Command{Use: use + " [ECOSYSTEM]", Short: short, Args: shell.Args(0, 1), Example: "  countersign eco " + use + " shop",
-		ValidArgsFunction: workdesk.Complete(g.names)}
+	return &cobra.Command{Use: use + " [ECOSYSTEM]", Short: short, Args: shell.Args(0, 1), ValidArgsFunction: workdesk.Complete(g.names)}
 }
 
-// exit is the end of a run for scripts.
-func exit(code int) error {
-	if code == 0 {
-		return nil
+// shown gives a command its examples.
+func shown(c *cobra.Command, examples ...string) *cobra.Command {
+	for i, e := range examples {
+		if i > 0 {
+			c.Example += "\n"
+		}
+		c.Example += "  countersign eco " + e
 	}
-	return shell.Exit(code)
+	return c
+}
+
+// on puts those flags in that were given.
+func on(a workdesk.Arguments, flags map[string]bool) {
+	for name, given := range flags {
+		if given {
+			a[name] = true
+		}
+	}
+}
+
+func set(a workdesk.Arguments, name string, values []string) {
+	if len(values) > 0 {
+		a[name] = values
+	}
 }

@@ -2,257 +2,255 @@ package ecocmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-func toolName(s string) tool.Name { return tool.Name(s) }
+// shortID is how much of a run's id people see, and mostEvents how many events one question is answered with.
+const (
+	shortID    = 8
+	mostEvents = 1000
+)
+
+func brief(id string) string { return id[:min(shortID, len(id))] }
 
 // status is how far a run is (amof contract §13, tool 21).
 type status struct {
-	ID       string          `json:"run_id"`
-	Action   string          `json:"action"`
-	Status   string          `json:"status"`
-	ExitCode *int            `json:"exit_code"`
-	Terminal bool            `json:"terminal"`
-	Error    string          `json:"error"`
-	Position *int            `json:"position"`
-	Result   json.RawMessage `json:"result"`
+	ID        string `json:"run_id"`
+	Action    string `json:"action"`
+	Ecosystem string `json:"ecosystem"`
+	Status    string `json:"status"`
+	ExitCode  *int   `json:"exit_code"`
+	Terminal  bool   `json:"terminal"`
+	Error     string `json:"error"`
+	Position  *int   `json:"position"`
 }
 
-// said is what a run said after a while.
-type said struct {
-	Events []struct {
-		Level, Type, Message string
-		Seq                  int64
+// event is one thing that happened in a run.
+type event struct{ Level, Type, Message string }
+
+// news is what a run said after a while.
+type news struct {
+	Events    []event
+	Truncated bool
+	Next      int64
+}
+
+// follow shows what a run says until it ends. Its exit code is the command's. Interrupting the command leaves the run alone. Of what was said before,
+// the last lines are shown.
+func (g *group) follow(ctx context.Context, id string, last int) error {
+	l := &live{g: g, board: g.Board()}
+	defer l.board.Clear()
+	var now status
+	if _, err := g.ask(ctx, id, 0, &now); err != nil {
+		return err
 	}
-	Next int64
-}
-
-// follow shows what a run says until it ends. Its exit code is the command's. Interrupting the command leaves the run alone.
-func (g *group) follow(ctx context.Context, id string) error {
-	g.Note("run %s; it goes on when this is interrupted (countersign eco runs logs %s --follow)", id[:min(8, len(id))], id[:min(8, len(id))])
-	var next int64
-	for {
-		var news said
-		o, err := g.Send(ctx, "amof_get_run_logs", workdesk.Arguments{"run_id": id, "since": strconv.FormatInt(next, 10), "tail": 1000}, quiet)
+	id = now.ID
+	l.expect(ctx, now.Ecosystem)
+	var end tool.Outcome // the status of a run that has ended: what it said before that is still to be heard
+	for next, tail := int64(0), last; ; tail = mostEvents {
+		var heard news
+		o, err := g.Send(ctx, "amof_get_run_logs", workdesk.Arguments{"run_id": id, "since": strconv.FormatInt(next, 10), "tail": tail}, quiet)
+		if err == nil {
+			err = workdesk.Read(o, &heard)
+		}
 		if err != nil {
-			return g.failed(o, err)
+			return g.left(ctx, l, id, o, err)
 		}
-		if err := workdesk.Read(o, &news); err != nil {
-			return err
+		if now.Terminal && len(heard.Events) == 0 && end.Value != nil {
+			l.board.Clear()
+			return g.ended(end, now)
 		}
-		g.tell(news)
-		next = news.Next
-		var now status
-		if o, err = g.Send(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id}, quiet); err != nil {
-			return g.failed(o, err)
+		if l.tell(heard.Events); heard.Truncated && !g.JSON && next > 0 {
+			l.line("! some lines are left out; countersign eco runs logs " + brief(id) + " shows the last ones")
 		}
-		if err := workdesk.Read(o, &now); err != nil {
-			return err
+		next = heard.Next
+		wait := 0
+		if len(heard.Events) == 0 {
+			wait = 1
 		}
-		if now.Terminal && len(news.Events) == 0 {
-			return g.ended(o, now)
+		now = status{}
+		if end, err = g.ask(ctx, id, wait, &now); err != nil {
+			return g.left(ctx, l, id, end, err)
 		}
-		if !now.Terminal && len(news.Events) == 0 {
-			if _, err := g.Send(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id, "wait_seconds": 1}, quiet); err != nil {
-				return err
-			}
-		}
+		l.place(now)
 	}
 }
 
 func quiet(tool.Progress) {}
 
-// tell shows what was said. Under --json the output is the answer's alone.
-func (g *group) tell(news said) {
-	for _, e := range news.Events {
-		line := terminal.Plain(e.Message)
-		switch {
-		case e.Type == "exit":
-		case e.Level == "error":
-			g.Note("%s", g.Tinted("✗ "+line, terminal.Removed))
-		case e.Level == "warning":
-			g.Note("%s", g.Tinted("! "+line, terminal.Changed))
-		default:
-			g.Note("  %s", line)
-		}
+// ask is how far a run is; wait seconds are waited for its end.
+func (g *group) ask(ctx context.Context, id string, wait int, into *status) (tool.Outcome, error) {
+	o, err := g.Send(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id, "wait_seconds": wait}, quiet)
+	if err == nil {
+		err = workdesk.Read(o, into)
 	}
+	if err != nil && ctx.Err() == nil {
+		err = g.failed(o, err)
+	}
+	return o, err
 }
 
-// ended shows what came of a run: the answer as JSON, or its repositories as a table.
-func (g *group) ended(o tool.Outcome, now status) error {
-	g.Done()
-	if g.JSON {
-		if err := g.Show(o); err != nil {
-			return err
-		}
-	} else {
-		g.table(now)
+// left is the end of following a run that goes on, because the person interrupted it or because it can be asked about no more.
+func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, err error) error {
+	if ctx.Err() == nil {
+		return g.failed(o, err)
 	}
+	l.board.Clear()
+	way := "run " + brief(id) + " goes on; countersign eco runs logs " + brief(id) + " --follow follows it, countersign eco runs cancel " + brief(id) + " ends it"
+	if g.JSON {
+		return fault.ErrCanceled.Sayf("%s", way)
+	}
+	g.Note("%s", way)
+	return shell.Exit(present.ExitCode(fault.Canceled))
+}
+
+// ended shows what came of a run: the ecoview.Answer as JSON, or its repositories as a table.
+func (g *group) ended(o tool.Outcome, now status) error {
 	code := 1
 	if now.ExitCode != nil {
 		code = *now.ExitCode
 	}
-	if code == 0 && !g.JSON {
-		g.Step("%s of run %s: success", terminal.Plain(now.Action), now.ID[:min(8, len(now.ID))])
-	} else if code != 0 && !g.JSON {
-		g.broken(now)
-	}
-	return exit(code)
-}
-
-// broken says how a run failed.
-func (g *group) broken(now status) {
-	g.Terminal.Fail(fmt.Sprintf("the %s %s", terminal.Plain(now.Action), now.Status), "countersign eco runs logs "+now.ID[:min(8, len(now.ID))]+" shows all it said")
-}
-
-// table shows the repositories of a result, one a line, with whatever each of them says in single words.
-func (g *group) table(now status) {
-	var result struct {
-		Repos []map[string]any `json:"repos"`
-	}
-	if json.Unmarshal(now.Result, &result) != nil || len(result.Repos) == 0 {
-		return
-	}
-	headings := []string{"REPOSITORY"}
-	columns := []string{"result", "status", "action", "branch", "commit", "reason", "problem", "error"}
-	var used []string
-	for _, c := range columns {
-		for _, r := range result.Repos {
-			if word(r[c]) != "" {
-				used, headings = append(used, c), append(headings, strings.ToUpper(c))
-				break
-			}
-		}
-	}
-	var rows [][]string
-	for _, r := range result.Repos {
-		row := []string{terminal.Plain(word(r["name"]) + word(r["repo"]))}
-		for _, c := range used {
-			row = append(row, terminal.Plain(word(r[c])))
-		}
-		rows = append(rows, row)
-	}
-	g.Table(headings, rows)
-}
-
-func word(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-func (g *group) runs() []*cobra.Command {
-	var state, action string
-	var limit, tail int
-	var follow bool
-	list := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: shell.Args(0, 0), Example: "  countersign eco runs list --status failed"}
-	list.Flags().StringVar(&state, "status", "", "only those that are queued, running, success, failed or cancelled")
-	list.Flags().StringVar(&action, "action", "", "only those that did this")
-	list.Flags().IntVar(&limit, "limit", 0, "how many (default 20)")
-	list.RunE = func(cmd *cobra.Command, _ []string) error {
-		a := g.about(nil).Set("status", state).Set("action", action)
-		if limit > 0 {
-			a["limit"] = limit
-		}
-		return g.look(cmd.Context(), "amof_list_runs", a)
-	}
-	one := func(use, short string, do func(ctx context.Context, id string) error) *cobra.Command {
-		c := &cobra.Command{Use: use + " RUN", Short: short, Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.ids), Example: "  countersign eco runs " + use + " 1a2b3c4d"}
-		c.RunE = func(cmd *cobra.Command, args []string) error { return do(cmd.Context(), args[0]) }
-		return c
-	}
-	logs := one("logs", "Show what a run said", func(ctx context.Context, id string) error {
-		if follow {
-			return g.follow(ctx, id)
-		}
-		return g.logs(ctx, id, tail)
-	})
-	logs.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends; its exit code is the command's")
-	logs.Flags().IntVarP(&tail, "tail", "n", 50, "how many of the last lines")
-	return []*cobra.Command{list, logs,
-		one("status", "Show how far a run is", func(ctx context.Context, id string) error {
-			return g.look(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id})
-		}),
-		one("summary", "Show how a run went, in short", func(ctx context.Context, id string) error {
-			return g.look(ctx, "amof_summarize_run", workdesk.Arguments{"run_id": id})
-		}),
-		one("cancel", "Cancel a run", func(ctx context.Context, id string) error {
-			return g.do(ctx, "amof_cancel_run", workdesk.Arguments{"run_id": id})
-		})}
-}
-
-// logs shows the end of a run's log, a line an event.
-func (g *group) logs(ctx context.Context, id string, tail int) error {
-	var news said
-	o, err := g.Send(ctx, "amof_get_run_logs", workdesk.Arguments{"run_id": id, "tail": tail}, nil)
-	if err != nil {
-		return g.failed(o, err)
-	}
 	if g.JSON {
-		return g.Show(o)
+		if err := g.Show(o); err != nil || code == 0 {
+			return err
+		}
+		return shell.Exit(code)
 	}
-	if err := workdesk.Read(o, &news); err != nil {
-		return err
-	}
-	for _, e := range news.Events {
-		g.Line("%s", terminal.Plain(e.Message))
-	}
-	return nil
-}
-
-// ids completes runs.
-func (g *group) ids(ctx context.Context, begun string) []cobra.Completion {
-	var all struct {
-		Runs []struct {
-			ID        string `json:"run_id"`
-			Action    string `json:"action"`
-			Ecosystem string `json:"ecosystem"`
-			Status    string `json:"status"`
-		} `json:"runs"`
-	}
-	o, err := g.Send(ctx, "amof_list_runs", workdesk.Arguments{}, nil)
-	if err != nil || workdesk.Read(o, &all) != nil {
+	g.Results(ecoview.Read(o.Value).Object("result"))
+	what := strings.ReplaceAll(terminal.Plain(now.Action), "_", " ") + " of " + terminal.Plain(now.Ecosystem)
+	if code == 0 {
+		g.Step("%s: success", what)
 		return nil
 	}
-	var out []cobra.Completion
-	for _, r := range all.Runs {
-		if strings.HasPrefix(r.ID, begun) {
-			out = append(out, cobra.CompletionWithDesc(r.ID[:8], r.Action+" of "+r.Ecosystem+", "+r.Status))
-		}
+	why := what + ": " + now.Status
+	if now.Error != "" {
+		why += ": " + ecoview.Said(now.Error)
 	}
-	return out
+	g.Terminal.Fail(why, "countersign eco runs logs "+brief(now.ID)+" shows all it said")
+	return shell.Exit(code)
 }
 
-// explain puts the way out in words of the command line behind refusals that a person meets often.
-func explain(err error) error {
-	f := fault.From(err)
-	if f == nil {
-		return err
+// live is a run as it is followed: on a terminal a table of repositories at its foot, and lines without one.
+type live struct {
+	g      *group
+	board  *terminal.Board
+	names  []string          // of repositories, as the manifest has them
+	order  []string          // of those that said something
+	latest map[string]string // what each said last
+	foot   string
+}
+
+// expect learns whose lines are whose. Without a board nobody needs to know.
+func (l *live) expect(ctx context.Context, ecosystem string) {
+	if l.board == nil || l.g.JSON {
+		return
 	}
-	hints := map[fault.Code]shell.Hint{
-		"eco_no_ecosystem":           "countersign eco list shows those there are; countersign eco use NAME selects one",
-		"eco_ecosystem_not_found":    "countersign eco list shows those there are; countersign eco create NAME makes one",
-		"eco_not_installed":          "countersign eco install installs it",
-		"eco_already_installed":      "countersign eco sync brings it up to date; countersign eco discard removes it",
-		"eco_manifest_invalid":       "countersign eco validate says where",
-		"eco_workspace_root_invalid": "go to the workspace, or name it in AMOF_WORKSPACE_ROOT",
-		"eco_ticket_not_found":       "countersign eco ticket list shows those there are",
-		"eco_unsaved_work":           "countersign eco status shows it; countersign eco push pushes it",
-		"eco_run_not_found":          "countersign eco runs list shows those there are",
+	o, err := l.g.Send(ctx, "amof_describe_ecosystem", workdesk.Arguments{"ecosystem": ecosystem}, quiet)
+	if err != nil {
+		return // lines, then
 	}
-	if hint := hints[f.Code]; hint != "" {
-		return f.With(hint)
+	l.latest, l.names = map[string]string{}, []string{"workspace"}
+	for _, r := range ecoview.Read(o.Value).List("repos") {
+		l.names = append(l.names, r.Word("name"))
 	}
-	return err
+}
+
+// of is the repository that a line is about, with its ticket, and what the line says.
+func (l *live) of(line string) (who, what string) {
+	who, what, ok := strings.Cut(line, ": ")
+	name, _, _ := strings.Cut(who, " (")
+	if !ok || !slices.Contains(l.names, name) {
+		return "", ""
+	}
+	return who, what
+}
+
+// tell shows what was said. Under --json the output is the answer's alone.
+func (l *live) tell(events []event) {
+	for _, e := range events {
+		line := terminal.Plain(ecoview.Said(e.Message))
+		who, what := l.of(line)
+		switch {
+		case e.Type == "exit" || l.g.JSON:
+		case e.Level == "error":
+			l.put(who, what)
+			l.line("✗ " + line)
+		case e.Level == "warning":
+			l.put(who, what)
+			l.line("! " + line)
+		case who != "":
+			l.put(who, what)
+		case l.board != nil && counted(line):
+			l.foot = line
+		default:
+			l.line("  " + line)
+		}
+	}
+	l.draw()
+}
+
+// counted reports a line that only says how many are done.
+func counted(line string) bool {
+	var done, all int
+	n, _ := fmt.Sscanf(line, "%d of %d done", &done, &all)
+	return n == 2 && strings.HasSuffix(line, " done")
+}
+
+func (l *live) put(who, what string) {
+	if who == "" {
+		return
+	}
+	if _, known := l.latest[who]; !known {
+		l.order = append(l.order, who)
+	}
+	l.latest[who] = what
+}
+
+// line is one that stays.
+func (l *live) line(s string) {
+	l.board.Clear()
+	l.g.Note("%s", s)
+}
+
+// place says where in the queue a run waits.
+func (l *live) place(now status) {
+	if now.Status != "queued" || now.Position == nil || *now.Position < 2 {
+		return
+	}
+	if foot := fmt.Sprintf("place %d in the queue of %s", *now.Position, now.Ecosystem); foot != l.foot {
+		l.foot = foot
+		if l.board == nil && !l.g.JSON {
+			l.g.Note("  %s", foot)
+		}
+		l.draw()
+	}
+}
+
+func (l *live) draw() {
+	if l.board == nil || l.g.JSON {
+		return
+	}
+	width := 0
+	for _, who := range l.order {
+		width = max(width, len(who))
+	}
+	lines := make([]string, 0, len(l.order)+1)
+	for _, who := range l.order {
+		lines = append(lines, fmt.Sprintf("  %-*s  %s", width, who, l.latest[who]))
+	}
+	if l.foot != "" {
+		lines = append(lines, "  "+l.foot)
+	}
+	l.board.Show(lines)
 }

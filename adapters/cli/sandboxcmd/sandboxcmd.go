@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -45,13 +46,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	add("projects", g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
 	add("boxes", boxcmd.Commands(d)...)
 	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
-	g.answering(c)
-	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if above := c.Parent(); above != nil {
-			return g.answered(above.FlagErrorFunc()(cmd, err)) // in the words that all commands have for it
-		}
-		return g.answered(shell.Usage(cmd, "%v", err))
-	})
+	s.Documented(c, present.Opencode)
 	return c
 }
 

@@ -1,12 +1,17 @@
 package treegit_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/treegit"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/keeptest"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
+
+// TestMain has the tests work where that is quick.
+func TestMain(m *testing.M) { os.Exit(workroom.Run(m, "")) }
 
 func house(testing.TB) treetest.House {
 	c := treegit.New(treegit.Options{})

@@ -5,6 +5,7 @@ package ecohost
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -21,8 +22,10 @@ import (
 	"github.com/countersign-dev/countersign/app/ecosystems/showing"
 	"github.com/countersign-dev/countersign/app/ecosystems/spinning"
 	"github.com/countersign-dev/countersign/app/ecosystems/ticketing"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // Options are where things are, and how runs are carried out. All but Dir, Worker and Supervisor are required.
@@ -42,6 +45,7 @@ type Options struct {
 type Host struct {
 	options Options
 	deps    ecosystems.Deps
+	table   ports.ProcessTable // of workers and services
 	atClose func() error
 }
 
@@ -96,12 +100,14 @@ func (h *Host) modes() (mode, ceiling policy.Mode) {
 // assembled is what the tools work with.
 func (h *Host) assembled() ecosystems.Deps {
 	a, core := h.adapters(), h.options.Core
+	h.table = a.processes
 	if waiting, ok := a.workers.(io.Closer); ok {
 		h.atClose = waiting.Close
 	}
 	runs := a.files.Runs()
 	b := footing.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Logs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
-		Clock: core.Clock, UUIDs: system.IDs{}}
+		Clock: core.Clock, UUIDs: system.IDs{},
+		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
 	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
 		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode {
 			_, ceiling := h.modes()
@@ -134,5 +140,9 @@ func (h *Host) Drain(ctx context.Context, root, name string) error {
 	return h.worker().Drain(ctx, root, name)
 }
 
-// Recover has somebody see to runs that wait although nobody is there to carry them out, and to those whose process is gone.
-func (h *Host) Recover(ctx context.Context) error { return h.worker().Recover(ctx) }
+// Recover ends what processes that are gone left running, and has somebody see to runs that wait although nobody is there to carry them out, and
+// to those whose process is gone. With nothing to do it costs next to nothing.
+func (h *Host) Recover(ctx context.Context) error {
+	_, err := h.table.Recover(ctx)
+	return errors.Join(err, h.worker().Recover(ctx))
+}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -156,7 +157,10 @@ func about(o tool.Outcome, ecosystem string) envelope {
 		Ecosystem string `json:"ecosystem"`
 	}
 	_ = json.Unmarshal(o.Args, &args) // what is no such object names none
-	c := envelope{Scope: "global", Breadcrumb: "global"}
+	c := envelope{Scope: "global", Breadcrumb: "global", SessionID: o.Session}
+	if !o.Begun.IsZero() {
+		c.Timestamp = o.Begun.UTC().Format(time.RFC3339Nano)
+	}
 	if ecosystem = cmp.Or(ecosystem, args.Ecosystem); valid(ecosystem) {
 		c.Scope, c.Ecosystem, c.Breadcrumb = "ecosystem", &ecosystem, "global > "+ecosystem
 	}

@@ -122,7 +122,7 @@ func failed(o tool.Outcome, f *fault.Error) Answer {
 	if o.Issued != nil { // what was confirmed has changed: there is a fresh question
 		p := planOf(o.Issued.Plan)
 		ecosystem = cmp.Or(ecosystem, p.Ecosystem)
-		fields["changes"], fields["executed"] = details["differences"], false
+		fields["changes"], fields["executed"], fields["mode"], fields["ecosystem"] = details["differences"], false, o.Decision.Mode, tool.Known(ecosystem)
 		text.Details = slices.Concat(text.Details, changes(details["differences"]), laidOut(p.Preview))
 		text.last = append(text.last, question(fields, o.Issued, p)...)
 	}

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field is required.
+// Deps is what the tools work with. Every field but Settle is required.
 type Deps struct {
 	Places    ecosystemport.Places
 	Manifests ecosystemport.Manifests
@@ -30,6 +31,8 @@ type Deps struct {
 	Owner     ports.Owner
 	Clock     ports.Clock
 	UUIDs     ports.UUIDs
+	// Settle puts in order what a run of the ecosystem left whose process is gone. Without it that waits for the next run.
+	Settle func(ctx context.Context, l ecosystem.Layout) error
 }
 
 // Timeouts of calls. What takes longer is queued.
@@ -143,8 +146,8 @@ type Found struct {
 // Manifest is what its manifest says.
 func (f Found) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
 
-// Find is the ecosystem that is named, else the one the session works on. Its manifest may have errors. It fails with ecosystem.ErrNone and
-// ecosystem.ErrUnknown.
+// Find is the ecosystem that is named, else the one the session works on. Its manifest may have errors. What a killed run of
+// it left is put in order first. It fails with ecosystem.ErrNone and ecosystem.ErrUnknown.
 func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Found, error) {
 	if name == "" {
 		f, err := d.Focus(ctx, sc)
@@ -160,7 +163,29 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Found, erro
 	if err != nil {
 		return Found{}, err
 	}
+	f, err := d.At(ctx, root, name)
+	if err != nil || d.Settle == nil {
+		return f, err
+	}
+	left, err := d.interrupted(ctx, f)
+	if err != nil || !left {
+		return f, err
+	}
+	if err := d.Settle(ctx, f.Layout); err != nil {
+		return f, err
+	}
 	return d.At(ctx, root, name)
+}
+
+// interrupted reports a run of the ecosystem whose process is gone: what it left would stand in the way of whatever is planned now.
+func (d Deps) interrupted(ctx context.Context, f Found) (bool, error) {
+	running, err := d.Runs.List(ctx, tracked.Filter{Root: f.Layout.Root, Ecosystem: f.Layout.Name, Statuses: []tracked.Status{tracked.Running}})
+	for _, r := range running {
+		if !d.Owner.Alive(r.Owner) {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // At is the ecosystem of that name in that workspace root.

@@ -42,7 +42,8 @@ type InstallPreview struct {
 	PushTo       *string    `json:"push_to"`             // masked URL that the workspace's branch is pushed to
 }
 
-// installFacts is what a preview is made from (amof contract §14, rule 4).
+// installFacts is what a preview is made from (amof contract §14, rule 4). What is to be excluded is none of it: another ecosystem's install may
+// have seen to that meanwhile.
 type installFacts struct {
 	Manifest  string   `json:"manifest_sha256"`
 	Installed bool     `json:"installed"`
@@ -54,7 +55,6 @@ type installFacts struct {
 	Remote    string   `json:"remote"`
 	Links     string   `json:"links"`
 	Taken     []string `json:"taken"`
-	Excludes  []string `json:"excludes"`
 }
 
 // installPayload is what a run is queued with.
@@ -93,7 +93,7 @@ func site(f footing.Found) ecosystemport.Site {
 
 func factsOf(f footing.Found, g ecosystemport.Ground) installFacts {
 	return installFacts{Manifest: f.Loaded.SHA256, Installed: f.State.Installed(), Occupied: g.Occupied, Worktrees: g.Worktrees, Branch: g.Branch, UsedAt: g.UsedAt, Born: g.Head != "",
-		Remote: g.Remote, Links: g.Links, Taken: g.Taken, Excludes: g.Excludes}
+		Remote: g.Remote, Links: g.Links, Taken: g.Taken}
 }
 
 // installFacts implements footing.Performer.
@@ -163,9 +163,7 @@ func (s service) preview(f footing.Found, at ecosystemport.Site, g ecosystemport
 		pv.Steps = append(pv.Steps, "take up branch "+at.Branch+", which is there already")
 	}
 	pv.Steps = append(pv.Steps, "make a worktree of it, to be "+at.Dir)
-	if len(g.Excludes) > 0 {
-		pv.Steps = append(pv.Steps, "exclude "+strings.Join(g.Excludes, " ")+" in .git/info/exclude")
-	}
+	pv.Steps = append(pv.Steps, "have .git/info/exclude name what lies in the workspace")
 	for _, r := range f.Manifest().Active() {
 		url, err := s.Clones.Address(r)
 		if err != nil {

@@ -36,6 +36,7 @@ func plan(t *testing.T, r *rig, a args) planned {
 
 // TestInstall: ask explains, plan previews, execute confirms and queues; only the run makes anything.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.manifest(strings.Replace(r.manifestText(), "name: web,", "name: web, readonly: true,", 1))
 	before := r.tree()
@@ -101,6 +102,7 @@ func (r *rig) manifestText() string {
 
 // TestInstallFails: every repository that fails is named with its reason, and the root is as it was.
 func TestInstallFails(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web", "gone", "tagged")
 	require.NoError(t, os.RemoveAll(r.origins["gone"].Remote))
 	r.origins["tagged"].Git("tag", "v1")
@@ -132,6 +134,7 @@ func TestInstallFails(t *testing.T) {
 
 // TestInstallConflicts: what is in the way is listed in plan, and refused in execute without asking anybody.
 func TestInstallConflicts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		put  func(r *rig)
 		says string
@@ -186,6 +189,7 @@ func TestInstallConflicts(t *testing.T) {
 
 // TestInstallChanged: what comes to be there between the confirmation and the run is not touched.
 func TestInstallChanged(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	id := r.queued(install, nil)
 	require.NoError(t, os.MkdirAll(r.workspace("mine"), 0o755))
@@ -197,6 +201,7 @@ func TestInstallChanged(t *testing.T) {
 
 // TestInstallIntoARootWithoutCommits makes an empty first commit, which the preview tells of, and takes it back when something fails.
 func TestInstallIntoARootWithoutCommits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	r.root = gitfixture.New(t, "")
 	origin := r.origins["api"].Remote
@@ -218,6 +223,7 @@ func TestInstallIntoARootWithoutCommits(t *testing.T) {
 
 // TestInstallTakesUpItsBranch: an archived workspace comes back with its commits, and a failure leaves them.
 func TestInstallTakesUpItsBranch(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	kept := r.root.Commit("of an earlier workspace")
 	r.root.Git("branch", "workspace/demo")
@@ -234,6 +240,7 @@ func TestInstallTakesUpItsBranch(t *testing.T) {
 
 // TestInstallPushes the workspace's branch when it is asked to; a push that fails leaves a workspace that is installed, and a run that failed.
 func TestInstallPushes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	assert.Nil(t, plan(t, r, nil).Preview.PushTo)
 	assert.Equal(t, r.root.Remote, *plan(t, r, args{"push": true}).Preview.PushTo)
@@ -259,6 +266,7 @@ func TestInstallPushes(t *testing.T) {
 
 // TestInstallElsewhere: workspace_dir and paths of the manifest are where things go, and are excluded there.
 func TestInstallElsewhere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	r.manifest("workspace_dir: spaces/the demo\nrepos: [{name: api, url: " + r.origins["api"].Remote + ", branch: main, path: services/api}]\n")
 	done := r.do(install, nil)
@@ -271,6 +279,7 @@ func TestInstallElsewhere(t *testing.T) {
 
 // TestNoRepositoryAsRoot says what to do.
 func TestNoRepositoryAsRoot(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	require.NoError(t, os.Rename(filepath.Join(r.root.Dir, ".git"), filepath.Join(r.top, "git")))
 	o := r.call(install, "plan", nil)

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		steps, _ := strconv.Atoi(os.Args[4])
 		os.Exit(doomed(os.Args[2], os.Args[3], steps))
 	}
-	os.Exit(m.Run())
+	os.Exit(workroom.Run(m, ""))
 }
 
 // doomed drains demo's queue, and is killed at that step.
@@ -142,7 +143,7 @@ func (r *rig) doom(steps int) bool {
 
 // TestInstallKilled at every step leaves, once the next worker has looked at it, a whole workspace or none, and nothing that was there before is
 // touched. steps: note, staged, placing, placed, recording, recorded, forgetting.
-func TestInstallKilled(t *testing.T) {
+func TestInstallKilled(t *testing.T) { // alone: its worker has to be caught in the middle of a clone
 	killed, whole := 0, 0
 	for _, steps := range []int{-1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10} {
 		t.Run(strconv.Itoa(steps), func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestInstallKilled(t *testing.T) {
 }
 
 // TestSyncKilled in the middle of a clone leaves no half clone, and the next sync makes it.
-func TestSyncKilled(t *testing.T) {
+func TestSyncKilled(t *testing.T) { // alone: its worker has to be caught in the middle of a clone
 	r := installedRig(t, "api", "web")
 	require.NoError(t, os.RemoveAll(r.workspace("repos", "web")))
 	id := r.queued(sync9, nil)
@@ -198,6 +199,7 @@ func TestSyncKilled(t *testing.T) {
 
 // TestInstallStopped: a run that is cancelled takes everything back.
 func TestInstallStopped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	before := r.tree()
 	id := r.queued(install, nil)
@@ -225,6 +227,7 @@ func (s stopping) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell 
 
 // TestNoRoomForAClone: what the file system refuses is said, and nothing is left.
 func TestNoRoomForAClone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	big := make([]byte, 1<<20)
 	for i := range big {
@@ -246,6 +249,7 @@ func TestNoRoomForAClone(t *testing.T) {
 
 // TestNothingOfARepositoryRuns: neither hooks nor filters nor what a configuration names.
 func TestNothingOfARepositoryRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	traps := gitfixture.NewTraps(t, "exit 1")
 	hooks := traps.Hooks("post-checkout", "post-merge", "reference-transaction", "pre-push")

@@ -76,8 +76,6 @@ func rootOf(t testing.TB) *rig {
 	r := &rig{t: t, top: t.TempDir(), root: gitfixture.New(t, "first\n-- README.md --\nroot\n"), origins: map[string]*gitfixture.Repo{}}
 	home := filepath.Join(r.top, "home")
 	require.NoError(t, os.Mkdir(home, 0o755))
-	t.Setenv("HOME", home)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	r.deps = dependencies(t, r.root.Dir, home)
 	return r
 }

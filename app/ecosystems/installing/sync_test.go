@@ -43,6 +43,7 @@ func steps(t *testing.T, r *rig) map[string]installing.Step {
 
 // TestSync: what is missing is cloned, what is behind is brought forward, and what must not be touched is not.
 func TestSync(t *testing.T) {
+	t.Parallel()
 	names := []string{"absent", "behind", "clean", "dirty", "diverged", "ahead", "detached", "rebasing", "other", "foreign", "tampered", "gone"}
 	r := installedRig(t, names...)
 	require.NoError(t, os.RemoveAll(r.workspace("repos", "absent")))
@@ -105,6 +106,7 @@ func TestSync(t *testing.T) {
 
 // TestSyncSome: only those that are named, in a manifest that has come to have more; what is cloned is put on record.
 func TestSyncSome(t *testing.T) {
+	t.Parallel()
 	r := installedRig(t, "api", "web")
 	more := gitfixture.New(t, "first\n-- a --\na\n")
 	r.manifest(r.manifestText() + "  - {name: docs, url: " + more.Remote + ", branch: main, readonly: true}\n")
@@ -134,6 +136,7 @@ func (e *ensured) Ensure(_ context.Context, t ecosystemport.Ticketed) error {
 
 // TestSyncTicket: the active ticket's worktrees are seen to afterwards, and without an active ticket nothing is.
 func TestSyncTicket(t *testing.T) {
+	t.Parallel()
 	r := installedRig(t, "api")
 	tickets := &ensured{}
 	r.deps.Tickets = tickets
@@ -155,6 +158,7 @@ func TestSyncTicket(t *testing.T) {
 
 // TestSyncWithoutAWorkspace says what to do, and makes nothing.
 func TestSyncWithoutAWorkspace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	require.ErrorIs(t, r.call(sync9, "execute", nil).Err, ecosystem.ErrNotInstalled)
 	require.Equal(t, tracked.Success, r.do(install, nil).Status)
@@ -168,6 +172,7 @@ func TestSyncWithoutAWorkspace(t *testing.T) {
 
 // TestSyncNeedsNoNetworkToPreview: a plan is made while every origin is gone.
 func TestSyncNeedsNoNetworkToPreview(t *testing.T) {
+	t.Parallel()
 	r := installedRig(t, "api")
 	require.NoError(t, os.RemoveAll(r.origins["api"].Remote))
 	assert.Equal(t, "fetch+ff", steps(t, r)["api"].Action)

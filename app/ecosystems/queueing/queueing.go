@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -92,6 +93,11 @@ type ListInput struct {
 }
 
 func (s service) list(ctx context.Context, sc tool.Scope, in ListInput) (Listing, error) {
+	if in.Ecosystem != "" {
+		if err := ecosystem.CheckName(in.Ecosystem); err != nil {
+			return Listing{}, err
+		}
+	}
 	f := tracked.Filter{Ecosystem: in.Ecosystem, Action: in.Action, Limit: in.Limit}
 	if in.Status != "" {
 		f.Statuses = []tracked.Status{tracked.Status(in.Status)}

@@ -236,6 +236,9 @@ func (w Worker) end(ctx context.Context, r tracked.Run, o outcome) error {
 	if o.err != nil {
 		f = fault.From(o.err)
 		kind, level, message = "lifecycle_action_failed", "error", r.Action+" of "+r.Ecosystem+" failed"
+		if o.exit == tracked.ExitCancelled {
+			level = "warning" // somebody wanted it so
+		}
 		events = append(events, tracked.Event{Level: level, Type: "log", Message: f.Message})
 	}
 	events = append(events, tracked.Event{Level: level, Type: kind, Message: message},

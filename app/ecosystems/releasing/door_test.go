@@ -19,6 +19,7 @@ import (
 
 // TestFromAlphaToStable is the whole way of a version.
 func TestFromAlphaToStable(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	found := r.ask(status, nil)
 	assert.Equal(t, "v0.0.0", found["current_version"])
@@ -81,6 +82,7 @@ func TestFromAlphaToStable(t *testing.T) {
 
 // TestModes: ask and plan change nothing, and say what would be; execute asks with a preview.
 func TestModes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	before := r.snapshot()
 	a := args{"bump_type": "minor"}
@@ -109,6 +111,7 @@ func TestModes(t *testing.T) {
 
 // TestChangedSinceConfirmed: a commit between the confirmation and the run stops it.
 func TestChangedSinceConfirmed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	id := r.queued(bump, args{"bump_type": "patch"})
 	r.commit("web", "late.txt", "feat: late")
@@ -142,7 +145,7 @@ func TestRefused(t *testing.T) {
 			r.git("api", "commit", "-qam", "link")
 		}, nil, release.ErrChecks, "behind a link", false},
 		"no changelog":    {func(r *rig) { r.git("web", "rm", "-q", "CHANGELOG.md"); r.git("web", "commit", "-qm", "gone") }, nil, release.ErrChecks, "web: CHANGELOG.md is missing", false},
-		"nobody":          {func(r *rig) { r.gitconfig("") }, nil, release.ErrChecks, "git does not know who commits", false},
+		"nobody":          {func(r *rig) { r.t.(*testing.T).Setenv("HOME", r.home) }, nil, release.ErrChecks, "git does not know who commits", false},
 		"a lost clone":    {func(r *rig) { require.NoError(r.t, os.RemoveAll(r.dir("web"))) }, nil, release.ErrChecks, "web cannot be released", true},
 		"a rebase":        {rebasing, nil, release.ErrChecks, "in the middle of a rebase", true},
 		"a record":        {func(r *rig) { r.root.Write("-- ecosystems/demo/releases/v0.0.1.json --\n{}\n") }, nil, release.ErrChecks, "is there already", false},
@@ -158,6 +161,9 @@ func TestRefused(t *testing.T) {
 		}, args{"push": true}, release.ErrTag, "origin of web", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "nobody" { // whose home is the process's
+				t.Parallel()
+			}
 			r := newRig(t, "api", "web")
 			c.spoil(r)
 			var before map[string]string
@@ -198,6 +204,7 @@ func rebasing(r *rig) {
 
 // TestDirtyAlpha warns, and keeps what is not its own: changes, staged ones too, and other files.
 func TestDirtyAlpha(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	r.write("api", "src/main.txt", "not committed")
 	r.write("api", "staged.txt", "staged")
@@ -215,6 +222,7 @@ func TestDirtyAlpha(t *testing.T) {
 
 // TestPush: one refused push fails the run, keeps the release, and the next release with push brings both tags out.
 func TestPush(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web", "doc")
 	hook := filepath.Join(r.origins["web"].Remote, "hooks", "pre-receive")
 	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho not today >&2\nexit 1\n"), 0o755))
@@ -253,6 +261,7 @@ func TestPush(t *testing.T) {
 
 // TestDrift: repositories and files that say different things are told of; the common version counts.
 func TestDrift(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.released(bump, args{"bump_type": "minor"})
 	r.git("web", "tag", "v0.3.0")
@@ -268,6 +277,7 @@ func TestDrift(t *testing.T) {
 
 // TestHooksDoNotRun: neither on the commits nor on the tags nor on the push.
 func TestHooksDoNotRun(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	names := []string{"pre-commit", "commit-msg", "post-commit", "reference-transaction", "pre-push", "post-index-change"}
 	for _, dir := range []string{r.dir("api"), r.root.Dir} {

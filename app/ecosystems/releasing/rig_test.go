@@ -90,27 +90,20 @@ const files = `feat: first
 one
 `
 
+// carriage gives one of them carriage returns.
+const carriage = "fix: carriage returns\n-- app.json --\n{\r\n  \"name\": \"app\",\r\n  \"version\": \"0.0.0\",\r\n  \"engines\": {\"version\": \"9.9.9\"}\r\n}\r\n"
+
 // newRig has an installed clone of an origin for each name.
 func newRig(t testing.TB, names ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, top: t.TempDir(), clock: &clock.Fake{}, root: gitfixture.New(t, "first\n-- README.md --\nroot\n"), origins: map[string]*gitfixture.Repo{}, client: "agent/1"}
 	r.home = filepath.Join(r.top, "home")
 	require.NoError(t, os.Mkdir(r.home, 0o755))
-	r.gitconfig("[user]\n\tname = Ada\n\temail = ada@example.com\n")
-	t.Setenv("HOME", r.home)
-	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	r.deps = depsOf(r.root.Dir, r.home, r.clock)
 	var repos, versions strings.Builder
 	for _, name := range names {
-		o := gitfixture.New(t, files)
+		o := gitfixture.New(t, files, carriage)
 		r.origins[name] = o
-		json := filepath.Join(o.Dir, "app.json")
-		text, err := os.ReadFile(json)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(json, []byte(strings.ReplaceAll(string(text), "\n", "\r\n")), 0o644))
-		o.Commit("fix: carriage returns")
-		o.Git("push", "--quiet", "origin", "main")
 		require.NoError(t, os.MkdirAll(filepath.Dir(r.dir(name)), 0o755))
 		o.Git("clone", "--quiet", o.Remote, r.dir(name))
 		fmt.Fprintf(&repos, "  - {name: %s, url: %q, branch: main}\n", name, o.Remote)
@@ -126,10 +119,6 @@ func newRig(t testing.TB, names ...string) *rig {
 	require.NoError(t, err)
 	r.open()
 	return r
-}
-
-func (r *rig) gitconfig(text string) {
-	require.NoError(r.t, os.WriteFile(filepath.Join(r.home, ".gitconfig"), []byte(text), 0o644))
 }
 
 func (r *rig) dir(name string) string {
@@ -294,7 +283,7 @@ func (r *rig) snapshot() map[string]string {
 		dirs[name] = r.dir(name)
 	}
 	for name, dir := range dirs {
-		for _, command := range []string{"for-each-ref", "symbolic-ref HEAD", "status --porcelain=v2 --branch", "ls-files --stage"} {
+		for _, command := range []string{"for-each-ref", "status --porcelain=v2 --branch", "ls-files --stage"} {
 			all[name+" "+command] = r.root.Git(append([]string{"-C", dir}, strings.Fields(command)...)...)
 		}
 		require.NoError(r.t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAnArchive(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web", "rolib")
 	head := r.commit("api", "new.txt")
 	r.root.Write("-- mine.txt --\nx\n")
@@ -53,6 +54,7 @@ func TestAnArchive(t *testing.T) {
 }
 
 func TestWhatKeepsAnArchive(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web", "rolib", "sick")
 	r.git("api", "checkout", "--quiet", "-b", "mine")
 	r.commit("api", "x.txt")
@@ -86,6 +88,7 @@ func TestWhatKeepsAnArchive(t *testing.T) {
 
 // TestAnArchiveThatCannotPush removes nothing.
 func TestAnArchiveThatCannotPush(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "lib", "web")
 	for _, name := range []string{"api", "lib", "web"} {
 		r.commit(name, "new.txt")
@@ -104,6 +107,7 @@ func TestAnArchiveThatCannotPush(t *testing.T) {
 
 // TestTheRemoteHasTheLastWord: a commit that this machine thinks is pushed, and is not.
 func TestTheRemoteHasTheLastWord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.git("api", "checkout", "--quiet", "-b", "side")
 	r.commit("api", "x.txt")
@@ -124,6 +128,7 @@ func TestTheRemoteHasTheLastWord(t *testing.T) {
 }
 
 func TestOfflineEverythingIsBundled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	head := r.commit("api", "x.txt")
 	r.write("first", "repos", "web", "web.txt")
@@ -154,6 +159,7 @@ func TestOfflineEverythingIsBundled(t *testing.T) {
 
 // TestStashesAreBundled even where there is a remote, which never has them.
 func TestStashesAreBundled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.write("first", "repos", "web", "web.txt")
 	r.git("web", "stash", "push", "--quiet")
@@ -166,6 +172,7 @@ func TestStashesAreBundled(t *testing.T) {
 }
 
 func TestWithoutARemote(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.git("api", "remote", "remove", "origin")
 	r.root.Git("remote", "remove", "origin")
@@ -176,6 +183,7 @@ func TestWithoutARemote(t *testing.T) {
 }
 
 func TestTicketsBranchesAreCleanedUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.ticket("T-1", "api", "web")
 	r.write("x", "tickets", "T-1", "web", "x.txt")
@@ -194,6 +202,7 @@ func TestTicketsBranchesAreCleanedUp(t *testing.T) {
 
 // TestAReadOnlyRepositoryIsSavedToo: nobody pushes what it has of its own, on whatever it is.
 func TestAReadOnlyRepositoryIsSavedToo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "rolib")
 	r.git("rolib", "checkout", "--quiet", "--detach")
 	head := r.commit("rolib", "x.txt")
@@ -205,6 +214,7 @@ func TestAReadOnlyRepositoryIsSavedToo(t *testing.T) {
 
 // TestSomebodyGoesOnWorking while an archive pushes: nothing is removed.
 func TestSomebodyGoesOnWorking(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.commit("api", "x.txt")
 	hook := r.at("repos", "api", ".git", "hooks", "pre-push")

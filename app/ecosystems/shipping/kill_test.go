@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(workroom.Run(m, "[user]\n\tname = Ada\n\temail = ada@example.com\n"))
 }
 
 // doomed drains demo's queue, or brings it back from the trash, and is killed at that step: root, home, data, step, what.
@@ -201,24 +202,20 @@ func (r *rig) killed(step int, what string) bool {
 
 // TestADiscardKilledAnywhere is finished or undone, and what was finished can be brought back.
 func TestADiscardKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, far := range []bool{false, true} {
 		t.Run(fmt.Sprint("another device ", far), func(t *testing.T) {
-			r := newRig(t, "api", "web")
+			t.Parallel()
+			r, step := newRig(t, "api", "web"), 1
 			lived(r)
 			if far {
-				other, err := os.MkdirTemp("/dev/shm", "shipping-*")
-				require.NoError(t, err)
-				t.Cleanup(func() { _ = os.RemoveAll(other) })
+				step = 2 // here after each change, there before it
 				d := r.deps
-				d.Places = elsewhere{d.Places, other}
+				d.Places = elsewhere{d.Places, workroom.Far(t)}
 				r.open(d)
 			}
 			before, undone, finished := r.picture(), 0, 0
-			stride := 1
-			if far {
-				stride = 3
-			}
-			for step := 1; ; step += stride {
+			for ; ; step += 4 {
 				id := r.queued(discard, nil)
 				more := r.killed(step, discard)
 				r.drain(id)
@@ -239,17 +236,18 @@ func TestADiscardKilledAnywhere(t *testing.T) {
 			}
 			t.Logf("%d undone, %d finished", undone, finished)
 			assert.Positive(t, undone)
-			assert.Greater(t, finished, 2)
+			assert.GreaterOrEqual(t, finished, 2)
 		})
 	}
 }
 
 // TestARestoreKilledAnywhere is gone on with by the next call.
 func TestARestoreKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	lived(r)
 	before := r.picture()
-	for step := 1; ; step++ {
+	for step := 1; ; step += 3 {
 		r.worked(discard, nil)
 		more := r.killed(step, restore)
 		o := r.call(restore, "execute", nil)
@@ -266,13 +264,14 @@ func TestARestoreKilledAnywhere(t *testing.T) {
 
 // TestAnArchiveKilledAnywhere leaves a workspace, or a record of all that was saved.
 func TestAnArchiveKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.commit("api", "unpushed.txt")
 	r.write("stashed", "repos", "web", "web.txt")
 	r.git("web", "stash", "push", "--quiet")
 	before := r.picture()
 	kept, gone := 0, 0
-	for step := 1; ; step += 2 {
+	for step := 1; ; step += 5 { // before and after take turns
 		id := r.queued(archive, args{"offline": true})
 		more := r.killed(step, archive)
 		r.drain(id)
@@ -298,15 +297,16 @@ func TestAnArchiveKilledAnywhere(t *testing.T) {
 		}
 	}
 	t.Logf("%d kept, %d gone", kept, gone)
-	assert.Greater(t, kept, 4)
-	assert.Greater(t, gone, 2)
+	assert.Greater(t, kept, 2)
+	assert.Greater(t, gone, 1)
 }
 
 // TestAPushKilledAnywhere leaves nothing staged, and what arrived is recorded.
 func TestAPushKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	r.worked(push, nil)
-	for step := 1; ; step++ {
+	for step := 1; ; step += 3 {
 		name := fmt.Sprintf("f%d.txt", step)
 		r.write("x", "repos", "api", name)
 		all := args{"commit_all": true, "message": name}

@@ -47,6 +47,15 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (foo
 	if err != nil {
 		return footing.Plan{}, err
 	}
+	for _, v := range found {
+		if !v.Commits(o) {
+			continue
+		}
+		if err := s.Committing.Author(ctx, v.Berth.Dir); err != nil {
+			return footing.Plan{}, err
+		}
+		break // it is the same for all
+	}
 	preview := fleet.Show(f, found, o)
 	n := len(preview.ReposAffected)
 	p := footing.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, fleet.Counted(n, "repository", "repositories")), Preview: preview, Facts: fleet.Facts(found),

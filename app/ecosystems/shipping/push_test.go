@@ -11,6 +11,7 @@ import (
 )
 
 func TestNothingToPushAsksNobody(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web", "rolib")
 	r.worked(push, nil) // the workspace's own branch
 	o := r.call(push, "execute", nil)
@@ -21,6 +22,7 @@ func TestNothingToPushAsksNobody(t *testing.T) {
 }
 
 func TestAPushOfWhatIsCommitted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web", "rolib")
 	head := r.commit("api", "new.txt")
 	r.write("x", "repos", "web", "dirty.txt")
@@ -54,6 +56,7 @@ func TestAPushOfWhatIsCommitted(t *testing.T) {
 }
 
 func TestCommitAll(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.refused("eco_invalid_arguments", push, args{"commit_all": true})
 	r.write("changed", "repos", "api", "api.txt")
@@ -76,6 +79,7 @@ func TestCommitAll(t *testing.T) {
 }
 
 func TestSecretsBlockEverything(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.write("x", "repos", "web", "ok.txt")
 	r.write("x", "repos", "api", "conf", ".env.local")
@@ -97,6 +101,7 @@ func TestSecretsBlockEverything(t *testing.T) {
 }
 
 func TestReadOnlyRepositoriesRefuse(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "rolib")
 	r.write("x", "repos", "rolib", "x.txt")
 	r.refused("eco_repo_readonly", push, args{"repos": []string{"rolib"}})
@@ -108,6 +113,7 @@ func TestReadOnlyRepositoriesRefuse(t *testing.T) {
 
 // TestRejectedInTheMiddle: the others are pushed, and the run fails.
 func TestRejectedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "lib", "web")
 	for _, name := range []string{"api", "lib", "web"} {
 		r.commit(name, "new.txt")
@@ -126,6 +132,7 @@ func TestRejectedInTheMiddle(t *testing.T) {
 }
 
 func TestAHookOfTheRemoteRejects(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	hook := filepath.Join(r.origins["api"].Remote, "hooks", "pre-receive")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
@@ -138,6 +145,7 @@ func TestAHookOfTheRemoteRejects(t *testing.T) {
 
 // TestHooksRunAndAreShown: what a person's own git would run is run, and named before.
 func TestHooksRunAndAreShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	hook := r.at("repos", "api", ".git", "hooks", "pre-push")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
@@ -157,6 +165,7 @@ func TestHooksRunAndAreShown(t *testing.T) {
 
 // TestAHookThatAddsASecret is found after the commit, before the push.
 func TestAHookThatAddsASecret(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	hook := r.at("repos", "api", ".git", "hooks", "pre-commit")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
@@ -174,6 +183,7 @@ func TestAHookThatAddsASecret(t *testing.T) {
 }
 
 func TestRepositoriesThatCannotBePushed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "detached", "gone", "missing", "norigin", "rebasing", "web")
 	r.git("detached", "checkout", "--quiet", "--detach")
 	r.commit("gone", "new.txt")
@@ -190,6 +200,7 @@ func TestRepositoriesThatCannotBePushed(t *testing.T) {
 }
 
 func TestTicketsArePushed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	r.ticket("T-1", "api", "web")
 	r.root.Git("-C", r.at("tickets", "T-1", "web"), "checkout", "--quiet", "-b", "elsewhere")
@@ -203,6 +214,7 @@ func TestTicketsArePushed(t *testing.T) {
 }
 
 func TestWhatChangedIsNotPushed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	r.commit("api", "one.txt")
 	id := r.queued(push, nil)

@@ -74,9 +74,6 @@ type rig struct {
 func newRig(t *testing.T, names ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, home: t.TempDir(), root: gitfixture.New(t, "first\n-- README.md --\nroot\n"), origins: map[string]*gitfixture.Repo{}, clock: &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
-	t.Setenv("HOME", r.home)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	require.NoError(t, os.WriteFile(filepath.Join(r.home, ".gitconfig"), []byte("[user]\n\tname = Ada\n\temail = ada@example.com\n"), 0o600))
 	var text strings.Builder
 	text.WriteString("name: demo\nguardrails: {no_touch_paths: [\"vault/**\"]}\nrepos:\n")
 	for _, name := range names {

@@ -14,12 +14,14 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/shipping/trashfile"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
 // picture is every file of the workspace with its mode and content, what git says in each of its working trees, the root's branches, and the state.
 func (r *rig) picture() map[string]string {
 	r.t.Helper()
-	all := map[string]string{"branches": r.root.Git("for-each-ref", "refs/heads"), "worktrees": r.root.Git("worktree", "list", "--porcelain"), "HEAD": r.root.Git("symbolic-ref", "HEAD")}
+	all := map[string]string{"branches": r.root.Git("for-each-ref", "refs/heads"), "worktrees": r.root.Git("worktree", "list", "--porcelain"), "stash": r.root.Git("stash", "list"),
+		"HEAD": r.root.Git("symbolic-ref", "HEAD")}
 	state, err := json.Marshal(r.found().State)
 	require.NoError(r.t, err)
 	var plain args
@@ -39,7 +41,7 @@ func (r *rig) picture() map[string]string {
 		rel, _ := filepath.Rel(r.at(), path)
 		all[rel] = info.Mode().String()
 		if d.Name() == ".git" {
-			all["status "+rel] = r.root.Git("-C", filepath.Dir(path), "status", "--porcelain", "--branch") + r.root.Git("-C", filepath.Dir(path), "stash", "list")
+			all["status "+rel] = r.root.Git("-C", filepath.Dir(path), "status", "--porcelain", "--branch")
 		}
 		if info.Mode().IsRegular() && d.Name() != "index" {
 			text, err := os.ReadFile(path)
@@ -70,6 +72,7 @@ func lived(r *rig) {
 }
 
 func TestDiscardInThreeModes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	lived(r)
 	before := r.picture()
@@ -98,6 +101,7 @@ func TestDiscardInThreeModes(t *testing.T) {
 }
 
 func TestDiscardAndRestoreBringEverythingBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api", "web")
 	lived(r)
 	before, remotes := r.picture(), r.remote("api", "main")+r.remote("web", "main")
@@ -129,9 +133,8 @@ func TestDiscardAndRestoreBringEverythingBack(t *testing.T) {
 
 // TestAcrossDevices: a copy is as good as a move, and what cannot be removed at once is.
 func TestAcrossDevices(t *testing.T) {
-	other, err := os.MkdirTemp("/dev/shm", "shipping-*")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(other) })
+	t.Parallel()
+	other := workroom.Far(t)
 	r := newRig(t, "api", "web")
 	lived(r)
 	require.NoError(t, os.Mkdir(r.at("locked"), 0o755))
@@ -152,6 +155,7 @@ func TestAcrossDevices(t *testing.T) {
 }
 
 func TestADirectoryDeletedByHand(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	require.NoError(t, os.RemoveAll(r.at()))
 	r.refused("eco_unsaved_work", archive, nil)
@@ -163,6 +167,7 @@ func TestADirectoryDeletedByHand(t *testing.T) {
 }
 
 func TestRestoreInTheWay(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	first := r.worked(discard, nil)["trash_id"].(string)
 	done := r.do("amof_install_ecosystem", nil)
@@ -186,6 +191,7 @@ func TestRestoreInTheWay(t *testing.T) {
 }
 
 func TestTheTrashIsPurged(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	old := r.worked(discard, nil)["trash_id"].(string)
 	r.clock.now = r.clock.now.Add(6 * 24 * time.Hour)
@@ -205,6 +211,7 @@ func TestTheTrashIsPurged(t *testing.T) {
 }
 
 func TestNothingMovesWhereTheTrashCannotBe(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "api")
 	before := r.picture()
 	bin := filepath.Join(r.found().Layout.Data, "trash")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
@@ -25,7 +26,8 @@ type ScopeAnswer struct {
 	MaxMode   string  `json:"max_mode"`
 	Crumbs    string  `json:"breadcrumb"`
 	CanGoBack bool    `json:"can_go_back"`
-	Pending   *int    `json:"pending_confirmations"` // null where nobody counts them
+	Pending   *int    `json:"pending_confirmations"`      // null where nobody counts them
+	Problem   string  `json:"settings_problem,omitempty"` // why the settings cannot be read: then nothing may change
 	footing.Shown
 }
 
@@ -49,6 +51,10 @@ func (s service) scope(ctx context.Context, sc tool.Scope, f footing.Focus, did 
 		actions = []footing.Action{footing.Suggest("status", f.Ecosystem, nil), footing.Suggest("describe", f.Ecosystem, nil), actions[0]}
 	}
 	text := footing.Text{Summary: clip(did + out.Crumbs), Details: []string{"mode " + out.Mode + " (at most " + out.MaxMode + ")"}}
+	if _, err := s.Places.Settings(ctx); err != nil {
+		out.Problem = fault.From(err).Message
+		text.Details = append(text.Details, "the settings cannot be read, so nothing may change: "+out.Problem)
+	}
 	out.Shown = s.Show(sc, footing.About{Ecosystem: f.Ecosystem, Run: f.Run, Release: f.Release}, text, actions...)
 	return out, nil
 }

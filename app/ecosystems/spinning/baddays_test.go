@@ -22,6 +22,7 @@ import (
 
 // TestProvisionersThatAreRefused: nothing is queued for them, in any mode, and the message says what to do.
 func TestProvisionersThatAreRefused(t *testing.T) {
+	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "evil.sh")
 	require.NoError(t, os.WriteFile(outside, []byte("#!/bin/sh\n"), 0o755))
 	for name, c := range map[string]struct {
@@ -63,6 +64,7 @@ func (r *rig) link(to string) {
 
 // TestScriptsThatFail: how they ended is the run's error, what they said last is with it, and the environment may be destroyed.
 func TestScriptsThatFail(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script, code, says string
 		exit               any
@@ -94,6 +96,7 @@ func TestScriptsThatFail(t *testing.T) {
 
 // TestHanging: a program that takes too long is told to end, and killed when it does not heed that; its children go with it.
 func TestHanging(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"trap '' TERM; echo $$ > pid; sleep 300 & wait; sleep 300\", timeout_seconds: 1}\n"))
 	began := time.Now()
 	rec, log := r.done(deploy, nil)
@@ -111,6 +114,7 @@ func TestHanging(t *testing.T) {
 
 // TestCancelled: a run that is cancelled ends its program before it says that it has ended.
 func TestCancelled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"echo here; sleep 300\"}\n"))
 	id := r.queued(deploy, nil)
 	drained := make(chan error, 1)
@@ -128,7 +132,7 @@ func TestCancelled(t *testing.T) {
 	assert.Equal(t, spin.Failed, r.note().State)
 }
 
-// TestOutput: a gigabyte of it costs little, secrets and control characters stay out of the log, and the outputs are still heard.
+// TestOutput: a quarter of a gigabyte of it costs little, secrets and control characters stay out of the log, and the outputs are still heard.
 func TestOutput(t *testing.T) {
 	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	r := newRig(t, manifest("provisioner: box\n"))
@@ -138,7 +142,7 @@ printf '\033[31mred\033[0m\n\n'
 head -c %d /dev/zero | tr '\0' 'x' | fold -w 1000
 echo
 echo ::amof url=http://late
-echo the end`, secret, 1<<30))
+echo the end`, secret, 256<<20))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	rec, log := r.done(deploy, nil)
@@ -156,6 +160,7 @@ echo the end`, secret, 1<<30))
 
 // TestServiceThatDies: the deploy fails with its last lines, and the services beside it end, too.
 func TestServiceThatDies(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("exec sleep 300", "echo listening; echo address in use >&2; exit 7"))
 	rec, log := r.done(deploy, nil)
 	assert.Equal(t, tracked.Failed, rec.Status)
@@ -170,6 +175,7 @@ func TestServiceThatDies(t *testing.T) {
 
 // TestServiceThatEndsLater is seen in the status, is no reason not to deploy again, and destroying works without it.
 func TestServiceThatEndsLater(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("exec sleep 300", "trap '' TERM; echo $$; while :; do sleep 1; done"))
 	rec, log := r.done(deploy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)
@@ -188,6 +194,7 @@ func TestServiceThatEndsLater(t *testing.T) {
 
 // TestMissingClone: the built-in provisioner says which repository has none.
 func TestMissingClone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("true", "true"))
 	require.NoError(t, os.RemoveAll(r.clones["web"]))
 	o := r.say(deploy, args{"mode": "plan"})
@@ -197,6 +204,7 @@ func TestMissingClone(t *testing.T) {
 
 // TestArguments: names that are none and arguments that no program takes are refused before anything is looked at.
 func TestArguments(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("true", "true"))
 	for name, in := range map[string]args{
 		"eco_name_invalid":      {"environment": "../x"},
@@ -211,6 +219,7 @@ func TestArguments(t *testing.T) {
 
 // TestInterrupted: what a killed worker left is ended, the environment has failed, and can be destroyed.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	for name, m := range map[string]string{
 		"a program": manifest("spin: {deploy: \"sleep 300\", destroy: \"true\"}\n"),
 		"services":  services("exec sleep 300", "exec sleep 300"),
@@ -242,6 +251,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestDoneButNotOnRecord: a run that was killed after its work was done leaves the work as it is.
 func TestDoneButNotOnRecord(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("exec sleep 300", "exec sleep 300"))
 	rec, log := r.done(deploy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)
@@ -258,6 +268,7 @@ func TestDoneButNotOnRecord(t *testing.T) {
 
 // TestUnreadableState is said, and nothing is done about it.
 func TestUnreadableState(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("true", "true"))
 	require.NoError(t, r.store.States().Note(t.Context(), r.layout, spin.Note("default"), []byte("{")))
 	assert.Equal(t, "eco_state_unreadable", code(r.say(deploy, args{"mode": "plan"}).Err))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -40,6 +41,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -65,7 +67,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	code := m.Run()
+	_ = flag.Set("test.parallel", "6") // they wait more than they work
+	code := workroom.Run(m, "[user]\n\tname = A\n\temail = a@example.com\n")
 	for { // supervisors that nobody asked about since they ended
 		if pid, err := syscall.Wait4(-1, nil, 0, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
 			os.Exit(code)
@@ -112,10 +115,6 @@ func newRig(t *testing.T, manifest string) *rig {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	for name, value := range map[string]string{"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com",
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1"} {
-		t.Setenv(name, value)
-	}
 	r := &rig{t: t, root: filepath.Join(top, "w"), clones: map[string]string{}}
 	r.write("ecosystems/demo/ecosystem.yaml", manifest, 0o644)
 	r.git(r.root, "init", "-q", "-b", "main")

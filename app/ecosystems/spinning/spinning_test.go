@@ -15,6 +15,7 @@ import (
 // TestLocalService is the whole way with the built-in provisioner: deployed, it says where it is and answers; deploying again does nothing; moved
 // on, it is started anew; destroyed, nothing answers and nothing is left.
 func TestLocalService(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, services("exec '"+os.Args[0]+"' web", "echo ready; exec sleep 300"))
 	rec, log := r.done(deploy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)
@@ -57,6 +58,7 @@ func TestLocalService(t *testing.T) {
 
 // TestThreeModes: the same call explained, tried and confirmed; ask and plan start nothing and write nothing (seed 004).
 func TestThreeModes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"echo up > up\", destroy: \"rm up\", plan: \"echo would > planned\", estimate_seconds: 30, timeout_seconds: 60}\n"))
 	o := r.say(deploy, nil)
 	require.Error(t, o.Err)
@@ -101,6 +103,7 @@ func TestThreeModes(t *testing.T) {
 
 // TestProtocol: what a script is started with (amof contract §20.5).
 func TestProtocol(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("provisioner: box\n"))
 	r.script("box", `printf '%s|' "$0" "$@"; echo; pwd; env | grep ^AMOF_ | sort; [ -d "$AMOF_SPIN_DIR" ] && stat -c %a "$AMOF_SPIN_DIR"; echo "::amof url=http://x=1"; echo "::amof bad key=1"; cat`)
 	rec, log := r.done(deploy, args{"environment": "test", "args": []string{"--a b", "$HOME"}})
@@ -124,6 +127,7 @@ func TestProtocol(t *testing.T) {
 
 // TestLookUp: the manifest's own commands come first, then the ecosystem's script, the workspace's, and what is built in; k3d is told a name.
 func TestLookUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("provisioner: noop\n"))
 	provisioner := func() args {
 		o := r.say(deploy, args{"mode": "plan"})
@@ -146,6 +150,7 @@ func TestLookUp(t *testing.T) {
 
 // TestNoop: the provisioner for demonstrations leaves a mark, and takes it away.
 func TestNoop(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("provisioner: noop\n"))
 	rec, log := r.done(deploy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)
@@ -163,6 +168,7 @@ func TestNoop(t *testing.T) {
 
 // TestChangedSince: what was confirmed is done, and nothing else.
 func TestChangedSince(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*rig){
 		"the script":   func(r *rig) { r.script("box", "echo other") },
 		"a commit":     func(r *rig) { r.commit(r.clones["api"]) },
@@ -185,6 +191,7 @@ func TestChangedSince(t *testing.T) {
 
 // TestDeployTwice: of two that were confirmed of one state, one is done.
 func TestDeployTwice(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"echo x >> ups\", destroy: \"true\"}\n"))
 	first, second := r.queued(deploy, nil), r.queued(deploy, args{"environment": "default"})
 	require.NoError(t, r.worker.Drain(t.Context(), r.root, "demo"))
@@ -201,6 +208,7 @@ func TestDeployTwice(t *testing.T) {
 
 // TestAnotherProvisioner: what deployed an environment destroys it, whatever the manifest says meanwhile.
 func TestAnotherProvisioner(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("provisioner: box\n"))
 	r.script("box", `echo "box $1"`)
 	rec, log := r.done(deploy, nil)
@@ -214,6 +222,7 @@ func TestAnotherProvisioner(t *testing.T) {
 
 // TestWhatADeployLeaves goes on: a provisioner's script may start what stays.
 func TestWhatADeployLeaves(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, manifest("spin: {deploy: \"sleep 300 > /dev/null 2>&1 & echo ::amof pid=$!\", destroy: \"kill $(cat pid)\"}\n"))
 	rec, log := r.done(deploy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)

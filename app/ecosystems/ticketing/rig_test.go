@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && (os.Args[1] == "start" || os.Args[1] == "die") {
 		os.Exit(another(os.Args[1], os.Args[2], os.Args[3]))
 	}
-	os.Exit(m.Run())
+	os.Exit(workroom.Run(m, ""))
 }
 
 // another is what that process does: exit code 0 says that it has started the ticket.
@@ -88,8 +89,6 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, home: t.TempDir(), root: gitfixture.New(t, "first\n-- README.md --\nroot\n"), origins: map[string]*gitfixture.Repo{}}
-	t.Setenv("HOME", r.home)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	r.deps = dependencies(r.root.Dir, r.home)
 	var text strings.Builder
 	text.WriteString("name: demo\nrepos:\n")
@@ -231,9 +230,7 @@ func (r *rig) branch(dir string) string { return r.root.Git("-C", dir, "branch",
 
 // other starts a process that starts T-1.
 func (r *rig) other(how string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], how, r.root.Dir, r.home)
-	cmd.Env = append(os.Environ(), "HOME="+r.home)
-	return cmd
+	return exec.Command(os.Args[0], how, r.root.Dir, r.home)
 }
 
 // files is everything in the root, with git's view of each clone.

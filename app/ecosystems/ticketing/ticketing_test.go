@@ -21,6 +21,7 @@ import (
 )
 
 func TestATicketFromItsStartToItsEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a := r.does(start, args{"ticket_id": "T-1"})
 	assert.Equal(t, map[string]string{"api": "create", "web": "create", "docs": "skipped"}, results(a.Repos), "nothing is worked on in what is read-only")
@@ -72,6 +73,7 @@ func TestATicketFromItsStartToItsEnd(t *testing.T) {
 }
 
 func TestEndingAnotherTicketLeavesTheActiveOne(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	r.does(start, args{"ticket_id": "T-2"})
@@ -80,6 +82,7 @@ func TestEndingAnotherTicketLeavesTheActiveOne(t *testing.T) {
 
 // TestAskAndPlanChangeNothing, whatever is called.
 func TestAskAndPlanChangeNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	r.does(start, args{"ticket_id": "T-2"})
@@ -109,6 +112,7 @@ func TestAskAndPlanChangeNothing(t *testing.T) {
 }
 
 func TestACleanUpIsConfirmed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	in := args{"ticket_id": "T-1", "cleanup": "local"}
@@ -134,6 +138,7 @@ func TestACleanUpIsConfirmed(t *testing.T) {
 
 // TestWorkIsNotCleanedUp, neither here nor at origin, unless force says so; then it is kept.
 func TestWorkIsNotCleanedUp(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		given   func(*rig)
 		cleanup string
@@ -180,6 +185,7 @@ func TestWorkIsNotCleanedUp(t *testing.T) {
 }
 
 func TestACleanUpThatFailsInOneRepositoryCanBeRepeated(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	for _, name := range []string{"api", "web"} {
@@ -206,6 +212,7 @@ func TestACleanUpThatFailsInOneRepositoryCanBeRepeated(t *testing.T) {
 }
 
 func TestWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 65)
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
@@ -255,6 +262,7 @@ func TestWhatIsRefused(t *testing.T) {
 
 // TestOneRepositoryDoesNotHoldUpTheOthers when a ticket is started.
 func TestOneRepositoryDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		given func(*rig)
 		want  string // what comes of api
@@ -282,6 +290,7 @@ func TestOneRepositoryDoesNotHoldUpTheOthers(t *testing.T) {
 
 // TestASwitchSaysWhatCannotBeMadeAgain and is made all the same.
 func TestASwitchSaysWhatCannotBeMadeAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	r.does(start, args{"ticket_id": "T-2"})
@@ -295,6 +304,7 @@ func TestASwitchSaysWhatCannotBeMadeAgain(t *testing.T) {
 }
 
 func TestATicketWhoseCloneIsGone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	require.NoError(t, os.RemoveAll(r.clone("api")))
@@ -311,6 +321,7 @@ func TestATicketWhoseCloneIsGone(t *testing.T) {
 
 // TestARepositoryThatLeftTheWorkspace is told of and left alone.
 func TestARepositoryThatLeftTheWorkspace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	r.record(func(s *ecosystem.State) { s.Repos = s.Repos[1:] })
@@ -324,6 +335,7 @@ func TestARepositoryThatLeftTheWorkspace(t *testing.T) {
 
 // TestARecordOfAHostileTicket leads to no directory and no branch.
 func TestARecordOfAHostileTicket(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	outside := filepath.Join(r.home, "api")
 	require.NoError(t, os.MkdirAll(outside, 0o755))
@@ -343,6 +355,7 @@ func TestARecordOfAHostileTicket(t *testing.T) {
 }
 
 func TestAProcessThatDiesBeforeItRecords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	err := r.other("die").Run()
 	require.ErrorContains(t, err, "exit status 9")
@@ -355,6 +368,7 @@ func TestAProcessThatDiesBeforeItRecords(t *testing.T) {
 }
 
 func TestTwoProcessesAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	one, two := r.other("start"), r.other("start")
 	var words [2]strings.Builder
@@ -371,6 +385,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 }
 
 func TestEnsureMakesAgainWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.does(start, args{"ticket_id": "T-1"})
 	for _, name := range []string{"api", "web"} {

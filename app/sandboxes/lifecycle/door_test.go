@@ -24,10 +24,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
 // TestMain lets the test binary be the agent server, the gateway, and what supervises them.
-func TestMain(m *testing.M) { sandboxrig.Main(m.Run) }
+func TestMain(m *testing.M) { sandboxrig.Main(func() int { return workroom.Run(m, "") }) }
 
 type args = map[string]any
 

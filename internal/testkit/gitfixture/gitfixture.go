@@ -28,40 +28,64 @@ var Epoch = time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)
 type Repo struct {
 	Dir     string // the working tree
 	Remote  string // the bare repository that origin points to
-	home    string // an empty HOME
+	home    string // a HOME without a configuration
 	t       testing.TB
 	commits int
 }
 
 // New makes a repository that holds the files of a txtar archive in one commit, pushed to its remote. The archive's comment is the
-// commit message, "initial" when there is none. An archive without files makes a repository without commits.
-func New(t testing.TB, archive string) *Repo {
+// commit message, "initial" when there is none. An archive without files makes a repository without commits. More archives are further commits.
+func New(t testing.TB, archive string, more ...string) *Repo {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
 	top := t.TempDir()
-	r := &Repo{Dir: filepath.Join(top, "clone"), Remote: filepath.Join(top, "remote.git"), home: filepath.Join(top, "home"), t: t}
-	for _, dir := range []string{r.Dir, r.home} {
+	archives := append([]string{archive}, more...)
+	moulds(t, archives).cast(t, top)
+	r := repoIn(t, top)
+	if len(txtar.Parse([]byte(archive)).Files) > 0 {
+		r.commits = len(archives)
+		r.Git("update-index", "--refresh") // these are other files than those that git has seen
+	}
+	return r
+}
+
+// repoIn is the repository below that directory.
+func repoIn(t testing.TB, top string) *Repo {
+	return &Repo{Dir: filepath.Join(top, "clone"), Remote: filepath.Join(top, "remote.git"), home: filepath.Join(top, "home"), t: t}
+}
+
+// fresh has git make one.
+func fresh(t testing.TB, archives []string) *Repo {
+	t.Helper()
+	r := repoIn(t, t.TempDir())
+	for _, dir := range []string{r.Dir, r.home, r.template(), filepath.Join(r.template(), "hooks"), filepath.Join(r.template(), "info")} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(r.template(), "info", "exclude"), nil, 0o644))
 	r.Git("init", "--quiet", "--bare", "--initial-branch="+Branch, r.Remote)
 	r.Git("init", "--quiet", "--initial-branch="+Branch)
 	r.Git("remote", "add", "origin", r.Remote)
 
-	files := txtar.Parse([]byte(archive))
-	if len(files.Files) == 0 {
-		return r
+	for _, archive := range archives {
+		files := txtar.Parse([]byte(archive))
+		if len(files.Files) == 0 {
+			return r
+		}
+		r.Write(archive)
+		message := strings.TrimSpace(string(files.Comment))
+		if message == "" {
+			message = "initial"
+		}
+		r.Commit(message)
 	}
-	r.Write(archive)
-	message := strings.TrimSpace(string(files.Comment))
-	if message == "" {
-		message = "initial"
-	}
-	r.Commit(message)
 	r.Git("push", "--quiet", "--set-upstream", "origin", Branch)
 	return r
 }
+
+// template is what a new repository begins with: places for hooks and exclusions, and none of git's samples.
+func (r *Repo) template() string { return filepath.Join(r.home, "template") }
 
 // Write puts the files of a txtar archive into the working tree, over what is there.
 func (r *Repo) Write(archive string) {
@@ -110,7 +134,7 @@ func (r *Repo) Env() []string {
 	date := Epoch.Add(time.Duration(r.commits) * time.Minute).Format(time.RFC3339)
 	env := []string{
 		"HOME=" + r.home, "XDG_CONFIG_HOME=" + r.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
-		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=file", "LC_ALL=C", "TZ=UTC",
+		"GIT_TEMPLATE_DIR=" + r.template(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=file", "LC_ALL=C", "TZ=UTC",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_AUTHOR_DATE=" + date,
 		"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings)),
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com", "GIT_COMMITTER_DATE=" + date,

@@ -91,6 +91,9 @@ func (m making) begin(ctx context.Context) error {
 
 // identity is who the user says to be, as far as both parts are said.
 func identity(ctx context.Context, t *pin.Tree) []string {
+	if said := run.Identity(); len(said) == 4 {
+		return said
+	}
 	name, err := t.Word(ctx, "config", "--get", "user.name")
 	email, failed := t.Word(ctx, "config", "--get", "user.email")
 	if err != nil || failed != nil || name == "" || email == "" {

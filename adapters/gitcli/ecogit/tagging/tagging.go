@@ -132,7 +132,7 @@ func (c *Client) Author(ctx context.Context, dir string) (string, error) {
 }
 
 func author(ctx context.Context, t *pin.Tree) (string, error) {
-	out, err := own(ctx, t, run.Command{Args: []string{"var", "GIT_AUTHOR_IDENT"}, Settings: []run.Setting{{Name: "user.useConfigOnly", Value: "true"}}})
+	out, err := own(ctx, t, run.Command{Env: run.Identity(), Args: []string{"var", "GIT_AUTHOR_IDENT"}, Settings: []run.Setting{{Name: "user.useConfigOnly", Value: "true"}}})
 	if words := pin.Words(err); strings.Contains(words, "auto-detection is disabled") || strings.Contains(words, "tell me who you are") || strings.Contains(words, "empty ident") {
 		return "", ecosystem.ErrIdentity.Because(err)
 	}

@@ -15,8 +15,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
+
+// TestMain has the tests work where that is quick.
+func TestMain(m *testing.M) { os.Exit(workroom.Run(m, "")) }
 
 const branch = "feature/A.1"
 
@@ -62,6 +66,7 @@ func started(t *testing.T) *rig {
 func (r *rig) branches() string { return r.Git("branch", "--format=%(refname:short)") }
 
 func TestBeginnings(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		given func(*rig)
 		want  ecosystemport.Beginning
@@ -131,6 +136,7 @@ func TestBeginnings(t *testing.T) {
 }
 
 func TestWhatCannotBegin(t *testing.T) {
+	t.Parallel()
 	file := func(r *rig, name string) {
 		require.NoError(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
 		require.NoError(r.t, os.WriteFile(name, []byte("mine"), 0o600))
@@ -192,6 +198,7 @@ func TestWhatCannotBegin(t *testing.T) {
 }
 
 func TestAddLeavesNothingOfAFailure(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Dir(r.tree.Dir)), 0o755))
 	lock := filepath.Join(r.Dir, ".git", "refs", "heads", "feature")
@@ -202,6 +209,7 @@ func TestAddLeavesNothingOfAFailure(t *testing.T) {
 }
 
 func TestManyAddTheSame(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var group errgroup.Group
 	for range 6 {
@@ -224,6 +232,7 @@ func TestManyAddTheSame(t *testing.T) {
 func (r *rig) push() { r.in("push", "--quiet", "origin", branch) }
 
 func TestRemove(t *testing.T) {
+	t.Parallel()
 	local, all := ecosystemport.Ending{}, ecosystemport.Ending{Origin: true}
 	for name, c := range map[string]struct {
 		given func(*rig)
@@ -297,6 +306,7 @@ func TestRemove(t *testing.T) {
 }
 
 func TestWhatIsNeverRemoved(t *testing.T) {
+	t.Parallel()
 	forced := ecosystemport.Ending{Force: true}
 	t.Run("the branch where it is checked out", func(t *testing.T) {
 		r := started(t)
@@ -372,6 +382,7 @@ func TestWhatIsNeverRemoved(t *testing.T) {
 }
 
 func TestAStakeSaysWhatWouldGo(t *testing.T) {
+	t.Parallel()
 	r := started(t)
 	head := r.commit()
 	s, err := r.Stake(t.Context(), r.tree, true)

@@ -33,6 +33,9 @@ func Read(payload json.RawMessage) (o Order, err error) {
 // Workspace is the directory that is shipped, archived or discarded. One outside of the root is nobody's to remove: ecosystem.ErrState.
 func Workspace(f footing.Found) (string, error) {
 	dir := f.State.WorkspaceDir
+	if !f.State.Installed() { // archived or discarded since it was confirmed
+		return "", ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed any more; nothing was done", f.Layout.Name)
+	}
 	if path.Clean(dir) != dir || Within(f.Layout.Root, dir) == "" {
 		return "", ecosystem.ErrState.Sayf("the recorded workspace %s of %s is not inside %s; mend %s", dir, f.Layout.Name, f.Layout.Root, path.Join(f.Layout.State, "state.json"))
 	}

@@ -182,12 +182,15 @@ func addFails(t *testing.T, p *Place) {
 }
 
 func addTogether(t *testing.T, p *Place) {
-	for i := range 20 {
-		p.Git("push", "--quiet", "origin", fmt.Sprintf("main:refs/heads/far-%d", i))
+	const many = 12
+	refs := []string{"push", "--quiet", "origin"}
+	for i := range many {
+		refs = append(refs, fmt.Sprintf("main:refs/heads/far-%d", i))
 	}
+	p.Git(refs...)
 	require.NoError(t, p.Keeping.Fetch(t.Context(), p.Clone, p.Access()))
 	var group sync.WaitGroup
-	for i := range 20 {
+	for i := range many {
 		group.Go(func() {
 			name, branch := fmt.Sprintf("s%d", i), ""
 			if i%2 == 0 { // these write the configuration too
@@ -203,13 +206,13 @@ func addTogether(t *testing.T, p *Place) {
 	group.Wait()
 	list, err := p.Trees.Survey(t.Context(), p.Clone)
 	require.NoError(t, err)
-	require.Len(t, list, 20)
+	require.Len(t, list, many)
 	for _, tree := range list {
 		assert.Equal(t, []any{false, "", p.Head()}, []any{tree.Dirty, tree.Err, tree.Head}, tree.Directory)
 		assert.Equal(t, "one\n", Text(tree.Directory, "a.txt"))
 	}
-	assert.Len(t, strings.Fields(p.In(p.Clone, "config", "--get-regexp", `^branch\.far-.*\.remote$`)), 20)
-	for i := range 20 {
+	assert.Len(t, strings.Fields(p.In(p.Clone, "config", "--get-regexp", `^branch\.far-.*\.remote$`)), many)
+	for i := range many {
 		group.Go(func() {
 			_, err := p.Trees.Remove(t.Context(), p.Clone, p.At(fmt.Sprintf("s%d", i)), Force(fmt.Sprintf("s%d", i), fmt.Sprintf("sandbox/s%d", i)))
 			assert.NoError(t, err)

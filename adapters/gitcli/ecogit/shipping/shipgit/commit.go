@@ -2,9 +2,11 @@ package shipgit
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -38,9 +40,19 @@ func (c *Client) Unstage(ctx context.Context, dir, index string) error {
 	return named(dir, err)
 }
 
+// Author implements ecosystemport.Committing.
+func (c *Client) Author(ctx context.Context, dir string) error {
+	_, err := git(ctx, dir, run.Command{Env: run.Identity(), Args: []string{"var", "GIT_COMMITTER_IDENT"}, Settings: []run.Setting{{Name: "user.useConfigOnly", Value: "true"}}})
+	var refused *run.ExitError
+	if errors.As(err, &refused) {
+		return ecosystem.ErrIdentity
+	}
+	return named(dir, err)
+}
+
 // Commit implements ecosystemport.Committing.
 func (c *Client) Commit(ctx context.Context, dir, message string) (string, []string, error) {
-	if _, err := git(ctx, dir, run.Command{Hooks: true, Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
+	if _, err := git(ctx, dir, run.Command{Hooks: true, Env: run.Identity(), Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
 		return "", nil, named(dir, err)
 	}
 	commit, err := word(ctx, dir, "rev-parse", "--verify", "HEAD")
@@ -66,7 +78,7 @@ func (c *Client) Record(ctx context.Context, dir, path, message string) error {
 	if _, err := git(ctx, dir, run.Command{Env: literal, Args: []string{"add", "--force", "--", path}}); err != nil {
 		return named(dir, err)
 	}
-	_, err := git(ctx, dir, run.Command{Env: literal, Args: []string{"commit", "--quiet", "--only", "--message=" + message, "--", path}})
+	_, err := git(ctx, dir, run.Command{Env: append(run.Identity(), literal...), Args: []string{"commit", "--quiet", "--only", "--message=" + message, "--", path}})
 	if err != nil {
 		_, _ = word(context.WithoutCancel(ctx), dir, "rm", "--cached", "--quiet", "--", path)
 	}

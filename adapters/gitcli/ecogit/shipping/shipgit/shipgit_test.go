@@ -244,3 +244,18 @@ func TestRecordingLeavesTheRestStaged(t *testing.T) {
 	assert.Equal(t, "x/a.json", r.Git("diff-tree", "--no-commit-id", "--name-only", "-r", "HEAD"))
 	assert.Equal(t, "A  other.txt\n?? .gitignore", r.Git("status", "--porcelain"))
 }
+
+// TestWhoCommits is what git's configuration says, or the environment; without either nothing is committed.
+func TestWhoCommits(t *testing.T) {
+	r := gitfixture.New(t, "first\n-- a --\na\n")
+	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	c := shipgit.New(0)
+	require.ErrorIs(t, c.Author(t.Context(), r.Dir), ecosystem.ErrIdentity)
+	t.Setenv("GIT_COMMITTER_NAME", "Ada")
+	t.Setenv("GIT_COMMITTER_EMAIL", "ada@example.com")
+	require.NoError(t, c.Author(t.Context(), r.Dir))
+}

@@ -1,0 +1,89 @@
+package ecocmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+func (g *group) runs() []*cobra.Command {
+	return []*cobra.Command{g.runList(), g.runLogs(),
+		g.ofRun("status", "Show how far a run is", func(ctx context.Context, id string) error {
+			return g.look(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id}, func(a ecoview.Answer) {
+				g.Run(a)
+				g.Results(a.Object("result"))
+			})
+		}),
+		g.ofRun("summary", "Show how a run went, in short", func(ctx context.Context, id string) error {
+			return g.look(ctx, "amof_summarize_run", workdesk.Arguments{"run_id": id}, g.Run)
+		}),
+		g.dry(g.ofRun("cancel", "Cancel a run; what it did is finished or undone", func(ctx context.Context, id string) error {
+			return g.do(ctx, "amof_cancel_run", workdesk.Arguments{"run_id": id}, nil)
+		}))}
+}
+
+func (g *group) runList() *cobra.Command {
+	var state, action string
+	var limit int
+	c := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: shell.Args(0, 0), Example: "  countersign eco runs list --status failed"}
+	c.Flags().StringVar(&state, "status", "", "only those that are queued, paused, running, success, failed or cancelled")
+	c.Flags().StringVar(&action, "action", "", "only those that did this: install, sync, push, …")
+	c.Flags().IntVar(&limit, "limit", 20, "how many, at most 200")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]cobra.Completion{"queued", "paused", "running", "success", "failed", "cancelled"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		a := g.about(nil).Set("status", state).Set("action", action)
+		a["limit"] = limit
+		return g.look(cmd.Context(), "amof_list_runs", a, g.Runs)
+	}
+	return c
+}
+
+func (g *group) ofRun(use, short string, do func(ctx context.Context, id string) error) *cobra.Command {
+	c := &cobra.Command{Use: use + " RUN", Short: short, Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.ids), Example: "  countersign eco runs " + use + " 1a2b3c4d"}
+	c.RunE = func(cmd *cobra.Command, args []string) error { return do(cmd.Context(), args[0]) }
+	return c
+}
+
+func (g *group) runLogs() *cobra.Command {
+	var tail int
+	var follow bool
+	var level string
+	c := g.ofRun("logs", "Show what a run said", nil)
+	c.Long = "Show what a run said.\n\nWith --follow it goes on until the run ends, and the run's exit code is the command's: 0, 1 for one that failed, 124 for one that took too long,\n" +
+		"130 for one that was cancelled. Ctrl-C ends the following, not the run; exit code 130."
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends; its exit code is the command's")
+	c.Flags().IntVarP(&tail, "tail", "n", 50, "how many of the last lines, at most 1000")
+	c.Flags().StringVar(&level, "level", "", "only those of this level: info, warning or error")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case tail < 1 || tail > mostEvents:
+			return shell.Usage(cmd, "-n %d: 1 to %d lines can be shown", tail, mostEvents)
+		case follow && level != "":
+			return shell.Usage(cmd, "--level contradicts --follow")
+		case follow:
+			return g.follow(cmd.Context(), args[0], tail)
+		}
+		return g.look(cmd.Context(), "amof_get_run_logs", workdesk.Arguments{"run_id": args[0], "tail": tail}.Set("level", level), func(a ecoview.Answer) {
+			for _, e := range a.List("events") {
+				g.Line("%s", g.Tinted(terminal.Plain(e.Word("message")), tints(e.Word("level"))))
+			}
+		})
+	}
+	return c
+}
+
+// tints is how a line of a log looks, where colour can show it.
+func tints(level string) terminal.Tint {
+	switch level {
+	case "error":
+		return terminal.Removed
+	case "warning":
+		return terminal.Changed
+	}
+	return terminal.Faded
+}

@@ -1,0 +1,168 @@
+package ecocmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
+	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// ofTicket is a command TICKET that changes something.
+func (g *group) ofTicket(use, short string, name tool.Name, complete workdesk.Completer, with func(workdesk.Arguments)) *cobra.Command {
+	c := &cobra.Command{Use: use + " TICKET", Short: short, Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(complete)}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a := g.about(nil)
+		a["ticket_id"] = args[0]
+		if with != nil {
+			with(a)
+		}
+		return g.do(cmd.Context(), name, a, g.Ticket)
+	}
+	return g.dry(c)
+}
+
+func (g *group) tickets() []*cobra.Command {
+	var repos []string
+	var cleanup string
+	var force bool
+	start := g.ofTicket("start", "Start a ticket: its branch in a worktree of every repository", "amof_ticket_start", nil, func(a workdesk.Arguments) { set(a, "repos", repos) })
+	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository, again and again")
+	g.completed(start, "repo", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
+	end := g.ofTicket("end", "End a ticket; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a workdesk.Arguments) {
+		on(a.Set("cleanup", cleanup), map[string]bool{"force": force})
+	})
+	end.Flags().StringVar(&cleanup, "cleanup", "", "what else goes: local (worktrees and branches) or all (branches at the remotes, too)")
+	_ = end.RegisterFlagCompletionFunc("cleanup", cobra.FixedCompletions([]cobra.Completion{"none", "local", "all"}, cobra.ShellCompDirectiveNoFileComp))
+	end.Flags().BoolVar(&force, "force", false, "also with work that is nowhere else; it is kept under refs")
+	return []*cobra.Command{shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
+		shown(g.ofTicket("switch", "Work on another ticket; main leaves tickets", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
+		shown(end, "ticket end PROJ-12", "ticket end PROJ-12 --cleanup local")}
+}
+
+func (g *group) spin() []*cobra.Command {
+	environment, ask := "", false
+	env := func(c *cobra.Command) *cobra.Command {
+		c.Flags().StringVar(&environment, "environment", "", "which one (default: default)")
+		return c
+	}
+	asking := func(cmd *cobra.Command, args []string, action string) error {
+		a := g.about(args).Set("environment", environment)
+		a["action"], a["mode"] = action, "execute"
+		o, err := g.Send(cmd.Context(), "ecosystem_spin_ask", a, nil)
+		if err != nil {
+			return g.failed(o, err)
+		}
+		if err := g.Outcome(o, g.Asked); err != nil || ecoview.Read(o.Value).Word("status") == "success" {
+			return err
+		}
+		return shell.Exit(1)
+	}
+	status := g.named("status", "Show what is deployed")
+	status.Flags().BoolVar(&ask, "ask", false, "run the provisioner's own status action and show what it says")
+	status.RunE = func(cmd *cobra.Command, args []string) error {
+		if ask {
+			return asking(cmd, args, "status")
+		}
+		return g.look(cmd.Context(), "ecosystem_spin_status", g.about(args).Set("environment", environment), g.Environment)
+	}
+	plan := g.named("plan", "Run the provisioner's own plan action and show what it says")
+	plan.Long = "Run the provisioner's own plan action, which changes nothing, and show what it says. What Countersign itself would do is shown by spin deploy --dry-run."
+	plan.RunE = func(cmd *cobra.Command, args []string) error { return asking(cmd, args, "plan") }
+	return []*cobra.Command{env(g.deploy(&environment)),
+		shown(env(g.changing("destroy", "Take the environment down", "amof_spin_destroy", func(a workdesk.Arguments) { a.Set("environment", environment) })), "spin destroy --type shop"),
+		shown(env(status), "spin status", "spin status --ask"), shown(env(plan), "spin plan")}
+}
+
+func (g *group) deploy(environment *string) *cobra.Command {
+	c := g.named("deploy", "Deploy the environment")
+	c.Use += " [-- ARG...]"
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			args = args[:at]
+		}
+		return shell.Args(0, 1)(cmd, args)
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		var rest []string
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			args, rest = args[:at], args[at:]
+		}
+		a := g.about(args).Set("environment", *environment)
+		set(a, "args", rest)
+		return g.do(cmd.Context(), "amof_spin_deploy", a, nil)
+	}
+	return shown(g.running(c), "spin deploy --dry-run", "spin deploy shop -- --region eu")
+}
+
+func (g *group) release() []*cobra.Command {
+	return []*cobra.Command{shown(g.reading("status", "Show the current version, and what may come next", "amof_release_status", g.Release), "release status"),
+		g.releaseValidate(), g.bump(), g.promote(), g.releaseLog()}
+}
+
+// making is a command that releases; the arguments of its tool are those of about, and with the flags that both have.
+func (g *group) making(c *cobra.Command, name tool.Name, about func(args []string) workdesk.Arguments) *cobra.Command {
+	var message string
+	var push, strict, skip bool
+	f := c.Flags()
+	f.StringVarP(&message, "message", "m", "", "of the tag")
+	f.BoolVar(&push, "push", false, "push branches and tags")
+	f.BoolVar(&strict, "strict", false, "take warnings for errors")
+	f.BoolVar(&skip, "skip-validation", false, "do not validate first")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a := about(args).Set("message", message)
+		on(a, map[string]bool{"push": push, "strict": strict, "skip_validation": skip})
+		return g.do(cmd.Context(), name, a, nil)
+	}
+	return g.running(c)
+}
+
+func (g *group) bump() *cobra.Command {
+	var pre string
+	c := g.making(&cobra.Command{Use: "bump patch|minor|major", Short: "Release the next version", Args: shell.Args(1, 1), ValidArgs: []cobra.Completion{"patch", "minor", "major"}},
+		"amof_release_bump", func(args []string) workdesk.Arguments {
+			return g.about(nil).Set("bump_type", args[0]).Set("pre_release", pre)
+		})
+	c.Flags().StringVar(&pre, "pre", "", "a pre-release: alpha, beta or rc")
+	_ = c.RegisterFlagCompletionFunc("pre", cobra.FixedCompletions([]cobra.Completion{"alpha", "beta", "rc"}, cobra.ShellCompDirectiveNoFileComp))
+	return shown(c, "release bump patch --pre alpha --dry-run", "release bump minor --push")
+}
+
+func (g *group) promote() *cobra.Command {
+	c := g.making(&cobra.Command{Use: "promote [beta|rc|stable]", Short: "Release a pre-release as its next stage, or as stable", Args: shell.Args(0, 1), ValidArgs: []cobra.Completion{"beta", "rc", "stable"}},
+		"amof_release_promote", func(args []string) workdesk.Arguments {
+			a := g.about(nil)
+			if len(args) > 0 && args[0] != "stable" { // which is what the tool takes no target for
+				a.Set("target", args[0])
+			}
+			return a
+		})
+	return shown(c, "release promote rc", "release promote stable --push")
+}
+
+func (g *group) releaseValidate() *cobra.Command {
+	var target string
+	c := shown(g.named("validate", "Check whether the ecosystem can be released"), "release validate --target rc")
+	c.Long = "Check whether the ecosystem can be released. The exit code is 4 when it cannot."
+	c.Flags().StringVar(&target, "target", "", "the stage to check for: alpha, beta, rc or stable (default)")
+	_ = c.RegisterFlagCompletionFunc("target", cobra.FixedCompletions([]cobra.Completion{"alpha", "beta", "rc", "stable"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return g.judge(cmd, "amof_release_validate", g.about(args).Set("target", target), "ok", g.Checks)
+	}
+	return c
+}
+
+func (g *group) releaseLog() *cobra.Command {
+	var limit int
+	c := shown(g.named("log", "List the releases there were"), "release log --limit 3")
+	c.Flags().IntVar(&limit, "limit", 10, "how many, at most 30")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a := g.about(args)
+		a["limit"] = limit
+		return g.look(cmd.Context(), "amof_release_log", a, g.Releases)
+	}
+	return c
+}

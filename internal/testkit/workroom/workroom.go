@@ -1,0 +1,85 @@
+// Package workroom gives the tests of a package a place of their own to work in: temporary directories in memory where the machine has room
+// there, because repositories are thousands of small files, and a home directory that is nobody's, so that tests may run side by side.
+//
+// It refuses to overrule a person: where TMPDIR is set, that is where temporary directories are.
+package workroom
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// memory is a file system in memory on Linux.
+const memory = "/dev/shm"
+
+// template is what new repositories begin with: places for hooks and exclusions, and none of git's samples.
+const template = "\n[init]\n\ttemplateDir = ~/template\n"
+
+// Run is m.Run in a room that is taken down afterwards. In it git is configured so by the user, and by nobody else.
+func Run(m *testing.M, gitconfig string) int {
+	room, err := open(gitconfig)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(room) }()
+	return m.Run()
+}
+
+// Far is a directory on another file system than those of t.TempDir, where there is one; it goes when the test ends.
+func Far(t testing.TB) string {
+	t.Helper()
+	top := memory
+	if in, _ := filepath.Rel(memory, os.TempDir()); filepath.IsLocal(in) {
+		top = "/var/tmp"
+	}
+	dir, err := os.MkdirTemp(top, "far-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func open(gitconfig string) (string, error) {
+	top := os.TempDir()
+	if os.Getenv("TMPDIR") == "" && roomy(memory) && runs(memory) {
+		top = memory
+	}
+	room, err := os.MkdirTemp(top, "room-*")
+	if err != nil {
+		return "", err
+	}
+	home := filepath.Join(room, "home")
+	for _, dir := range []string{"hooks", "info"} {
+		if err := os.MkdirAll(filepath.Join(home, "template", dir), 0o755); err != nil {
+			return room, err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, "template", "info", "exclude"), nil, 0o644); err != nil {
+		return room, err
+	}
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitconfig+template), 0o600); err != nil {
+		return room, err
+	}
+	for name, value := range map[string]string{"TMPDIR": room, "HOME": home, "XDG_CONFIG_HOME": "", "GIT_CONFIG_NOSYSTEM": "1"} {
+		if err := os.Setenv(name, value); err != nil {
+			return room, err
+		}
+	}
+	return room, nil
+}
+
+// runs reports whether programs can be run there: hooks are.
+func runs(dir string) bool {
+	trial, err := os.MkdirTemp(dir, "trial-*")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.RemoveAll(trial) }()
+	program := filepath.Join(trial, "run")
+	return os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755) == nil && exec.Command(program).Run() == nil
+}
