@@ -22,12 +22,12 @@ import (
 )
 
 // newFake is a boxer whose server passes for opencode and behaves so.
-func newFake(t *testing.T, quirks string) *boxer {
+func newFake(t *testing.T, quirks string, more ...string) *boxer {
 	t.Helper()
 	bin, err := fakeserver.Install(t.TempDir())
 	require.NoError(t, err)
 	b := newBoxer(t, bin)
-	b.env = append(b.env, fakeserver.Variable+"="+quirks)
+	b.env = append(append(b.env, fakeserver.Variable+"="+quirks), more...)
 	b.CloseStdin() // what runs already knows nothing of that
 	b.Wait()
 	b.Client = b.boxes()
@@ -97,9 +97,11 @@ func TestSandboxServersManyManagers(t *testing.T) {
 // TestSandboxServersGateway: the gateway is killed, and found stopped; it comes again at the same port with the next start, and serves nobody without its token.
 func TestSandboxServersGateway(t *testing.T) {
 	t.Parallel()
-	b := newFake(t, "")
+	own := port(t) // other tests take the usual ones meanwhile
+	b := newFake(t, "", "GLOBAL_MCP_TOOL_PORT="+strconv.Itoa(own))
 	project := args{"git_url": b.url}
 	port := b.does("opencode_project_start", project).GatewayPort
+	require.Equal(t, own, port)
 	var gateway struct {
 		Status string
 		PID    int

@@ -183,7 +183,7 @@ func TestKilledAmongGits(t *testing.T) {
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(shim), 0o755))
 	killed, whole := 0, 0
-	for at := 20; ; at += 7 {
+	for at := 20; ; at += 5 {
 		require.NoError(t, os.WriteFile(count, []byte("0"), 0o644))
 		before := r.snapshot()
 		next := strings.TrimPrefix(r.ask(status, nil)["next_versions"].([]any)[0].(args)["version"].(string), "v")
@@ -196,9 +196,8 @@ func TestKilledAmongGits(t *testing.T) {
 			whole++
 		}
 	}
-	assert.GreaterOrEqual(t, killed, 5)
 	assert.Positive(t, whole)
-	assert.Positive(t, killed-whole)
+	assert.Greater(t, killed-whole, 1)
 }
 
 // TestFailedAtEachStep takes everything back, whichever step fails: those before and after the changes take turns.
