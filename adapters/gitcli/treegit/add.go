@@ -26,7 +26,11 @@ func (c *Client) Plan(ctx context.Context, repo, name, branch string) (sandboxpo
 	if err != nil {
 		return sandboxport.BranchPlan{}, err
 	}
-	refs, err := branches(ctx, at)
+	var refs tree.Refs
+	err = pin.Patiently(ctx, c.options.Patience, func() (err error) { // others may be making worktrees: git stumbles over half of one
+		refs, err = branches(ctx, at)
+		return err
+	})
 	if err != nil {
 		return sandboxport.BranchPlan{}, err
 	}
