@@ -132,11 +132,15 @@ func (y Yard) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stow
 // Purge lets go of what was in the trash for long enough. What cannot be removed is tried again next time.
 func (y Yard) Purge(ctx context.Context, l ecosystem.Layout, log func(level, message string)) {
 	entries, _, err := y.Attic.List(ctx, l)
+	if err != nil {
+		log("warning", "the trash could not be looked through: "+fleet.Said(err))
+	}
 	for _, e := range entries {
 		if y.Clock.Now().Before(e.Until) {
 			continue
 		}
-		if err = y.Moorings.Untie(ctx, l, e); err == nil {
+		err := y.Moorings.Untie(ctx, l, e)
+		if err == nil {
 			err = y.Attic.Forget(ctx, l, e)
 		}
 		if err == nil {
