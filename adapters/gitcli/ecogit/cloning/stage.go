@@ -224,7 +224,7 @@ func (m making) undo(ctx context.Context) error {
 		if time.Now().After(over) || ctx.Err() != nil {
 			return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", m.Stage())
 		}
-		time.Sleep(patience / 100)
+		time.Sleep(patience / 100) // they are not our children: nobody tells when they end
 	}
 	linked, err := m.at.Linked()
 	if err != nil {
