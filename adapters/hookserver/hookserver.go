@@ -11,7 +11,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/netip"
@@ -118,7 +117,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, event *Event) ti
 	if event.Refusal = incoming.Door(known, matches(r, incoming.TokenDigest)); event.Refusal != webhook.Admitted {
 		return 0
 	}
-	body, refusal := read(w, r)
+	body, refusal := read(r)
 	if refusal == webhook.Admitted {
 		refusal = s.admit(incoming, workflow, r, body)
 	}
@@ -177,18 +176,19 @@ func matches(r *http.Request, digest string) bool {
 	return equal && token != ""
 }
 
+// drained is how much of a body that is too long is read all the same, in bytes: whoever still sends when the connection is closed may never see
+// the answer.
+const drained = 1 << 20
+
 // read is the whole body, which may be webhook.MaxIncoming bytes long.
-func read(w http.ResponseWriter, r *http.Request) ([]byte, webhook.Refusal) {
-	if r.ContentLength > webhook.MaxIncoming {
-		return nil, webhook.RefusedSize
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, webhook.MaxIncoming))
-	var large *http.MaxBytesError
+func read(r *http.Request) ([]byte, webhook.Refusal) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, webhook.MaxIncoming+1))
 	switch {
-	case errors.As(err, &large):
-		return nil, webhook.RefusedSize
 	case err != nil:
 		return nil, webhook.RefusedBody
+	case len(body) > webhook.MaxIncoming:
+		_, _ = io.CopyN(io.Discard, r.Body, drained) // it is refused whatever comes
+		return nil, webhook.RefusedSize
 	}
 	return body, webhook.Admitted
 }
