@@ -45,7 +45,15 @@ type shelf struct {
 	mu      sync.Mutex
 	notes   map[string]string
 	version int
+	failing error // of prepare
 	writes  atomic.Int64
+}
+
+// fail has no plan be worked out from now on.
+func (s *shelf) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = err
 }
 
 type noteInput struct {
@@ -75,6 +83,9 @@ func (s *shelf) prepare(_ context.Context, _ tool.Scope, in noteInput) (shelfPla
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := shelfPlan{Name: in.Name, Text: in.Text, Version: s.version}
+	if s.failing != nil {
+		return p, s.failing
+	}
 	if in.Name == "precious" {
 		p.Raised = policy.Typed
 	}

@@ -97,7 +97,7 @@ func (r *run) brought(ctx context.Context) error {
 
 // askAnew gives up a confirmation whose plan is not the one there is now, and asks about that one; changed is what the call fails with.
 func (r *run) askAnew(ctx context.Context, changed error) error {
-	if err := r.app.grants.Withdraw(ctx, r.grantID, "changed"); err != nil {
+	if err := r.app.grants.Withdraw(ctx, r.grantID, grants.Outdated); err != nil {
 		return err
 	}
 	r.grantID, r.answerer = "", ""
@@ -223,8 +223,14 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 }
 
 // Answer records what a person said to a pending confirmation, on a channel only a person has (a terminal, the console). An approval
-// lets the same call pass when it is repeated; a denial refuses it. It fails with the faults of package confirm.
+// lets the same call pass when it is repeated; a denial refuses it. An approval of a plan that is not what there is now is refused as such a call
+// would be (confirm.ErrMismatch, with Changed), and the question is withdrawn. It fails with the faults of package confirm.
 func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error) {
+	if answer.Approve {
+		if err := a.review(ctx, answer); err != nil {
+			return confirm.View{}, err
+		}
+	}
 	g, err := a.answer(ctx, answer)
 	if err != nil && g.ID == "" {
 		return confirm.View{}, err

@@ -63,7 +63,7 @@ func (a *App) begin(c tool.Call) *run {
 
 func (r *run) lookUp() error {
 	e, ok := r.app.registry.Lookup(r.call.Tool)
-	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person {
+	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person || !tool.Covered(r.call.Within, e.Spec) {
 		return tool.ErrUnknown.Sayf("there is no tool %q here; list the tools to see those there are", r.call.Tool)
 	}
 	r.entry, r.out.Spec = e, e.Spec
@@ -115,8 +115,10 @@ func (r *run) takeMode() error {
 		return tool.ErrArguments.Sayf("mode %q is none; there are ask, plan and execute", m.CallMode())
 	}
 	ceiling := max(r.app.opts.Policy.Ceiling, policy.Ask)
-	if own := r.entry.Spec.Ceiling; own != policy.ModeUnset {
-		ceiling = min(ceiling, own)
+	for _, own := range []policy.Mode{r.entry.Spec.Ceiling, r.call.Principal.Ceiling} {
+		if own != policy.ModeUnset {
+			ceiling = min(ceiling, own)
+		}
 	}
 	if r.call.Mode > ceiling {
 		return policy.ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", r.call.Mode, ceiling)

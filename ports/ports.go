@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -231,6 +232,29 @@ type Runs interface {
 	// Purge forgets every record that has ended and is not among the newest keep, or was asked for before the given time, and reports
 	// how many.
 	Purge(ctx context.Context, keep int, before time.Time) (int, error)
+}
+
+// Credentials keeps what lets requests in that arrive over a network. It never stores a secret, only its digest.
+type Credentials interface {
+	// Add stores a new credential, durably. It fails with access.ErrTaken when there is one of that id or digest, or a token of that name that
+	// has not ended.
+	Add(ctx context.Context, c access.Credential) error
+	// Find is the credential with that digest, or access.ErrUnknown; cheap enough to call for every request.
+	Find(ctx context.Context, d access.Digest) (access.Credential, error)
+	// Change runs change on the credential of that id and stores what it leaves, unless it fails; only one Change of a credential runs at a time,
+	// across all processes. It fails with access.ErrMissing when there is none.
+	Change(ctx context.Context, id string, change func(*access.Credential) error) (access.Credential, error)
+	// List is every credential, oldest first.
+	List(ctx context.Context) ([]access.Credential, error)
+	// Purge forgets every credential that is Gone before the given time, and reports how many.
+	Purge(ctx context.Context, before time.Time) (int, error)
+}
+
+// Stamped may be implemented by a SettingsStore in whose store everything else is as well.
+type Stamped interface {
+	// Stamp is a number that is another one once anybody, in whatever process, has stored something since; cheap enough to ask many times a
+	// second.
+	Stamp(ctx context.Context) (int64, error)
 }
 
 // Owner tells processes of this machine apart, those that are gone included.

@@ -43,6 +43,16 @@ func (s *Store) LoadBoth(ctx context.Context, key string) (ports.Settings, ports
 	return settings, session, err
 }
 
+// Stamp implements ports.Stamped, with one look at the database; zero while there is none.
+func (s *Store) Stamp(ctx context.Context) (int64, error) {
+	var now int64
+	err := s.watching(ctx, func(w *watch) (err error) {
+		now, err = w.stamp()
+		return err
+	})
+	return now, err
+}
+
 // Save stores next as the next revision and returns it, or fails with ports.ErrSettingsConflict. Settings that have no written form (a
 // level or setting that does not exist) are refused with policy.ErrWord.
 func (s *Store) Save(ctx context.Context, next ports.Settings) (ports.Settings, error) {

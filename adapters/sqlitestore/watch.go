@@ -110,6 +110,14 @@ func (w *watch) loadBoth(key string) (ports.Settings, ports.Session, error) {
 	return settings, session, err
 }
 
+// stamp is a number that is another one after every commit, of this process too.
+func (w *watch) stamp() (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.refresh()
+	return w.seen, err
+}
+
 // settingsNow is a copy of the settings as of the last refresh or later.
 func (w *watch) settingsNow() (ports.Settings, error) {
 	if w.set == nil {

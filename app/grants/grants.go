@@ -141,12 +141,19 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 	return settled, err
 }
 
+// Outdated is by whom a question is withdrawn whose plan is not the one there is now.
+const Outdated = "changed"
+
 // Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
 func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
 	now := k.Clock.Now()
 	g, err := k.settle(ctx, id, "cancel", by, func(g *confirm.Grant) error { return g.Cancel(now) })
 	if g.State == confirm.Canceled {
-		k.Runs.Deny(ctx, g.ID, toolrun.Cancelled, "")
+		reason := toolrun.Cancelled
+		if by == Outdated {
+			reason = toolrun.ContextChanged
+		}
+		k.Runs.Deny(ctx, g.ID, reason, "")
 	}
 	return err
 }

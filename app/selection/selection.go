@@ -14,7 +14,7 @@ import (
 )
 
 // ControlToolset is served whatever is selected.
-const ControlToolset = "control"
+const ControlToolset = tool.Control
 
 // everything stands for every toolset in a Selection.
 const everything = "all"

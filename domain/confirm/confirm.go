@@ -193,6 +193,8 @@ type Answer struct {
 	Typed   string // for Typed strength
 	Reason  string // why not, for whoever asked; at most MaxReason characters count
 	By      string // who, as far as the channel knows ("terminal", "elicitation")
+	// Shown is the hash of the plan that the person saw; zero when the channel shows the one that waits just then.
+	Shown canon.Hash
 }
 
 // Settle applies the answer to the grant: Approve, or Deny, which is reported as ErrDenied.

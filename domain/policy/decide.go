@@ -9,6 +9,8 @@ import (
 type Principal struct {
 	ID     string  `json:"id"`
 	Grants Effects `json:"grants"`
+	// Ceiling is what no call of the principal passes, below the operator's ceiling; unset is none.
+	Ceiling Mode `json:"ceiling,omitempty"`
 }
 
 // Claims is what one call says it is about to do. Class and Effects never exceed the tool's own; a tool whose actions differ
@@ -94,8 +96,10 @@ const (
 // never above the ceiling, and Ask when nobody said anything or somebody said what is no mode.
 func (p Policy) Effective(q Request) Mode {
 	ceiling := known(p.Ceiling)
-	if q.ToolsetCeiling != ModeUnset {
-		ceiling = min(ceiling, known(q.ToolsetCeiling))
+	for _, lower := range []Mode{q.ToolsetCeiling, q.Principal.Ceiling} {
+		if lower != ModeUnset {
+			ceiling = min(ceiling, known(lower))
+		}
 	}
 	return min(known(cmp.Or(q.CallMode, q.SessionMode, p.Mode, q.ToolsetMode)), ceiling)
 }

@@ -156,3 +156,13 @@ func busiest() (policy.Policy, policy.Request) {
 	return p, policy.Request{Tool: "tool", Strength: policy.Preview, Principal: policy.Principal{ID: "p", Grants: policy.All},
 		Claims: policy.Claims{Class: policy.ClassDangerous, Effects: policy.Write | policy.Exec}}
 }
+
+func TestAPrincipalsCeilingIsOneMore(t *testing.T) {
+	p := policy.Policy{Mode: policy.Execute, Ceiling: policy.Execute}
+	for ceiling, want := range map[policy.Mode]policy.Mode{policy.ModeUnset: policy.Execute, policy.Ask: policy.Ask, policy.Plan: policy.Plan, policy.Execute: policy.Execute, 9: policy.Ask} {
+		assert.Equal(t, want, p.Effective(policy.Request{Principal: policy.Principal{Ceiling: ceiling}}), "%d", ceiling)
+		assert.LessOrEqual(t, p.Effective(policy.Request{Principal: policy.Principal{Ceiling: ceiling}, ToolsetCeiling: policy.Plan}), policy.Plan)
+		low := policy.Policy{Mode: policy.Execute, Ceiling: policy.Ask}
+		assert.Equal(t, policy.Ask, low.Effective(policy.Request{Principal: policy.Principal{Ceiling: ceiling}}), "nobody raises the operator's")
+	}
+}

@@ -61,6 +61,9 @@ const (
 	deriveSchema = "github.com/invopop/jsonschema"
 	checkSchema  = "github.com/google/jsonschema-go"
 	shellSyntax  = "mvdan.cc/sh/v3"
+	gomponents   = "maragu.dev/gomponents"
+	goldmark     = "github.com/yuin/goldmark"
+	vmMetrics    = "github.com/VictoriaMetrics/metrics"
 )
 
 // testLibraries are what tests and suites may lean on.
@@ -75,7 +78,7 @@ var pure = []string{
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
-	"domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/policy", "domain/process", "domain/redact",
+	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/policy", "domain/process", "domain/redact",
 	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun",
 }
 
@@ -102,6 +105,8 @@ func domainRows() []Row {
 			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
 		{Packages: []string{"domain/confirm", "domain/audit"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting"},
 			Reason: "confirmations and audit records are hashes over decisions, and know no tool"},
+		{Packages: []string{"domain/access"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting", "domain/tool"},
+			Reason: "what lets a request in says how far it reaches, in the words of the door"},
 		{Packages: []string{"domain/toolrun"}, Std: pure, Module: []string{"domain/fault", "domain/policy", "domain/sorting"},
 			Reason: "what became of a call is a state machine over words and times, and knows no tool"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
@@ -136,7 +141,7 @@ func coreRows() []Row {
 		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug"}), Modules: []string{xSync},
 			Module: append([]string{"ports", "app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, kernel...),
 			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
-		{Packages: []string{"app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
+		{Packages: []string{"app/admission", "app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
 			Module: append([]string{"ports"}, kernel...),
 			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
@@ -150,11 +155,15 @@ func drivingRows() []Row {
 	door := slices.Concat(kernel, []string{"app", "adapters/present"})
 	const reason = "a transport sees the door, the presenters and the kernel; never a use case, a repository or a port"
 	return []Row{
-		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/..."}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
+		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpguard"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
 		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/..."}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
-		{Packages: []string{"adapters/httpapi", "adapters/console", "adapters/chat"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/chat", "adapters/httpguard"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpguard"}, door...),
+			Modules: []string{xSync, vmMetrics}, Reason: reason},
+		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpguard", "adapters/httpapi/feed"}, door...),
+			Modules: []string{xSync, gomponents, goldmark}, Reason: reason},
 		{Packages: []string{"adapters/hookserver"}, Std: []string{Any}, Module: append([]string{"domain/project", "domain/project/webhook", "ports"}, kernel...),
 			Reason: "requests from outside are judged by rules that stand in the domain, and start workflows through a function"},
 		{Packages: []string{"adapters/present/..."}, Std: []string{Any}, Module: append([]string{"adapters/present/..."}, kernel...),

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
+)
+
+// deepest is how far Value goes down before it shows JSON as it is.
+const deepest = 6
+
+// Value is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
+func Value(doc json.RawMessage) gomponents.Node {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	n, err := value(d, 0)
+	if err != nil {
+		return Pre("value", string(doc))
+	}
+	return n
+}
+
+// value is the next value of d. Members stay in their order.
+func value(d *json.Decoder, depth int) (gomponents.Node, error) {
+	if depth >= deepest {
+		var raw json.RawMessage
+		err := d.Decode(&raw)
+		return Code(string(raw)), err
+	}
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if t == '[' {
+			return list(d, depth)
+		}
+		return object(d, depth)
+	case string:
+		return text(t), nil
+	case json.Number:
+		return gomponents.Text(t.String()), nil
+	case bool:
+		return gomponents.Text(map[bool]string{true: "yes", false: "no"}[t]), nil
+	}
+	return gomponents.Text("–"), nil
+}
+
+func list(d *json.Decoder, depth int) (gomponents.Node, error) {
+	var items gomponents.Group
+	for d.More() {
+		n, err := value(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, html.Li(n))
+	}
+	_, err := d.Token()
+	if len(items) == 0 {
+		return gomponents.Text("none"), err
+	}
+	return html.Ul(items), err
+}
+
+func object(d *json.Decoder, depth int) (gomponents.Node, error) {
+	var facts []Fact
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		n, err := value(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		word, _ := name.(string)
+		facts = append(facts, Fact{strings.ReplaceAll(word, "_", " "), n})
+	}
+	_, err := d.Token()
+	if len(facts) == 0 {
+		return gomponents.Text("nothing"), err
+	}
+	return Facts(facts...), err
+}
+
+// text is a text as its lines want to be shown.
+func text(s string) gomponents.Node {
+	switch {
+	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):
+		return Diff("diff", s)
+	case strings.Contains(strings.TrimRight(s, "\n"), "\n"):
+		return Pre("text", s)
+	case s == "":
+		return gomponents.Text("–")
+	}
+	return gomponents.Text(s)
+}

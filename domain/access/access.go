@@ -1,0 +1,175 @@
+// Package access holds the rules of what lets a request in that arrives over a network: tokens of programs, one-time log-ins, and the
+// browsers that came in by one.
+//
+// It refuses to know requests, cookies and where credentials are stored; it has no clock and makes no randomness. Secrets stay with who made them:
+// here is only their digest.
+package access
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// How long credentials last.
+const (
+	LoginTTL    = 5 * time.Minute    // of a one-time log-in, until it is used
+	BrowserIdle = 12 * time.Hour     // of a browser that asks for nothing
+	BrowserTTL  = 7 * 24 * time.Hour // of a browser, however busy
+	UseNoted    = time.Minute        // uses that follow one that is on record sooner than that are not noted
+)
+
+// MaxName is the longest name of a credential, in characters.
+const MaxName = 64
+
+// The ways a credential is refused. Whoever shows one is told no more than that.
+var (
+	ErrUnknown = fault.New(fault.Denied, "credential_unknown", "this is no credential of this server, or it was revoked")
+	ErrExpired = fault.New(fault.Denied, "credential_expired", "this credential has expired; make a new one")
+	ErrUsed    = fault.New(fault.Denied, "credential_used", "this log-in was used already; it is good for one browser")
+	ErrTaken   = fault.New(fault.Conflict, "credential_exists", "there is a credential of that name already")
+	ErrName    = fault.New(fault.Invalid, "credential_name_invalid", "a credential is named with 1 to 64 printable characters")
+	ErrMissing = fault.New(fault.NotFound, "credential_not_found", "there is no credential of that name or id")
+	ErrKind    = fault.New(fault.Invalid, "credential_kind_invalid", "there is no such kind of credential")
+)
+
+// Kind is what a credential is for. The zero Kind lets nobody in.
+type Kind uint8
+
+// The kinds.
+const (
+	_       Kind = iota
+	Token        // of a program: a bearer token
+	Login        // a one-time log-in: exchanged for a Browser
+	Browser      // of a person's browser: a cookie
+)
+
+var kindNames = []string{"", "token", "login", "browser"}
+
+// String is the kind's name; empty for the zero kind and those that do not exist.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return ""
+}
+
+// MarshalText is String.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads a kind's name, or fails with ErrKind.
+func (k *Kind) UnmarshalText(text []byte) error {
+	i := slices.Index(kindNames, string(text))
+	if i < 1 {
+		return ErrKind.Sayf("%q is no kind of credential", text)
+	}
+	*k = Kind(i)
+	return nil
+}
+
+// Digest is what is stored of a secret.
+type Digest [sha256.Size]byte
+
+// DigestOf is the digest of a secret: a labelled SHA-256. Secrets are random and long, so that nothing slower is needed.
+func DigestOf(secret string) Digest { return Digest(canon.Bytes("access.secret.v1", []byte(secret))) }
+
+// String is 64 lower-case hex digits.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// Scope is how much a credential opens. The zero Scope narrows nothing that the operator serves.
+type Scope struct {
+	Toolsets []string    `json:"toolsets,omitempty"` // only these; empty is every one
+	ReadOnly bool        `json:"read_only,omitempty"`
+	Ceiling  policy.Mode `json:"max_mode,omitempty"` // no call passes it; unset is the operator's alone
+}
+
+// Narrowing is the scope as what a caller is served.
+func (s Scope) Narrowing() tool.Narrowing {
+	return tool.Narrowing{Toolsets: s.Toolsets, ReadOnly: s.ReadOnly}
+}
+
+// Credential is one way in. It holds no secret.
+type Credential struct {
+	ID        string    `json:"id"`
+	Kind      Kind      `json:"kind"`
+	Name      string    `json:"name"` // for people; unique among tokens
+	Scope     Scope     `json:"scope"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero: not by itself
+	UsedAt    time.Time `json:"used_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"` // when it was used up or revoked
+	Digest    Digest    `json:"-"`
+}
+
+// Valid fails with ErrName or ErrKind when the credential cannot be stored.
+func (c *Credential) Valid() error {
+	if c.Kind.String() == "" {
+		return ErrKind
+	}
+	n := utf8.RuneCountInString(c.Name)
+	if n < 1 || n > MaxName || !utf8.ValidString(c.Name) || strings.TrimSpace(c.Name) != c.Name ||
+		strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ErrName.Sayf("%q is no name of a credential: 1 to %d printable characters", c.Name, MaxName)
+	}
+	return nil
+}
+
+// Live fails with ErrUsed, ErrUnknown or ErrExpired when the credential opens nothing any more.
+func (c *Credential) Live(now time.Time) error {
+	switch {
+	case c.Kind.String() == "":
+		return ErrUnknown
+	case !c.EndedAt.IsZero() && c.Kind == Login:
+		return ErrUsed
+	case !c.EndedAt.IsZero():
+		return ErrUnknown
+	case !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt), c.Kind == Browser && now.Sub(c.seen()) >= BrowserIdle:
+		return ErrExpired
+	}
+	return nil
+}
+
+// seen is when the credential was last known to be in use.
+func (c *Credential) seen() time.Time {
+	if c.UsedAt.After(c.CreatedAt) {
+		return c.UsedAt
+	}
+	return c.CreatedAt
+}
+
+// Stale reports whether a use at now is worth noting.
+func (c *Credential) Stale(now time.Time) bool {
+	return now.Sub(c.seen()) >= UseNoted || c.UsedAt.IsZero()
+}
+
+// Use notes a use; of a log-in, it is the only one. It fails as Live does.
+func (c *Credential) Use(now time.Time) error {
+	if err := c.Live(now); err != nil {
+		return err
+	}
+	if c.UsedAt = now; c.Kind == Login {
+		c.EndedAt = now
+	}
+	return nil
+}
+
+// Revoke ends the credential; one that has ended stays as it is.
+func (c *Credential) Revoke(now time.Time) {
+	if c.EndedAt.IsZero() {
+		c.EndedAt = now
+	}
+}
+
+// Gone reports whether the credential has opened nothing since before the given time.
+func (c *Credential) Gone(before time.Time) bool {
+	return !c.EndedAt.IsZero() && c.EndedAt.Before(before) || !c.ExpiresAt.IsZero() && c.ExpiresAt.Before(before)
+}

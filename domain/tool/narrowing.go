@@ -1,0 +1,46 @@
+package tool
+
+import (
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Control is the toolset that no Narrowing leaves out as a whole: modes, confirmations and what is served belong to every caller.
+const Control = "control"
+
+// Narrowing is less than what an operator serves, for one caller: what its token is for, or what it asked to see. The zero Narrowing covers
+// everything. It can only take away.
+type Narrowing struct {
+	Toolsets []string // only these, and Control; with Tools also those; empty, without Tools, is every one
+	Tools    []string // single tools, added to the toolsets
+	Exclude  []string // single tools, taken away whatever else says
+	ReadOnly bool     // only tools that have something to read
+}
+
+// Covers reports whether the tool is left.
+func (n Narrowing) Covers(s Spec) bool {
+	name := string(s.Name)
+	switch {
+	case slices.Contains(n.Exclude, name), n.ReadOnly && s.Class > policy.ClassScratch:
+		return false
+	case s.Toolset == Control, len(n.Toolsets) == 0 && len(n.Tools) == 0:
+		return true
+	}
+	return slices.Contains(n.Toolsets, s.Toolset) || slices.Contains(n.Tools, name)
+}
+
+// Covered reports whether every one of them covers the tool.
+func Covered(all []Narrowing, s Spec) bool {
+	for _, n := range all {
+		if !n.Covers(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadsOnly reports whether any of them leaves reading alone.
+func ReadsOnly(all []Narrowing) bool {
+	return slices.ContainsFunc(all, func(n Narrowing) bool { return n.ReadOnly })
+}
