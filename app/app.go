@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/journal"
+	"github.com/countersign-dev/countersign/app/refusal"
 	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/app/selection"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -55,6 +56,7 @@ type Options struct {
 	Timeout    time.Duration // zero is DefaultTimeout
 	MaxOutput  int           // bytes; zero is DefaultMaxOutput
 	Version    string        // of the product, for contracts that state it
+	Place      string        // the directory that this process stands in, for tools that depend on it; empty where none does
 	Serve      Selection
 	Absent     []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
 }
@@ -134,7 +136,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	r := a.begin(c)
 	value, err := r.guarded(ctx)
 	if f, ok := value.(tool.Forward); ok && err == nil {
-		f.Call.RequestID, f.Call.Progress, f.Call.Person = c.RequestID, c.Progress, c.Person
+		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.Within = c.RequestID, c.Progress, c.Person, c.Within
 		return a.Call(ctx, f.Call)
 	}
 	return r.finish(ctx, value, err)
@@ -193,7 +195,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return r.plan, nil
 	case policy.Explain:
 		r.out.Explained = true
-		return r.plan, r.refusal()
+		return r.plan, refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
 	case policy.Confirm:
 		if err := r.confirmed(ctx); err != nil {
 			return nil, err

@@ -115,30 +115,18 @@ func (r *run) explain(g *confirm.Grant, err error) error {
 	if !errors.Is(err, confirm.ErrMismatch) {
 		return err
 	}
-	now, unshown := r.shown(r.plan)
-	if unshown != nil {
-		now = nil
-	}
+	now, _ := r.shown(r.plan) // what cannot be shown is told of without differences
 	return grants.Explain(g, r.binding(), now)
 }
 
-// shown is a plan as a person sees it before deciding: without its secrets, and with nothing hidden in it.
-func (r *run) shown(plan tool.Plan) (json.RawMessage, error) {
-	if plan == nil {
-		return nil, nil
-	}
-	doc, err := tool.Encode(plan)
-	if err != nil {
-		return nil, err
-	}
-	return confirm.VisibleJSON(r.mask.JSON(doc)), nil
-}
+// shown is a plan as a person sees it before deciding.
+func (r *run) shown(plan any) (json.RawMessage, error) { return grants.Shown(plan, r.mask.JSON) }
 
 // ask issues a grant for the plan at hand and answers with it.
 func (r *run) ask(ctx context.Context) error {
 	a := r.assessment
 	a.Strength = r.decision.Strength
-	g, token, err := r.grant(r.call.Tool, r.call.Args, r.plan, a)
+	g, token, err := r.grant(ctx, r.call.Tool, r.call.Args, r.plan, a)
 	if err != nil {
 		return err
 	}
@@ -162,7 +150,7 @@ func (r *run) issue(ctx context.Context, g confirm.Grant) error {
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: confirm.VisibleJSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt,
 	}
 	if token.IsZero() {
 		return ErrRequired.Sayf("%s; a person answers it in the client's form, with countersign approve %s, or in the console; then call again", g.Prompt, g.ID)
@@ -171,7 +159,7 @@ func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 }
 
 // grant is a new confirmation for a plan of tool name, bound to this call's session and principal.
-func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Grant, confirm.Token, error) {
+func (r *run) grant(ctx context.Context, name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Grant, confirm.Token, error) {
 	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
 	g := confirm.Grant{
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
@@ -179,19 +167,17 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
 	}
-	if t, ok := plan.(tool.Targeter); ok {
-		g.Target = t.Target()
-	}
-	if p, ok := plan.(tool.Prompter); ok {
-		g.Prompt = p.Prompt()
-	}
-	g.Prompt = confirm.Visible(r.mask.Text(g.Prompt))
+	g.Target, g.Prompt = grants.Words(plan, g.Prompt)
+	g.Prompt, g.Place = confirm.Visible(r.mask.Text(g.Prompt)), r.app.opts.Place
 	if plan != nil {
 		var err error
 		if g.Plan, err = r.shown(plan); err != nil {
 			return confirm.Grant{}, confirm.Token{}, err
 		}
 		g.Binding.Subject = plan.Hash()
+	}
+	if g.HumanOnly || r.call.Person { // people will look at it
+		g.Exhibit = grants.Exhibit(ctx, plan, r.shown, r.app.core.Log)
 	}
 	if g.HumanOnly {
 		return g, confirm.Token{}, nil
@@ -206,7 +192,7 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	if !ok || plan == nil {
 		return nil
 	}
-	g, token, err := r.grant(name, args, plan, r.assess(e.Spec, plan))
+	g, token, err := r.grant(ctx, name, args, plan, r.assess(e.Spec, plan))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // review works out anew the plan that an approval is about, and fails with confirm.ErrMismatch where it is another one than waits, or than the
 // person saw. It changes nothing but that such a question is withdrawn. The call itself is checked once more when it is carried out; what cannot
-// be worked out here, because of a tool that is not served or a place that does not answer, is left to that.
+// be worked out here, because of a tool that is not served, a place that does not answer, or a process that stands elsewhere, is left to that.
 func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
 	if err != nil || len(found) == 0 {
@@ -23,6 +23,9 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	g := found[0]
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
 		return confirm.ErrMismatch.Sayf("what waits for an answer is not the plan that was shown; look at it again")
+	}
+	if spec, _ := a.Spec(tool.Name(g.Binding.Tool)); spec.Placed && g.Place != a.opts.Place {
+		return nil
 	}
 	now, err := a.replan(ctx, &g)
 	if err == nil {
@@ -57,10 +60,7 @@ func (a *App) replan(ctx context.Context, g *confirm.Grant) (canon.Hash, error) 
 	if plan == nil || plan.Hash() == b.Subject {
 		return b.Subject, nil
 	}
-	now, err := r.shown(plan)
-	if err != nil {
-		now = nil
-	}
+	now, _ := r.shown(plan) // what cannot be shown is told of without differences
 	b.Subject = plan.Hash()
 	return b.Subject, grants.Explain(g, b, now)
 }

@@ -97,3 +97,13 @@ func TestAPrincipalsCeilingHoldsWhateverTheModeIs(t *testing.T) {
 	assert.True(t, h.call("write_note", `{"name":"a"}`, low).DryRun)
 	assert.Equal(t, "confirm_token_required", code(h.call("write_note", `{"name":"a"}`)))
 }
+
+// TestAForwardedCallReachesNoFurther: who is not served a tool cannot have it carried out by confirming it either.
+func TestAForwardedCallReachesNoFurther(t *testing.T) {
+	h := open(t)
+	asked := h.call("write_note", `{"name":"a"}`).Issued
+	narrow := func(c *tool.Call) { c.Within = []tool.Narrowing{{Exclude: []string{"write_note"}}} }
+	assert.Equal(t, "tool_unknown", code(h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`, narrow)))
+	assert.Zero(t, h.shelf.writes.Load())
+	require.NoError(t, h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`).Err)
+}

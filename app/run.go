@@ -2,11 +2,11 @@ package app
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/masking"
+	"github.com/countersign-dev/countersign/app/refusal"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -42,8 +42,8 @@ type run struct {
 // The ways the door itself refuses. Argument faults carry the problems as details.
 var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
-	ErrPolicy    = fault.New(fault.Denied, "policy_denied", "policy refuses this call")
-	ErrMode      = fault.New(fault.Denied, "mode_forbids", "the mode does not allow this call")
+	ErrPolicy    = refusal.ErrPolicy
+	ErrMode      = refusal.ErrMode
 	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "a person has to confirm this call first")
 	ErrPlanStale = fault.New(fault.Conflict, "plan_stale", "what the plan was made from has changed; call again to see the new plan")
 )
@@ -190,7 +190,7 @@ func (r *run) decide(ctx context.Context) error {
 	})
 	switch {
 	case r.decision.Verdict == policy.Deny:
-		return r.refusal()
+		return refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
 	case r.decision.Verdict == policy.Allow && (r.insists() || r.decided()):
 		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(a.Strength, policy.Preview)
 	}
@@ -205,24 +205,6 @@ func (r *run) decided() bool { return r.call.Answer != nil || r.call.Asked != co
 func (r *run) insists() bool {
 	s := r.entry.Spec
 	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.app.opts.HumanOnly)
-}
-
-// refusal says which rule refused and what would open it.
-func (r *run) refusal() *fault.Error {
-	d, name := r.decision, r.call.Tool
-	switch d.Rule {
-	case policy.RuleMode:
-		return ErrMode.Sayf("%s changes things, and the mode is %s; set_mode plan shows what it would do, set_mode execute lets it run", name, d.Mode)
-	case policy.RuleBlocked:
-		return ErrPolicy.Sayf("%s is blocked in the settings; countersign policy allow %s lifts that", name, name)
-	case policy.RuleAction:
-		return ErrPolicy.Sayf("the rule stored for this action (%s) denies it, whichever tool carries it out; only a person can change that rule", cmp.Or(r.assessment.Scope, string(name)))
-	case policy.RuleGrants:
-		return ErrPolicy.Sayf("%s needs %s, which this caller was not granted (is the server read-only?)", name, d.Missing)
-	case policy.RuleLevel:
-		return ErrPolicy.Sayf("the permission level allows no changes; countersign policy set changes it, countersign policy allow %s opens this tool alone", name)
-	}
-	return ErrPolicy
 }
 
 // subject fixes what a confirmation would be for, and has policy decide again where the plan knows more than its tool did.

@@ -45,7 +45,7 @@ type PendingFilter struct {
 }
 
 // Ledger keeps confirmations. What it stores survives a restart, and it never stores a token, only its digest. The arguments of a grant
-// that is final may be forgotten.
+// that is final may be forgotten, and what people saw beside its plan.
 type Ledger interface {
 	// Issue stores a new grant. A digest or ID that exists already is an internal error.
 	Issue(ctx context.Context, g confirm.Grant) error
@@ -67,6 +67,8 @@ type AuditLog interface {
 	Records(ctx context.Context, after int64, limit int) ([]audit.Record, error)
 	// Tail lists the last n records in rising order.
 	Tail(ctx context.Context, n int) ([]audit.Record, error)
+	// Search is the newest records that the filter chooses, newest first.
+	Search(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 }
 
 // Settings is what a person set, product-wide. The zero Settings of a fresh store is Revision 0 with nothing set.

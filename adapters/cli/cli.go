@@ -17,11 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/connectcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/ecocmd"
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/cli/tour"
@@ -35,6 +37,7 @@ type Program struct {
 	Open         shell.Open
 	ServeMCP     Serve
 	ServeGateway ServeGateway // may be nil
+	Web          servecmd.Machine
 
 	heed func() // to be called before anything can be cancelled; nil: nobody waits for signals
 }
@@ -141,8 +144,9 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", SilenceErrors: true, SilenceUsage: true,
 		Long: "Agents propose; you countersign. One door between coding agents and your machine: what an agent asks for becomes a plan,\n" +
 			"the plan is what you see, and nothing but that plan can run.",
-		Example: `  countersign tour                     see it work on the repository you stand in
-  claude mcp add countersign -- countersign mcp
+		Example: `  countersign up                       set it up, and open the console
+  countersign connect claude-code      put it into an agent host
+  countersign approvals                decide on what agents ask
   countersign pack new login-bug       build a context pack by hand`,
 		Args: shell.Subcommand}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -180,11 +184,11 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		root.AddCommand(gatewayCommand(p, s)) // nor does the gateway, which a start waits for
 		return root
 	}
-	add("start", tour.Command(s), mcpCommand(p, s))
+	add("start", connectcmd.Up(s, p.Web), tour.Command(s), servecmd.Serve(s, p.Web), servecmd.Login(s, p.Web), connectcmd.Connect(s, p.Web), mcpCommand(p, s))
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
-	add("govern", operator.Policy(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Runs(s), operator.Audit(s))
+	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Runs(s), operator.Audit(s))
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	s.Everything()
 	return root

@@ -7,18 +7,44 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/countersign-dev/countersign/adapters/console/activitypages"
+	"github.com/countersign-dev/countersign/adapters/console/agentpages"
+	"github.com/countersign-dev/countersign/adapters/console/approvalpages"
 	"github.com/countersign-dev/countersign/adapters/console/assets"
+	"github.com/countersign-dev/countersign/adapters/console/ecopages"
+	"github.com/countersign-dev/countersign/adapters/console/packpages"
+	"github.com/countersign-dev/countersign/adapters/console/projectpages"
+	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
+	"github.com/countersign-dev/countersign/adapters/console/settingpages"
+	"github.com/countersign-dev/countersign/adapters/console/toolpages"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/app"
 )
 
-// Person makes a handler of one for visitors who came by a browser that somebody has logged in.
-type Person func(httpguard.Handler) http.Handler
+// Options are what the console stands on. Every field is required.
+type Options struct {
+	App         *app.App
+	Credentials settingpages.Credentials
+	// Person makes a handler of one for visitors who came by a browser that somebody has logged in.
+	Person func(httpguard.Handler) http.Handler
+	IDs    func() string // makes identifiers that nobody can guess
+}
 
-// Mount adds the console's pages to mux. life is the lifetime of the server; ids makes identifiers that nobody can guess.
-func Mount(life context.Context, mux *http.ServeMux, door work.Door, person Person, ids func() string) {
-	desk := work.New(life, door, ids)
-	desk.Mount(mux, person)
+// section is a part of the console.
+type section interface {
+	Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler)
+}
+
+// Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
+func Mount(life context.Context, mux *http.ServeMux, o Options) {
+	desk := work.New(life, o.App, o.IDs)
+	for _, s := range []section{
+		desk, approvalpages.New(desk, o.App), activitypages.New(life, desk, o.App), toolpages.New(desk, o.App), settingpages.New(desk, o.App, o.Credentials),
+		packpages.New(desk), agentpages.New(desk), projectpages.New(desk), sandboxpages.New(desk), ecopages.New(desk),
+	} {
+		s.Mount(mux, o.Person)
+	}
 	mux.Handle("/assets/", assets.Handler())
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 }

@@ -6,6 +6,10 @@ package httpguard
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 
@@ -23,6 +27,9 @@ type Visitor struct {
 	Within     []tool.Narrowing
 	Credential string // id of the credential that let it in
 	Form       string // what every form of this browser's pages carries as FieldForm; empty for programs
+
+	kind   access.Kind
+	digest access.Digest
 }
 
 // FieldForm is the name of the form field, and HeaderForm that of the header, with which a browser shows that a page of this server sent the request.
@@ -30,6 +37,9 @@ const (
 	FieldForm  = "form_token"
 	HeaderForm = "X-Form-Token"
 )
+
+// Session is the client instance of all browsers that people have logged in: what one sets and is asked, the others see.
+const Session = "console"
 
 // Call is a call of that tool on the visitor's behalf.
 func (v Visitor) Call(name tool.Name, args json.RawMessage) tool.Call {
@@ -42,6 +52,38 @@ type Handler func(w http.ResponseWriter, r *http.Request, v Visitor)
 // Credentials is what knows credentials: an *admission.Keeper.
 type Credentials interface {
 	Admit(ctx context.Context, kind access.Kind, d access.Digest) (access.Credential, error)
+	// Still fails as Admit does, and notes no use: an open stream does not keep a browser from becoming idle.
+	Still(ctx context.Context, kind access.Kind, d access.Digest) error
 	Exchange(ctx context.Context, login, browser access.Digest) (access.Credential, error)
 	Revoke(ctx context.Context, by, which string) (access.Credential, error)
+}
+
+// The beginnings of secrets, by which people and scanners know what they have found.
+const (
+	TokenPrefix   = "cs_"
+	LoginPrefix   = "cl_"
+	browserPrefix = "cb_"
+)
+
+// secretLength is the characters of a secret behind its prefix: 32 bytes in base64.
+const secretLength = 43
+
+// Secret is a new secret: prefix and 43 characters that stand for 32 bytes of the operating system's randomness.
+func Secret(prefix string) string {
+	raw := make([]byte, sha256.Size)
+	rand.Read(raw) //nolint:errcheck // it never fails: the process would end
+	return prefix + base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// browserDigest is what is stored of a browser's secret. It is bound to the place that the cookie was given under: shown under another host name or
+// port, the secret is none.
+func browserDigest(p place, secret string) access.Digest {
+	return access.DigestOf("browser " + p.origin() + " " + secret)
+}
+
+// formToken is what the forms of a browser's pages carry. Only who has the browser's secret can make it, and nobody learns that from it.
+func formToken(secret string) string {
+	sum := hmac.New(sha256.New, []byte(secret))
+	sum.Write([]byte("countersign form token"))
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
+	"github.com/countersign-dev/countersign/adapters/local/deployhost"
+	"github.com/countersign-dev/countersign/adapters/local/hostside"
 	"github.com/countersign-dev/countersign/adapters/textdiff"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
@@ -25,10 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/layering"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // Deployments is where deployments work. Its zero value takes everything from the environment (agentpack contract §1.2).
@@ -37,61 +36,16 @@ type Deployments struct {
 	Offline bool   // fetch nothing; also AGENTPACK_OFFLINE
 }
 
-// sources are modules' files: those of the repository itself, and those of git.
-type sources struct {
-	*configrepo.Files
-	git *confgit.Client
-}
-
-func (s sources) Git(ctx context.Context, at deployment.Place, g deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
-	return s.git.Git(ctx, at, g, offline)
-}
-
-func (s sources) Resolve(ctx context.Context, g deployment.GitSource) (string, error) {
-	return s.git.Resolve(ctx, g)
-}
-
-func (s sources) Discard(ctx context.Context, at deployment.Place, g deployment.ResolvedGit) error {
-	return s.git.Discard(ctx, at, g)
-}
-
-// configs makes the tables of targets when the first manifest is read, and has what is remembered of files read in meanwhile: whoever
-// loads a manifest asks for its modules next.
-type configs struct {
-	made  func() *configrepo.Configs
-	index *statindex.Index
-}
-
-func newConfigs(index *statindex.Index) configs {
-	return configs{index: index, made: sync.OnceValue(func() *configrepo.Configs {
-		scopes := map[string][]deployment.Scope{}
-		for _, name := range target.Names() {
-			scopes[name] = target.Scopes(name)
-		}
-		return configrepo.NewConfigs(scopes)
-	})}
-}
-
-func (c configs) Load(ctx context.Context, repo string) (deployport.Config, error) {
-	go c.index.Load()
-	return c.made().Load(ctx, repo)
-}
-
-func (c configs) Edit(ctx context.Context, repo string, edits ...deployport.ManifestEdit) (plan.Write, error) {
-	return c.made().Edit(ctx, repo, edits...)
-}
-
-func (c configs) EncodeLock(l deployment.Lock) ([]byte, error) { return c.made().EncodeLock(l) }
-
-func (c configs) Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
-	return c.made().Frontmatter(doc)
-}
-
 // deployments is the toolsets about deployments, over files and git of this machine. It opens nothing.
 func (l *Local) deployments(core app.Core) []toolset {
 	parts := sync.OnceValue(func() deploymentParts { return l.deploymentParts(core) })
 	return []toolset{
-		{name: deployments.Name, build: func() tool.Capability { return deployments.Capability(parts().deps) }},
+		{name: deployments.Name, build: func() tool.Capability {
+			c := deployments.Capability(parts().deps)
+			c.Entries = append(c.Entries, hostside.Tools(hostside.Parts{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
+				Admission: l.Admission()})...)
+			return c
+		}},
 		{name: deployments.Authoring, build: func() tool.Capability { return parts().authoring() }},
 	}
 }
@@ -114,7 +68,7 @@ func (l *Local) deploymentParts(core app.Core) deploymentParts {
 	}})
 	machine := deployfile.New(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
 	compile := compiler.Compiler{
-		Places: place.New(env, c.Dir), Configs: newConfigs(index), Sources: sources{files, git}, Overlays: configrepo.NewOverlays(files),
+		Places: place.New(env, c.Dir), Configs: deployhost.NewConfigs(index), Sources: deployhost.Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}

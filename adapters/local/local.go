@@ -77,6 +77,7 @@ func Open(c Config) (*Local, error) {
 	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == ecohost.Toolset }) {
 		options = l.ecosystem().Over(options)
 	}
+	options.Place = c.place()
 	if l.App, err = app.New(core, options, caps...); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -96,6 +97,15 @@ func (c Config) core(store *sqlitestore.Store) app.Core {
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 	}
+}
+
+// place is the directory that tools take for the one they are called in. It tells processes apart that stand elsewhere.
+func (c Config) place() string {
+	dir, err := filepath.Abs(c.Deployments.Dir)
+	if err != nil { // the directory is gone: nothing stands there
+		return "?"
+	}
+	return dir + "\n" + c.Packs.Source
 }
 
 // Owner is the person at this machine, with what the options grant: everything, or reading alone.

@@ -55,7 +55,7 @@ const (
 // upkeep is the toolset over a pack store. Nothing in it deletes.
 func upkeep(d packport.Doctor) tool.Capability {
 	u := doctor{d}
-	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Entries: []tool.Entry{
+	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(inspectSchema),
 			Description: "List the files of the pack store that are no readable packs, with what is wrong with each."}, u.inspect),
 		bind.Command(QuarantinePack, tool.Spec{Title: "Set a pack file aside", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple,

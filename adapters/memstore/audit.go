@@ -60,6 +60,25 @@ func (s *Store) Tail(ctx context.Context, n int) ([]audit.Record, error) {
 	return detached(all[len(all)-min(max(n, 0), len(all)):]), nil
 }
 
+// Search is the newest records that the filter chooses, newest first.
+func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.audit.Lock()
+	defer s.audit.Unlock()
+	var found []audit.Record
+	for _, r := range slices.Backward(s.audit.records) {
+		if len(found) == f.Most() {
+			break
+		}
+		if f.Matches(&r) {
+			found = append(found, r)
+		}
+	}
+	return detached(found), nil
+}
+
 func detached(records []audit.Record) []audit.Record {
 	out := slices.Clone(records)
 	for i := range out {

@@ -83,7 +83,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 
 // copied shares nothing with g and has its times in UTC, as a grant read back from a disk has.
 func copied(g confirm.Grant) confirm.Grant {
-	g.Args, g.Plan = slices.Clone(g.Args), slices.Clone(g.Plan)
+	g.Args, g.Plan, g.Exhibit = slices.Clone(g.Args), slices.Clone(g.Plan), slices.Clone(g.Exhibit)
 	g.IssuedAt, g.ExpiresAt = g.IssuedAt.UTC().Round(0), g.ExpiresAt.UTC().Round(0)
 	return g
 }

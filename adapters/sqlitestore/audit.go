@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
 
 	"github.com/countersign-dev/countersign/domain/audit"
 )
@@ -19,7 +20,9 @@ const (
 	insertRecord = `INSERT INTO audit (seq, event, prev, hash) VALUES (?, ?, ?, ?)`
 	selectAfter  = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`
 	selectTail   = `SELECT seq, event, prev, hash FROM (SELECT * FROM audit ORDER BY seq DESC LIMIT ?) ORDER BY seq`
-	selectCut    = `SELECT seq FROM audit_head WHERE seq > ?1 AND NOT EXISTS (SELECT 1 FROM audit WHERE seq > ?1)`
+	selectFound  = `SELECT seq, event, prev, hash FROM audit WHERE seq < ?1 AND (length(?2) = 0 OR instr(event, ?2) > 0) AND (length(?3) = 0 OR instr(event, ?3) > 0) AND
+		(length(?4) = 0 OR instr(event, ?4) > 0) AND (length(?5) = 0 OR instr(event, ?5) > 0) AND (?6 = '' OR instr(lower(CAST(event AS TEXT)), ?6) > 0) ORDER BY seq DESC LIMIT ?7`
+	selectCut = `SELECT seq FROM audit_head WHERE seq > ?1 AND NOT EXISTS (SELECT 1 FROM audit WHERE seq > ?1)`
 )
 
 // Append links the events behind the newest record, all or none, durably: it returns when they are on the disk.
@@ -102,6 +105,53 @@ func (s *Store) Tail(ctx context.Context, n int) ([]audit.Record, error) {
 		return err
 	})
 	return found, err
+}
+
+// Search is the newest records that the filter chooses, newest first. The database looks for the members' text in the rows, which finds all of them
+// and perhaps more, where an argument reads the same; the filter itself has the last word.
+func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
+	before, most := f.Before, f.Most()
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	code := written("code", f.Code)
+	if f.Failed && f.Code == "" {
+		code = []byte(`"code":"`)
+	}
+	needle := ""
+	if f.Text != "" {
+		needle = f.Needle()
+	}
+	var found []audit.Record
+	err := s.reading(ctx, func(h *handle) error {
+		for found = nil; ; {
+			rows, err := records(ctx, h.read, selectFound, before, written("phase", string(f.Phase)), written("call_id", f.Call), written("tool", f.Tool), code, needle, most)
+			if err != nil {
+				return err
+			}
+			for _, r := range rows {
+				if before = r.Seq; f.Matches(&r) && len(found) < most {
+					found = append(found, r)
+				}
+			}
+			if len(rows) < most || len(found) == most {
+				return nil
+			}
+		}
+	})
+	return found, err
+}
+
+// written is a member of an event as it stands in its row; empty for none.
+func written(name, value string) []byte {
+	if value == "" {
+		return []byte{}
+	}
+	doc, err := json.Marshal(value)
+	if err != nil { // of a text it never is
+		return []byte{}
+	}
+	return append([]byte(`"`+name+`":`), doc...)
 }
 
 func records(ctx context.Context, db *sql.DB, query string, args ...any) ([]audit.Record, error) {

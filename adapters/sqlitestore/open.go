@@ -92,7 +92,7 @@ func (s *Store) settled() bool {
 	return missing(err) || err == nil && wal.Size() == 0
 }
 
-// connect opens connections with the given options and checks the schema. It is nil when nothing was ever stored.
+// connect opens connections with the given options and checks the schema. It is nil when nothing was ever stored. It runs under mu.
 func (s *Store) connect(file fs.FileInfo, options string) (*handle, error) {
 	c, err := s.connector(options, busy)
 	if err != nil {
@@ -102,6 +102,8 @@ func (s *Store) connect(file fs.FileInfo, options string) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.opened++
+	w.opening = s.opened
 	version, err := w.schema()
 	if err == nil {
 		switch known := schemaVersion(); {

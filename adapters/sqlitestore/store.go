@@ -29,6 +29,7 @@ type Store struct {
 	mu       sync.Mutex
 	closed   bool
 	open     *handle // nil until a call needs the database
+	opened   int64   // how many times it was
 }
 
 // handle is one opened database.

@@ -27,6 +27,7 @@ type watch struct {
 	version  driver.Stmt
 	settings driver.Stmt
 	session  driver.Stmt
+	opening  int64 // how many were there before this one: a new connection counts commits anew
 	seen     int64
 	set      *ports.Settings
 	sessions map[string]ports.Session
@@ -110,12 +111,12 @@ func (w *watch) loadBoth(key string) (ports.Settings, ports.Session, error) {
 	return settings, session, err
 }
 
-// stamp is a number that is another one after every commit, of this process too.
+// stamp is a number that is another one after every commit, of this process too, and whenever the database was opened anew.
 func (w *watch) stamp() (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.refresh()
-	return w.seen, err
+	return w.opening<<32 | w.seen&(1<<32-1), err
 }
 
 // settingsNow is a copy of the settings as of the last refresh or later.

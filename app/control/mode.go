@@ -42,7 +42,7 @@ func (s service) setMode(ctx context.Context, sc tool.Scope, in SetModeInput) (M
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {
 		return ModeAnswer{}, err
 	}
-	ceiling := s.ceiling()
+	ceiling := s.ceilingOf(sc.Principal)
 	if mode > ceiling {
 		return ModeAnswer{}, policy.ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", mode, ceiling)
 	}
@@ -73,6 +73,14 @@ func (d Deps) ceiling() policy.Mode {
 	return ceiling
 }
 
+// ceilingOf is the mode that the principal does not pass here.
+func (d Deps) ceilingOf(p policy.Principal) policy.Mode {
+	if p.Ceiling != policy.ModeUnset {
+		return min(d.ceiling(), p.Ceiling)
+	}
+	return d.ceiling()
+}
+
 func (s service) cancelAll(ctx context.Context, sc tool.Scope) (int, error) {
 	waiting, err := s.list(ctx, sc, NoInput{})
 	if err != nil {
@@ -93,7 +101,7 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 		return PolicyAnswer{}, err
 	}
 	p := settings.Over(s.Operator)
-	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: max(p.Ceiling, policy.Ask), Level: p.Level,
+	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
 		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: []string{}, SettingsVersion: settings.Revision}
 	for _, granted := range session.Granted {
 		a.AlwaysAllowed = append(a.AlwaysAllowed, ports.Granted(granted))

@@ -20,8 +20,9 @@ import (
 // pending is a deployment that was worked out and not carried out.
 type pending struct {
 	shown
-	state compiler.State
-	adopt bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
+	state   compiler.State
+	exhibit func(ctx context.Context) (any, error)
+	adopt   bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
 }
 
 // Hash names the deployment: its resolved binding and its plan.
@@ -36,6 +37,9 @@ func (p *pending) Prompt() string {
 	}
 	return text
 }
+
+// Exhibit is the lines that would change, file by file.
+func (p *pending) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
 
 // TTL is how long the confirmation of a deployment may be answered.
 func (p *pending) TTL() time.Duration { return TokenTTL }
@@ -88,7 +92,8 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c inputs.Call) (*pend
 	if err != nil {
 		return nil, err
 	}
-	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: result.Warnings, applied: true}, state: state, adopt: c.Adopt}, nil
+	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: result.Warnings, applied: true}, state: state, adopt: c.Adopt,
+		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 
 // prepareApply makes the plan again: its hash is what the token must have been given for.

@@ -98,7 +98,7 @@ func Capability(d Deps) tool.Capability {
 	about := func(name tool.Name, title, description, schema string) action.About {
 		return action.About{Name: name, Title: title, Description: description, Input: schema}
 	}
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		action.Read(about("plan", "Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
 		action.Read(about("diff", "Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
 		action.Read(about("preview", "Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
@@ -128,7 +128,7 @@ const Authoring = "authoring"
 
 // AuthoringCapability is the toolset of entries that packages beside this one make (authoring, keeping, layering, bootstrapping, governing).
 func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
-	return tool.Capability{Name: Authoring, Contract: Contract, Mode: policy.Execute, Entries: slices.Concat(entries...)}
+	return tool.Capability{Name: Authoring, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: slices.Concat(entries...)}
 }
 
 // DoctorQuery is the tool doctor as a use case, for doctor_fix, which answers as it does.

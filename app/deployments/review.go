@@ -169,6 +169,28 @@ func (s *service) diffs(ctx context.Context, r planner.Result, changes []plan.Ch
 	return out, warnings, nil
 }
 
+// How long the diffs may be together that people see before they confirm, in bytes, and of how many files they are.
+const (
+	maxExhibit     = 192 << 10
+	filesExhibited = 200
+)
+
+// exhibited is what people see beside the plan of a deployment.
+type exhibited struct {
+	Files    []fileDiff `json:"files"`
+	Warnings []string   `json:"warnings,omitempty"`
+}
+
+// exhibit is the lines that those changes would change.
+func (s *service) exhibit(ctx context.Context, r planner.Result, changes []plan.Change) (any, error) {
+	most := changes[:min(len(changes), filesExhibited)]
+	files, warnings, err := s.diffs(ctx, r, most, maxExhibit)
+	if left := len(changes) - len(most); left > 0 {
+		warnings = append(warnings, fmt.Sprintf("the lines of %d more files are not shown here; countersign agents preview --diff shows them", left))
+	}
+	return exhibited{files, warnings}, err
+}
+
 // unified is the diff of one change, or why there is none.
 func (s *service) unified(ctx context.Context, c plan.Change, name string) (text, problem string, err error) {
 	if c.Before.Kind == plan.Link { // what it leads to may be anybody's, and is not shown

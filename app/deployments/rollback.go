@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
 	"github.com/countersign-dev/countersign/app/deployments/inputs"
@@ -29,7 +30,12 @@ type back struct {
 	place  deployment.Place
 	to     string
 	limit  int
+
+	exhibit func(ctx context.Context) (any, error)
 }
+
+// Exhibit is the lines that would change, file by file.
+func (b *back) Exhibit(ctx context.Context) (any, error) { return b.exhibit(ctx) }
 
 // Hash names the rollback: where to, and what it would change.
 func (b *back) Hash() canon.Hash { return b.result.Plan.Hash() }
@@ -58,7 +64,23 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c inputs.C
 	if err != nil {
 		return nil, action.Warned(err, result.Warnings)
 	}
-	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput}, nil
+	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
+}
+
+// exhibitBack is exhibit for the way back: what would be written is kept with the snapshots.
+func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string) (any, error) {
+	changes := slices.Clone(r.Plan.Changes)
+	for i, c := range changes {
+		if c.Op == plan.Delete || c.Link != "" || c.After.Data != nil {
+			continue
+		}
+		data, err := s.Planner.Snapshots.Blob(ctx, home, c.After.Sum)
+		if err != nil {
+			return nil, err
+		}
+		changes[i].After = deployment.Bytes(data)
+	}
+	return s.exhibit(ctx, r, changes)
 }
 
 // rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.

@@ -55,7 +55,7 @@ type Deps struct {
 
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Entries: slices.Concat(d.Control, showing.Entries(d.Browsing), installing.Entries(d.Installing),
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, showing.Entries(d.Browsing), installing.Entries(d.Installing),
 		ticketing.Entries(d.Ticketing), shipping.Entries(d.Shipping), spinning.Entries(d.Spinning), releasing.Entries(d.Releasing), queueing.Entries(d.Running),
 		[]tool.Entry{policyEntry(d.Basis)})}
 }

@@ -77,7 +77,7 @@ func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, bounded bool) error
 	}
 	if bounded { // others may have asked at the same time: whoever stands behind the last place steps back
 		if err := k.room(ctx, g, 0); err != nil {
-			_ = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Cancel(k.Clock.Now()) })
+			_ = k.Ledger.Settle(context.WithoutCancel(ctx), g.Digest, func(g *confirm.Grant) error { return g.Cancel(k.Clock.Now()) })
 			return err
 		}
 	}
@@ -128,12 +128,12 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 		word = "deny"
 	}
 	now := k.Clock.Now()
+	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 {
+		k.Runs.Deny(ctx, answer.ID, toolrun.UserDenied, answer.Reason) // before the call learns of the denial, so that it is told why
+	}
 	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Grant) error { return answer.Settle(g, now) })
-	switch {
-	case errors.Is(err, confirm.ErrBurnt):
+	if errors.Is(err, confirm.ErrBurnt) {
 		k.Runs.Deny(ctx, settled.ID, toolrun.Mistyped, "")
-	case settled.State == confirm.Denied:
-		k.Runs.Deny(ctx, settled.ID, toolrun.UserDenied, answer.Reason)
 	}
 	if err == nil && answer.Always && settled.Lasting() {
 		err = k.Remember(ctx, settled.Binding, settled.Scope)
@@ -188,6 +188,9 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 	})
 	event := audit.Event{Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
 		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id}
+	if err != nil && (word != "deny" || !errors.Is(err, confirm.ErrDenied)) {
+		event.Code = string(fault.From(err).Code) // it settled nothing
+	}
 	if auditErr := k.Audit.Append(ctx, event); auditErr != nil && err == nil {
 		err = auditErr
 	}

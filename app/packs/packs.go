@@ -69,7 +69,7 @@ func Capability(d Deps) tool.Capability {
 	s := &service{
 		Deps: d, shelf: shelf.Shelf{Packs: d.Repo, Clock: d.Clock}, sight: evidence.Sight{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		{Spec: inputSpec(), Handler: inputHandler{s, arguments.NewShape(inputSchema)}},
 		{Spec: outputSpec(), Handler: outputHandler{s, arguments.NewShape(outputSchema)}},
 	}}

@@ -110,6 +110,20 @@ type Credential struct {
 	Digest    Digest    `json:"-"`
 }
 
+// Copy shares nothing with the credential, and has its times in UTC.
+func (c Credential) Copy() Credential {
+	c.Scope.Toolsets = slices.Clone(c.Scope.Toolsets)
+	for _, t := range []*time.Time{&c.CreatedAt, &c.ExpiresAt, &c.UsedAt, &c.EndedAt} {
+		*t = t.UTC().Round(0)
+	}
+	return c
+}
+
+// Holds reports whether the credential keeps its name from others: a token that has not ended does.
+func (c *Credential) Holds(name string) bool {
+	return c.Kind == Token && c.EndedAt.IsZero() && c.Name == name
+}
+
 // Valid fails with ErrName or ErrKind when the credential cannot be stored.
 func (c *Credential) Valid() error {
 	if c.Kind.String() == "" {

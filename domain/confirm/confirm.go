@@ -131,7 +131,9 @@ type Grant struct {
 	Target    string // what Typed must type
 	Prompt    string // one line for the human
 	Plan      json.RawMessage
-	HumanOnly bool // approval: human; a caller's token is not enough, a person has to approve
+	Exhibit   json.RawMessage // what people see beside the plan; nil for most
+	Place     string          // where the process stands that asked, as far as that matters to its plans
+	HumanOnly bool            // approval: human; a caller's token is not enough, a person has to approve
 	IssuedAt  time.Time
 	ExpiresAt time.Time
 	State     State
@@ -154,6 +156,8 @@ type View struct {
 	IssuedAt  time.Time       `json:"issued_at"`
 	ExpiresAt time.Time       `json:"expires_at"`
 	Session   string          `json:"-"` // the client instance that asked
+	Answerer  string          `json:"-"` // who has approved it, while its call has not gone on
+	Exhibit   json.RawMessage `json:"-"` // what people see beside the plan
 }
 
 // Lasting reports whether it may be answered with "always".
@@ -173,7 +177,8 @@ func (g *Grant) View() View {
 		risk = g.Risk.String()
 	}
 	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
-		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session}
+		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
+		Answerer: g.Answerer, Exhibit: g.Exhibit}
 }
 
 // Views is View of each, never nil.

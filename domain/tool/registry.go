@@ -16,6 +16,7 @@ type Capability struct {
 	Contract Contract
 	Mode     policy.Mode
 	Ceiling  policy.Mode // what no call passes, below the operator's own; unset is none
+	Placed   bool        // what its tools would do depends on the directory that their process stands in
 	Entries  []Entry
 }
 
@@ -64,7 +65,7 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 	r := &Registry{entries: make([]Entry, 0, n), order: make([]int, 0, n), index: make(map[Name]int, n)}
 	for _, c := range caps {
 		for _, e := range c.Entries {
-			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode, e.Spec.Ceiling = c.Name, c.Contract, c.Mode, c.Ceiling
+			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode, e.Spec.Ceiling, e.Spec.Placed = c.Name, c.Contract, c.Mode, c.Ceiling, c.Placed
 			if problem := check(e); problem != "" {
 				return nil, ErrRegistry.Sayf("tool %q of %s: %s", e.Spec.Name, c.Name, problem)
 			}

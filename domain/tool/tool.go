@@ -41,6 +41,7 @@ type Spec struct {
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
 	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
+	Placed      bool            // what it would do depends on the directory that its process stands in; filled in from its Capability
 	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
 	Output      json.RawMessage // JSON Schema of the value, or nil
@@ -146,6 +147,12 @@ type Prompter interface {
 	Prompt() string
 }
 
+// Exhibitor is a plan that shows people more than it is: the very lines that would change, say. What it shows follows from what its hash is over. It
+// marshals to JSON, and is worked out only where a person is asked.
+type Exhibitor interface {
+	Exhibit(ctx context.Context) (any, error)
+}
+
 // Lasting is a plan whose confirmation may be answered for longer or shorter than others, where the operator did not say.
 type Lasting interface {
 	TTL() time.Duration
@@ -235,6 +242,7 @@ type Issued struct {
 	Target    string // what must be typed, when Strength is Typed
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
+	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans
 	IssuedAt  time.Time
 	ExpiresAt time.Time
 }

@@ -71,6 +71,9 @@ func Cut(s string) string {
 	return s[:n] + marker
 }
 
+// Truncated reports an output that Cut has cut.
+func (r Result) Truncated() bool { return strings.HasSuffix(r.Output, marker) }
+
 // Copy shares nothing with the record and has its times in UTC without a monotonic reading, as one read back from a disk has. Arguments
 // that are missing, or no JSON, are {}.
 func (r Record) Copy() Record {

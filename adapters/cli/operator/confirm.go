@@ -8,8 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/adapters/cli/approvaldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/approvalview"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
@@ -46,8 +51,28 @@ func pending(ctx context.Context, s *shell.Shell) error {
 		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
 	}
 	s.Table([]string{"id", "tool", "strength", "state", "expires in", "what would be done"}, rows)
-	s.Note("countersign approve ID, or countersign deny ID")
+	s.Note("countersign approvals shows them; or countersign approve ID, countersign deny ID")
 	return nil
+}
+
+// Approvals is the command approvals.
+func Approvals(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{Use: "approvals", Short: "Decide on what waits, on a screen that keeps itself up to date", Args: shell.Args(0, 0),
+		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
+			"it (? shows them). Without a terminal, and with --json, it prints what confirmations does.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return approvals(cmd.Context(), s) }}
+}
+
+// approvals shows the view, or lists what waits where it cannot be drawn.
+func approvals(ctx context.Context, s *shell.Shell) error {
+	if s.JSON || !approvalview.Fits(s.Terminal) {
+		return pending(ctx, s)
+	}
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	return approvalview.Run(ctx, s.Terminal, approvaldesk.New(door, s.Client))
 }
 
 // Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
@@ -86,7 +111,7 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 		return shell.ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", given.ID).
 			With(shell.Hint("run countersign approve " + given.ID + " yourself, in a terminal"))
 	}
-	lasting := v.Lasting() && v.Session != shell.Session // what is typed here is of no session that ends
+	lasting := approvaldesk.Lasting(v)
 	if given.Always && !lasting {
 		return shell.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
 	}
@@ -98,6 +123,7 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 		}
 		said.Always = said.Approve && (said.Always || given.Always)
 	}
+	said.Shown = v.PlanHash
 	return settle(ctx, s, said)
 }
 
@@ -127,6 +153,7 @@ func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
 	}
 	v, err := a.Answer(ctx, said)
 	if err != nil {
+		outdated(s, err)
 		return err
 	}
 	if s.JSON {
@@ -141,6 +168,24 @@ func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
 	}
 	s.Line("denied %s; %s does not run", v.ID, v.Tool)
 	return nil
+}
+
+// outdated shows what has changed since the plan that was to be approved.
+func outdated(s *shell.Shell, err error) {
+	changed, ok := fault.From(err).Details.(app.Changed)
+	if !ok || s.JSON {
+		return
+	}
+	s.Note("what has changed since that plan was made:")
+	for _, d := range changed.Differences {
+		s.Line("%s", s.Tinted(d.Path, terminal.Heading))
+		if len(d.Before) > 0 {
+			s.Line("  %s", s.Tinted("- "+string(d.Before), terminal.Removed))
+		}
+		if len(d.After) > 0 {
+			s.Line("  %s", s.Tinted("+ "+string(d.After), terminal.Added))
+		}
+	}
 }
 
 func completeWaiting(s *shell.Shell) cobra.CompletionFunc {

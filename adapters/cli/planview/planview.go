@@ -212,7 +212,7 @@ func list(name string, items []any) (line string, below []string) {
 	return "", below
 }
 
-// step is one of several numbered objects: its name or else its directory, and its command, in the first line, the rest below.
+// step is one of several numbered objects: its name or else its directory or repository, and its command, in the first line, the rest below.
 func step(n int, fields []field) []string {
 	depth := 0
 	if d, ok := member(fields, "depth").(json.Number); ok {
@@ -220,8 +220,10 @@ func step(n int, fields []field) []string {
 	}
 	indent := margin + strings.Repeat(margin, min(max(depth, 0), 8))
 	title := "name"
-	if text(fields, title) == "" {
-		title = "directory"
+	for _, other := range []string{"directory", "repo"} {
+		if text(fields, title) == "" {
+			title = other
+		}
 	}
 	head := fmt.Sprintf("%s%d. %s", indent, n, terminal.Plain(text(fields, title)))
 	var rest []field

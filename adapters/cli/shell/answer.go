@@ -53,7 +53,7 @@ func (s *Shell) Question(ctx context.Context, v confirm.View, always bool) (conf
 		s.Say("arguments: " + terminal.Plain(string(v.Arguments)))
 	}
 	if laid, ok := planview.Text(v.Plan); ok {
-		s.Say(laid)
+		planview.Tinted(laid, s.Put)
 	} else if len(v.Plan) > 0 {
 		s.Say(terminal.Block(Indent(v.Plan)))
 	}

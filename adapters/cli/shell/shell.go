@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -32,6 +33,8 @@ type Door struct {
 	App       *app.App
 	Principal policy.Principal // the person at this machine, with what the environment grants
 	Root      string           // absolute: where the paths of anchors begin
+	Home      string           // of Countersign's own state; it may not exist yet
+	Access    Access           // may be nil
 	Close     func() error
 	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
@@ -42,6 +45,13 @@ type Door struct {
 	// SandboxMigrate brings the files of sandboxes up to date after copies of them were kept; a dry run only says what would be done. The report
 	// is {changes, warnings, backups}, each a list of texts. It may be nil.
 	SandboxMigrate func(ctx context.Context, dryRun bool) (report any, err error)
+}
+
+// Access makes and ends what lets requests in over a network: the keeper of credentials. No tool does, because secrets never travel through tools.
+type Access interface {
+	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
+	Revoke(ctx context.Context, by, which string) (access.Credential, error)
+	List(ctx context.Context) ([]access.Credential, error)
 }
 
 // Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -37,6 +38,18 @@ func (i Tint) colours() text.Colors {
 // Tinted is s in one line, its spaces kept, coloured where the output takes colour.
 func (t *Terminal) Tinted(s string, as Tint) string {
 	return t.paint(t.Out, strings.Map(printable, strings.Join(strings.FieldsFunc(s, isBreak), " ")), as.colours()...)
+}
+
+// Put is Say for one line that means something, its spaces kept; zero is nothing in particular.
+func (t *Terminal) Put(line string, as Tint) {
+	w := t.asking()
+	if w == nil {
+		return
+	}
+	if line = Block(line); as != 0 {
+		line = t.paint(w, line, as.colours()...)
+	}
+	fmt.Fprintln(w, line)
 }
 
 func isBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }

@@ -3,17 +3,15 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"strings"
-
-	"maragu.dev/gomponents"
-	"maragu.dev/gomponents/html"
 )
 
 // deepest is how far Value goes down before it shows JSON as it is.
 const deepest = 6
 
 // Value is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
-func Value(doc json.RawMessage) gomponents.Node {
+func Value(doc json.RawMessage) markup.Node {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	n, err := value(d, 0)
@@ -24,7 +22,7 @@ func Value(doc json.RawMessage) gomponents.Node {
 }
 
 // value is the next value of d. Members stay in their order.
-func value(d *json.Decoder, depth int) (gomponents.Node, error) {
+func value(d *json.Decoder, depth int) (markup.Node, error) {
 	if depth >= deepest {
 		var raw json.RawMessage
 		err := d.Decode(&raw)
@@ -43,30 +41,30 @@ func value(d *json.Decoder, depth int) (gomponents.Node, error) {
 	case string:
 		return text(t), nil
 	case json.Number:
-		return gomponents.Text(t.String()), nil
+		return markup.Text(t.String()), nil
 	case bool:
-		return gomponents.Text(map[bool]string{true: "yes", false: "no"}[t]), nil
+		return markup.Text(map[bool]string{true: "yes", false: "no"}[t]), nil
 	}
-	return gomponents.Text("–"), nil
+	return markup.Text("–"), nil
 }
 
-func list(d *json.Decoder, depth int) (gomponents.Node, error) {
-	var items gomponents.Group
+func list(d *json.Decoder, depth int) (markup.Node, error) {
+	var items markup.Group
 	for d.More() {
 		n, err := value(d, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, html.Li(n))
+		items = append(items, markup.Li(n))
 	}
 	_, err := d.Token()
 	if len(items) == 0 {
-		return gomponents.Text("none"), err
+		return markup.Text("none"), err
 	}
-	return html.Ul(items), err
+	return markup.Ul(items), err
 }
 
-func object(d *json.Decoder, depth int) (gomponents.Node, error) {
+func object(d *json.Decoder, depth int) (markup.Node, error) {
 	var facts []Fact
 	for d.More() {
 		name, err := d.Token()
@@ -82,20 +80,20 @@ func object(d *json.Decoder, depth int) (gomponents.Node, error) {
 	}
 	_, err := d.Token()
 	if len(facts) == 0 {
-		return gomponents.Text("nothing"), err
+		return markup.Text("nothing"), err
 	}
 	return Facts(facts...), err
 }
 
 // text is a text as its lines want to be shown.
-func text(s string) gomponents.Node {
+func text(s string) markup.Node {
 	switch {
 	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):
 		return Diff("diff", s)
 	case strings.Contains(strings.TrimRight(s, "\n"), "\n"):
 		return Pre("text", s)
 	case s == "":
-		return gomponents.Text("–")
+		return markup.Text("–")
 	}
-	return gomponents.Text(s)
+	return markup.Text(s)
 }

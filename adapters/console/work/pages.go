@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
-	"maragu.dev/gomponents"
-	"maragu.dev/gomponents/html"
-
+	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/console/planpage"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -37,7 +37,7 @@ func (d *Desk) Do(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, t
 
 // next is the path of the page that shows what has become of the job.
 func (j *Job) next() string {
-	if now := j.Now(); now.State != Over || now.Outcome.Err != nil || j.Task.Back == "" {
+	if now := j.Now(); now.State != Over || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
 		return "/work/" + j.ID
 	}
 	sep := "?"
@@ -48,7 +48,7 @@ func (j *Job) next() string {
 }
 
 // Notice tells, on the page that a task went back to, what came of it; nil when none did.
-func (d *Desk) Notice(r *http.Request) gomponents.Node {
+func (d *Desk) Notice(r *http.Request) markup.Node {
 	j, ok := d.Find(r.URL.Query().Get(doneParam))
 	if !ok {
 		return nil
@@ -61,7 +61,7 @@ func (d *Desk) Notice(r *http.Request) gomponents.Node {
 	if now.Outcome.DryRun {
 		said = "nothing was changed: this is what would be done"
 	}
-	return page.Notice(page.Good, html.P(gomponents.Text(j.Task.Title+": "+said+". "), page.To("/work/"+j.ID, "See what came of it")))
+	return page.Notice(page.Good, markup.P(markup.Text(j.Task.Title+": "+said+". "), page.To("/work/"+j.ID, "See what came of it")))
 }
 
 // Mount adds the pages of work to a mux, through what lets people in.
@@ -72,7 +72,7 @@ func (d *Desk) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Han
 }
 
 func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	j, ok := d.Find(r.PathValue("id"))
+	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
 		page.Fail(w, v, "", http.StatusNotFound, fault.New(fault.NotFound, "work_not_found", "this work is not remembered any more; the activity page has its record"))
 		return
@@ -81,15 +81,24 @@ func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 	p := page.Page{Title: j.Task.Title, Crumbs: j.crumbs()}
 	switch now.State {
 	case Asking:
-		p.Body = j.question(v, now)
+		p.Live = Decided()
+		p.Body = j.question(r.Context(), v, now)
 	case Over:
-		p.Body = append(outcome(now.Outcome), back(j))
+		p.Body = append(j.told(now.Outcome), back(j))
 	default:
 		p.Live = []string{"tick"}
-		p.Body = []gomponents.Node{page.Notice(page.Plain, html.P(gomponents.Text("It runs. This page follows it; it goes on when you leave."))),
+		p.Body = []markup.Node{page.Notice(page.Plain, markup.P(markup.Text("It runs. This page follows it; it goes on when you leave."))),
 			progress(now.Progress), page.Deed(v, "/work/"+j.ID+"/cancel", "Cancel", j.Task.Title)}
+		if j.Task.Watch != nil {
+			p.Body = append(p.Body, j.Task.Watch(r.Context(), now.Progress))
+		}
 	}
 	p.Write(w, http.StatusOK, v)
+}
+
+// Decided are the kinds of events after which a page that shows questions looks anew: one was asked, answered, or carried out.
+func Decided() []string {
+	return []string{"ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"}
 }
 
 func (j *Job) crumbs() []page.Link {
@@ -99,19 +108,19 @@ func (j *Job) crumbs() []page.Link {
 	return []page.Link{{Text: "Back", Href: j.Task.Back}}
 }
 
-func back(j *Job) gomponents.Node {
-	return html.P(page.To(cmp.Or(j.Task.Back, "/"), "Back"))
+func back(j *Job) markup.Node {
+	return markup.P(page.To(cmp.Or(j.Task.Back, "/"), "Back"))
 }
 
-func (j *Job) question(v httpguard.Visitor, now View) []gomponents.Node {
+func (j *Job) question(ctx context.Context, v httpguard.Visitor, now View) []markup.Node {
 	i := now.Outcome.Issued
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
 		Plan: i.Plan, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt}
-	var wrong gomponents.Node
+	var wrong markup.Node
 	if now.Wrong != nil {
 		wrong = page.Problem(fault.From(now.Wrong))
 	}
-	return []gomponents.Node{wrong, planpage.Question(view, ""), Decide(v, "/work/"+j.ID+"/answer", view, false)}
+	return []markup.Node{wrong, planpage.Question(view, ""), j.desk.Diffs(ctx, v, view), Decide(v, "/work/"+j.ID+"/answer", view, false)}
 }
 
 // The fields of a decision's form.
@@ -122,58 +131,90 @@ const (
 	FieldPlan     = "plan_hash"
 )
 
-// Decide is the form in which a person decides about a confirmation. It carries the hash of the plan that is shown. always offers "always allow"
-// where the confirmation may be answered so.
-func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) gomponents.Node {
-	var typed, lasting gomponents.Node
+// Decide is how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
+// carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
+func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) markup.Node {
+	var typed, lasting markup.Node
 	if c.Strength >= policy.Typed {
-		typed = page.Field("typed-"+c.ID, FieldTyped, "Type "+c.Target+" to approve", "", html.Data("typed", c.Target))
+		typed = page.Field("typed-"+c.ID, FieldTyped, "Type \""+c.Target+"\" to approve", "", markup.Required())
 	}
 	if always && c.Lasting() {
-		lasting = page.Button("Always allow in this session", html.Name(FieldDecision), html.Value("always"))
+		lasting = page.Button("Always allow in this session", markup.Name(FieldDecision), markup.Value("always"), markup.Data("patience", patient), about("Always allow in this session", c))
 	}
-	return html.Div(html.Class("decide"), page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()), typed,
-		page.Field("reason-"+c.ID, FieldReason, "Reason, when you deny (may be empty)", "", html.MaxLength("500")),
-		html.Div(html.Class("buttons"),
-			page.Danger("Deny", html.Name(FieldDecision), html.Value("deny"), gomponents.If(c.Strength < policy.Typed, html.AutoFocus())),
-			page.Button("Approve", html.Name(FieldDecision), html.Value("approve"), html.Class("go"), html.Data("patience", "700")), lasting)))
+	return markup.Div(markup.Class("decide"),
+		page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()), typed, markup.Div(markup.Class("buttons"),
+			page.Button("Approve", markup.Name(FieldDecision), markup.Value("approve"), markup.Class("go"), markup.Data("patience", patient), about("Approve", c)), lasting)),
+		Deny(v, action, c))
 }
 
-// Answer is what a person said in the form of Decide. What is not an approval denies.
-func Answer(r *http.Request) confirm.Answer {
-	word := r.PostFormValue(FieldDecision)
-	return confirm.Answer{Approve: word == "approve" || word == "always", Always: word == "always", Typed: r.PostFormValue(FieldTyped),
-		Reason: r.PostFormValue(FieldReason), By: By}
+// Deny is the form in which a person denies a confirmation, and may say why.
+func Deny(v httpguard.Visitor, action string, c confirm.View) markup.Node {
+	return page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()),
+		page.Field("reason-"+c.ID, FieldReason, "Why not (may be empty; whoever asked is told)", "", markup.MaxLength(strconv.Itoa(confirm.MaxReason))),
+		markup.Div(markup.Class("buttons"), page.Danger("Deny", markup.Name(FieldDecision), markup.Value("deny"), about("Deny", c))))
 }
+
+// patient is how long a button that lets something happen takes no press after it came into sight, in milliseconds.
+const patient = "700"
+
+// about names a button for those who hear it alone.
+func about(label string, c confirm.View) markup.Node {
+	return markup.Aria("label", label+": "+c.Prompt)
+}
+
+// Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
+// names no plan: then it is nobody's decision.
+func Answer(r *http.Request, v httpguard.Visitor) (confirm.Answer, error) {
+	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v)}
+	switch r.PostFormValue(FieldDecision) {
+	case "always":
+		a.Approve, a.Always = true, true
+	case "approve":
+		a.Approve = true
+	case "deny":
+	default:
+		return a, ErrDecision
+	}
+	var err error
+	if a.Shown, err = canon.Parse(r.PostFormValue(FieldPlan)); err != nil || a.Shown.IsZero() {
+		return a, ErrDecision
+	}
+	return a, nil
+}
+
+// ErrDecision reports a form that decides nothing.
+var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form says neither approve nor deny, or not about which plan; go back to the question and answer there")
 
 func (d *Desk) answer(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	j, ok := d.Find(r.PathValue("id"))
+	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
 		d.show(w, r, v)
 		return
 	}
-	if now := j.Now(); now.State == Asking && r.PostFormValue(FieldPlan) == now.Outcome.Issued.PlanHash.String() {
-		j.Answer(r.Context(), Answer(r))
+	a, err := Answer(r, v)
+	if err != nil {
+		page.Fail(w, v, "", http.StatusBadRequest, err)
+		return
 	}
+	j.Answer(r.Context(), a)
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
 
 func (d *Desk) stop(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	if j, ok := d.Find(r.PathValue("id")); ok {
-		j.Cancel()
-		j.settle(r.Context())
+	if j, ok := d.seen(v, r.PathValue("id")); ok {
+		j.Cancel(r.Context())
 	}
-	http.Redirect(w, r, "/work/"+r.PathValue("id"), http.StatusSeeOther)
+	http.Redirect(w, r, "/work/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
 }
 
-func progress(said []tool.Progress) gomponents.Node {
+func progress(said []tool.Progress) markup.Node {
 	if len(said) == 0 {
 		return nil
 	}
 	last := said[len(said)-1]
-	var bar gomponents.Node
+	var bar markup.Node
 	if last.Total > 0 {
-		bar = html.Progress(html.Max(number(last.Total)), html.Value(number(last.Done)), html.Aria("label", "progress"))
+		bar = markup.Progress(markup.Max(number(last.Total)), markup.Value(number(last.Done)), markup.Aria("label", "progress"))
 	}
 	var lines strings.Builder
 	for _, p := range said {
@@ -181,14 +222,24 @@ func progress(said []tool.Progress) gomponents.Node {
 			lines.WriteString(p.Message + "\n")
 		}
 	}
-	return gomponents.Group{bar, page.Pre("reports", lines.String())}
+	return markup.Group{bar, page.Pre("reports", lines.String())}
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+// told is what came of the job, in its task's own way where it has one.
+func (j *Job) told(o tool.Outcome) []markup.Node {
+	if j.Task.Show != nil && !o.DryRun {
+		if n := j.Task.Show(o); n != nil {
+			return []markup.Node{n}
+		}
+	}
+	return outcome(o)
+}
+
 // outcome is what came of work that is over.
-func outcome(o tool.Outcome) []gomponents.Node {
-	var body []gomponents.Node
+func outcome(o tool.Outcome) []markup.Node {
+	var body []markup.Node
 	switch {
 	case o.Err != nil:
 		f := fault.From(o.Err)
@@ -201,9 +252,9 @@ func outcome(o tool.Outcome) []gomponents.Node {
 		}
 		return body
 	case o.DryRun:
-		body = append(body, page.Notice(page.Warn, html.P(gomponents.Text("Nothing was changed: the mode is plan. This is what would be done."))), planpage.Plan(o.Value))
+		body = append(body, page.Notice(page.Warn, markup.P(markup.Text("Nothing was changed: the mode is plan. This is what would be done."))), planpage.Plan(o.Value))
 	default:
-		body = append(body, page.Notice(page.Good, html.P(gomponents.Text("Done."))))
+		body = append(body, page.Notice(page.Good, markup.P(markup.Text("Done."))))
 		if doc := present.For(o.Spec.Contract)(o); o.Text != "" || len(o.Value) == 0 {
 			body = append(body, page.Pre("result", doc.Text))
 		} else {
@@ -211,7 +262,7 @@ func outcome(o tool.Outcome) []gomponents.Node {
 		}
 	}
 	for _, w := range o.Warnings {
-		body = append(body, page.Notice(page.Warn, html.P(gomponents.Text(w))))
+		body = append(body, page.Notice(page.Warn, markup.P(markup.Text(w))))
 	}
 	return body
 }

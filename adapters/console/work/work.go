@@ -10,9 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -22,11 +24,18 @@ type Door interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 
-// Bounds of what is remembered, and how long a page waits for work that may be over at once.
+// Waiter may be implemented by a Door: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
+type Waiter interface {
+	Waiting(ctx context.Context, confirmation string) (bool, error)
+}
+
+// Bounds of what is remembered, how long a page waits for work that may be over at once, and how often a question is looked after that somebody may
+// answer elsewhere.
 const (
 	kept     = 200
 	keptFor  = time.Hour
 	patience = 1200 * time.Millisecond
+	pace     = 250 * time.Millisecond
 )
 
 // Desk calls tools. It is safe for concurrent use; New makes it.
@@ -76,12 +85,28 @@ func (d *Desk) Serves(v httpguard.Visitor, name tool.Name) bool {
 	return ok && tool.Covered(v.Within, spec)
 }
 
+// Decides reports whether the visitor may approve calls of that tool, whoever makes them: nobody has done by others what is closed to himself.
+func (d *Desk) Decides(v httpguard.Visitor, name tool.Name) bool {
+	spec, served := d.door.Spec(name)
+	if !served { // by another process perhaps: as little is known of it as may be
+		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
+	}
+	free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute
+	return free && spec.Effects&^v.Principal.Grants&policy.Mutating == 0 && tool.Covered(v.Within, spec)
+}
+
 // Task is something to be done.
 type Task struct {
 	Title string // for people: "Deploy everything"
 	Tool  tool.Name
-	Args  any    // marshals to a JSON object; nil is {}
-	Back  string // path of the page to go back to
+	Args  any         // marshals to a JSON object; nil is {}
+	Mode  policy.Mode // how far this very call may go: policy.Plan shows what would be done; unset is as things are
+	Back  string      // path of the page to go back to
+	// Watch shows more of what goes on than the task's reports, while it runs; nil shows those alone. The page asks for it every second.
+	Watch func(ctx context.Context, said []tool.Progress) markup.Node
+	// Show is what came of the task, where that is what people want to see: it is shown before anybody goes back. Nil, and what it has no node for,
+	// is shown as any outcome.
+	Show func(o tool.Outcome) markup.Node
 }
 
 // State is how far a job is.
@@ -104,7 +129,8 @@ type Job struct {
 	visitor httpguard.Visitor
 	cancel  context.CancelFunc
 	answers chan confirm.Answer
-	changed chan struct{} // closed when it asks or is over
+	over    chan struct{} // closed when it is over
+	changed chan struct{} // closed when it asks or is over; another one whenever it runs on
 	mu      sync.Mutex
 	state   State
 	out     tool.Outcome
@@ -130,7 +156,8 @@ func (j *Job) Now() View {
 // Begin starts a task and waits a moment for it to ask or to be over.
 func (d *Desk) Begin(ctx context.Context, v httpguard.Visitor, t Task) *Job {
 	life, cancel := context.WithCancel(d.life)
-	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), desk: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1), changed: make(chan struct{})}
+	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), desk: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
+		over: make(chan struct{}), changed: make(chan struct{})}
 	d.mu.Lock()
 	d.jobs = append(d.forgotten(), j)
 	d.mu.Unlock()
@@ -163,6 +190,16 @@ func (d *Desk) Find(id string) (*Job, bool) {
 	return nil, false
 }
 
+// seen is the job of that id, for a visitor who may see it: of the same person, and within what he is served.
+func (d *Desk) seen(v httpguard.Visitor, id string) (*Job, bool) {
+	j, ok := d.Find(id)
+	if !ok || j.visitor.Principal.ID != v.Principal.ID {
+		return nil, false
+	}
+	spec, served := d.door.Spec(j.Task.Tool)
+	return j, !served || tool.Covered(v.Within, spec)
+}
+
 // Asking is the job that the confirmation of that id belongs to: it is answered where the job is.
 func (d *Desk) Asking(confirmation string) (*Job, bool) {
 	d.mu.Lock()
@@ -180,26 +217,41 @@ func (j *Job) settle(ctx context.Context) {
 	j.mu.Lock()
 	changed := j.changed
 	j.mu.Unlock()
+	pause(ctx, changed)
+}
+
+// pause waits for a channel to be closed, but not longer than a page waits.
+func pause(ctx context.Context, closed <-chan struct{}) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case <-changed:
+	case <-closed:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-// Answer hands a person's answer to the job, which waits for one, and waits a moment for what comes of it.
+// Answer hands a person's answer to the job, and waits a moment for what comes of it. An answer counts once, only while the job asks, and only
+// for the plan that it names as shown.
 func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
-	select {
-	case j.answers <- a:
-		j.settle(ctx)
-	default: // one is being looked at already
+	j.mu.Lock()
+	switch asked := j.out.Issued; {
+	case j.state != Asking || asked == nil:
+	case a.Shown != asked.PlanHash:
+		j.wrong = confirm.ErrMismatch.Sayf("the plan is not the one that the page showed any more; look at it again")
+	default:
+		j.answers <- a // there is room: nothing was sent since it asks
+		j.state, j.changed = Running, make(chan struct{})
 	}
+	j.mu.Unlock()
+	j.settle(ctx)
 }
 
-// Cancel ends the job as soon as its tool lets it.
-func (j *Job) Cancel() { j.cancel() }
+// Cancel ends the job as soon as its tool lets it, and waits a moment for that.
+func (j *Job) Cancel(ctx context.Context) {
+	j.cancel()
+	pause(ctx, j.over)
+}
 
 // run carries the job out, round by round: each question is a round.
 func (j *Job) run(ctx context.Context) {
@@ -213,7 +265,7 @@ func (j *Job) run(ctx context.Context) {
 		return
 	}
 	call := j.visitor.Call(j.Task.Tool, args)
-	call.Progress = j.report
+	call.Mode, call.Progress = j.Task.Mode, j.report
 	for {
 		out := j.desk.door.Call(ctx, call)
 		asks := out.Issued != nil && out.Err != nil
@@ -230,7 +282,10 @@ func (j *Job) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		call.ID, call.Answer, call.Always = out.CallID, &answer, answer.Always
+		call.ID, call.Answer, call.Token, call.Asked = out.CallID, answer, confirm.Token{}, confirm.Digest{}
+		if answer == nil { // somebody has answered elsewhere: the call finds what
+			call.Token, call.Asked = out.Issued.Token, out.Issued.Digest
+		}
 		j.set(Running, out, nil)
 	}
 }
@@ -238,40 +293,71 @@ func (j *Job) run(ctx context.Context) {
 // retryable reports an answer that may be given again.
 func retryable(err error) bool { return err != nil && fault.From(err).Code == confirm.ErrTyped.Code }
 
-// await waits for a person's answer to the question, until it runs out.
-func (j *Job) await(ctx context.Context, asked *tool.Issued) (confirm.Answer, bool) {
-	timer := time.NewTimer(time.Until(asked.ExpiresAt))
+// await waits for a person's answer to the question, until it runs out; nil is one that was given elsewhere. It reports false when none will come.
+func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, bool) {
+	timer, ticks := time.NewTimer(time.Until(asked.ExpiresAt)), time.NewTicker(pace)
 	defer timer.Stop()
-	select {
-	case a := <-j.answers:
-		a.ID, a.By, a.Shown = asked.ID, By, asked.PlanHash
-		return a, true
-	case <-timer.C:
-		j.set(Over, tool.Outcome{Err: confirm.ErrExpired}, nil)
-	case <-ctx.Done():
-		if d, ok := j.desk.door.(Withdrawer); ok {
-			_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // somebody was faster: then there is nothing to withdraw
+	defer ticks.Stop()
+	for {
+		select {
+		case a := <-j.answers:
+			a.ID, a.Always = asked.ID, false // what is done by hand is asked about every time
+			return &a, true
+		case <-timer.C:
+			j.set(Over, tool.Outcome{Err: confirm.ErrExpired}, nil)
+			return nil, false
+		case <-ctx.Done():
+			if d, ok := j.desk.door.(Withdrawer); ok {
+				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // somebody was faster: then there is nothing to withdraw
+			}
+			j.set(Over, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
+			return nil, false
+		case <-ticks.C:
+			if d, ok := j.desk.door.(Waiter); ok {
+				if waits, err := d.Waiting(ctx, asked.ID); err == nil && !waits && j.leave() {
+					return nil, true
+				}
+			}
 		}
-		j.set(Over, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
 	}
-	return confirm.Answer{}, false
+}
+
+// leave has the job run on without an answer of its own. It reports false when somebody has just given one here.
+func (j *Job) leave() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.state != Asking {
+		return false
+	}
+	j.state, j.changed = Running, make(chan struct{})
+	return true
 }
 
 // By is who answers confirmations here, as the audit has it.
 const By = "console"
 
+// Who is By, with the credential of the visitor's browser, so that the audit tells browsers apart.
+func Who(v httpguard.Visitor) string {
+	if v.Credential == "" {
+		return By
+	}
+	return By + " " + v.Credential
+}
+
+// set is how the job goes on. What waits for it to ask, or to be over, is told.
 func (j *Job) set(s State, out tool.Outcome, wrong error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	was := j.state
 	j.state, j.out, j.wrong = s, out, wrong
-	if s == Running {
+	switch {
+	case s == Running && was != Running:
 		j.changed = make(chan struct{})
-		return
-	}
-	select {
-	case <-j.changed:
-	default:
+	case s != Running && was == Running:
 		close(j.changed)
+	}
+	if s == Over && was != Over {
+		close(j.over)
 	}
 }
 

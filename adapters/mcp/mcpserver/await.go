@@ -2,7 +2,9 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -16,6 +18,22 @@ const (
 	DefaultWait = 45 * time.Second
 	DefaultBeat = 5 * time.Second
 )
+
+// MetaConfirmWait is the key in a call's _meta with which its client says for how many milliseconds the call waits for a person: 0 to have it
+// answered at once, with the id of what is pending, up to ten minutes.
+const MetaConfirmWait = "countersign/confirm_wait_ms"
+
+// waitAs has the call wait as its _meta says.
+func (r *request) waitAs(said json.RawMessage) error {
+	ms, err := strconv.ParseUint(string(said), 10, 32)
+	if err != nil || time.Duration(ms)*time.Millisecond > confirm.MaxTTL {
+		return invalid("_meta[%q] is %s, and no number of milliseconds from 0 to %d", MetaConfirmWait, said, confirm.MaxTTL.Milliseconds())
+	}
+	if r.wait = time.Duration(ms) * time.Millisecond; ms == 0 {
+		r.wait = -1
+	}
+	return nil
+}
 
 // ConfirmWait reads the value of COUNTERSIGN_CONFIRM_WAIT for Options.Wait: a duration from 0s, which is not to wait, to ten minutes, which is
 // how long a confirmation lives at most. It reports false for anything else.
@@ -45,8 +63,8 @@ type People interface {
 }
 
 // waits reports whether the call behind an outcome waits for a person: its caller has no token to confirm it with.
-func (s *Server) waits(out tool.Outcome) bool {
-	return s.opts.People != nil && s.opts.Wait > 0 && wantsAnswer(out) && out.Issued.Token.IsZero()
+func (s *Server) waits(r *request, out tool.Outcome) bool {
+	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && out.Issued.Token.IsZero()
 }
 
 // await has the call wait until a person has decided, and carries it out, or says that it was denied. When nobody decides in time, or the
@@ -59,7 +77,7 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome) tool.O
 	decided := s.decision(ctx, r, out.Issued.ID)
 	s.patience.Release(1)
 	switch {
-	case s.life.Err() != nil:
+	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session is over; a person may still answer
 		return out
 	case ctx.Err() != nil:
 		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
@@ -76,9 +94,9 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome) tool.O
 
 // decision waits for one, and reports whether there is one now.
 func (s *Server) decision(ctx context.Context, r *request, id string) bool {
-	over, began, told := time.NewTimer(s.opts.Wait), time.Now(), 0
+	over, began, told := time.NewTimer(r.wait), time.Now(), 0
 	defer over.Stop()
-	looking := time.NewTicker(min(look, s.opts.Wait, s.opts.Beat))
+	looking := time.NewTicker(min(look, r.wait, s.opts.Beat))
 	defer looking.Stop()
 	for last := false; ; {
 		waiting, err := s.opts.People.Waiting(ctx, id)
@@ -99,7 +117,7 @@ func (s *Server) decision(ctx context.Context, r *request, id string) bool {
 		if beats := int(time.Since(began) / s.opts.Beat); beats > told && !last {
 			told = beats
 			r.progress.Report(tool.Progress{Message: fmt.Sprintf("waiting for a person (%s of %s): countersign approve %s, or countersign deny %s",
-				time.Since(began).Round(time.Second), s.opts.Wait, id, id)})
+				time.Since(began).Round(time.Second), r.wait, id, id)})
 		}
 	}
 }

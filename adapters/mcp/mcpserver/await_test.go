@@ -295,3 +295,33 @@ func TestConfirmWait(t *testing.T) {
 	assert.Equal(t, 45*time.Second, mcpserver.DefaultWait)
 	assert.Equal(t, 5*time.Second, mcpserver.DefaultBeat)
 }
+
+// TestACallSaysHowLongItWaits: its own word wins over the server's, in every era; one that is none is refused before anything is done.
+func TestACallSaysHowLongItWaits(t *testing.T) {
+	for _, meta := range []string{`{"countersign/confirm_wait_ms":0}`, `{"countersign/confirm_wait_ms":20,"progressToken":7}`} {
+		w := newTown(t, true)
+		r, wr := serve(t, w, patient(w, time.Minute))
+		c := stdiotest.Pipe(t, wr, r)
+		c.Initialize("2025-11-25")
+		c.Send(`{"id":1,"method":"tools/call","params":{"name":"wipe","arguments":{"name":"x"},"_meta":` + meta + `}}`)
+		for {
+			if g := gist(t, c.Recv()); g != "notifications/progress" {
+				assert.Equal(t, "1:fails", g)
+				break
+			}
+		}
+		w.asked(t)
+		c.Send(`{"id":2,"method":"tools/call","params":{"name":"wipe","arguments":{"name":"y"},"_meta":{"countersign/confirm_wait_ms":-1}}}`)
+		assert.Equal(t, "2:-32602", gist(t, c.Recv()))
+	}
+	for _, era := range eras {
+		w := newTown(t, true)
+		s := connect(t, w, era, patient(w, time.Minute), nil)
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "wipe", Arguments: map[string]any{"name": "x"}, Meta: mcp.Meta{mcpserver.MetaConfirmWait: 0}})
+		require.NoError(t, err)
+		assert.True(t, r.IsError)
+		assert.Contains(t, text(r), w.asked(t).ID, "the id to ask about")
+		_, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "wipe", Arguments: map[string]any{"name": "y"}, Meta: mcp.Meta{mcpserver.MetaConfirmWait: "soon"}})
+		require.ErrorContains(t, err, mcpserver.MetaConfirmWait)
+	}
+}

@@ -2,15 +2,18 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/progress"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/turns"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
-	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -25,20 +28,23 @@ type request struct {
 	turn     *turns.Ticket
 	session  *mcp.ServerSession
 	progress *progress.Reporter
-	ending   <-chan struct{} // closed when the client sends no more
+	wait     time.Duration   // how long it waits for a person; less than nothing is not at all
+	over     context.Context //nolint:containedctx // of the client's session; nil never ends
+	ending   <-chan struct{} // closed when the client sends no more, or nobody listens any more
 }
 
-// newRequest makes a request out of what the transport knows. The caller stops its progress.
-func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, wire stdio.Call) *request {
+// newRequest makes a request of a caller out of what the transport knows. Whoever calls it stops its progress.
+func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, from caller.Caller, wire stdio.Call) *request {
 	r := &request{
-		spec: spec, ending: wire.Ending, session: session,
+		spec: spec, ending: wire.Ending, session: session, wait: s.opts.Wait,
 		progress: progress.New(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
 			_ = session.NotifyProgress(ctx, p) // a client that cannot be told does not stop the call; its answer will meet the same fate
 		}),
-		call: tool.Call{
-			RequestID: wire.ID, Session: s.opts.Session, Client: clientOf(session), Principal: s.opts.Principal,
-			Tool: spec.Name, Args: wire.Arguments,
-		},
+		call: from.Call(spec.Name, wire.Arguments),
+	}
+	r.call.RequestID = wire.ID
+	if r.call.Client == "" {
+		r.call.Client = clientOf(session)
 	}
 	r.turn, _ = wire.Turn.(*turns.Ticket)
 	if r.progress.Wanted() {
@@ -58,46 +64,78 @@ func (r *request) began(p tool.Progress) {
 }
 
 // handler serves one tool for the SDK. A question to a person is a result, and the call comes again with the
-// answer; so it works in both eras and on every transport.
+// answer; so it works in the era without sessions. In the other the person is asked in between.
 func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		wire, known := stdio.CallOf(req.Extra)
-		if !known {
-			wire = stdio.Call{Arguments: req.Params.Arguments, ProgressToken: progressToken(req)}
-		}
-		if args := bytes.TrimSpace(wire.Arguments); len(args) > 0 && args[0] != '{' {
+		if args := bytes.TrimSpace(req.Params.Arguments); len(args) > 0 && args[0] != '{' {
 			return nil, invalid("params.arguments of %q must be an object", req.Params.Name)
 		}
-		r := s.newRequest(ctx, req.Session, spec, wire)
-		defer r.progress.Stop()
-		if client := clientIn(req); client != "" {
-			r.call.Client = client
-		}
-		if err := s.answered(req, &r.call); err != nil {
+		r, begun, err := s.received(ctx, req, spec)
+		if err != nil {
 			return nil, err
 		}
+		defer r.progress.Stop()
 		if r.turn == nil || r.turn.Released() {
 			// Another transport, or the second round of a call that has waited for a person meanwhile.
-			r.turn = s.turnOf(spec, r.call.Args)
-			defer r.turn.Release()
+			r.turn = s.turnOf(r.call.Session, spec, r.call.Args)
+			defer func() { r.turn.Release() }()
 		}
-		out := s.run(ctx, r)
+		var out tool.Outcome
+		if begun != nil && begun.taken.CompareAndSwap(false, true) {
+			out = begun.outcome
+		} else {
+			out = s.run(ctx, r)
+		}
+		if wantsAnswer(out) && canBeAsked(req.Session) {
+			return results.Of(s.ask(ctx, r, out)), nil
+		}
 		if question := s.question(req, r.call, out); question != nil {
 			r.turn.Release() // nothing waits for a person
 			return question, nil
 		}
-		if s.waits(out) {
+		if s.waits(r, out) {
 			out = s.await(ctx, r, out)
 		}
-		return result(out), nil // the transport lets the next call go when it has sent this
+		return results.Of(out), nil // the transport lets the next call go when it has sent this
 	}
 }
 
-// run calls the door when it is the call's turn and a slot is free. The turn comes first: a slot is held
+// received makes a request out of what came through the SDK, and says what has been begun of it before.
+func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec tool.Spec) (*request, *Begun, error) {
+	wire, known := stdio.CallOf(req.Extra)
+	if !known {
+		wire = stdio.Call{Arguments: req.Params.Arguments, ProgressToken: progressToken(req)}
+	}
+	q := requestOf(req.Extra)
+	if q != nil {
+		wire.ID, wire.ProgressToken, wire.Ending = q.ID, q.ProgressToken, q.Ending
+	}
+	r := s.newRequest(ctx, req.Session, spec, s.callerOf(req.Extra), wire)
+	if client := clientIn(req); client != "" {
+		r.call.Client = client
+	}
+	var begun *Begun
+	if q != nil {
+		begun, r.over, r.wait = q.Begun, q.Over, cmp.Or(q.Wait, r.wait)
+	}
+	if asked, ok := req.Params.Meta[MetaConfirmWait]; ok {
+		said, _ := json.Marshal(asked) // it was decoded from JSON
+		if err := r.waitAs(said); err != nil {
+			return nil, nil, err
+		}
+	}
+	return r, begun, s.answered(req, &r.call)
+}
+
+// run calls the door when it is the call's turn, a slot is free, and its caller does not hold too many. The turn comes first: a slot is held
 // only by calls that run, so that those waiting for their turn cannot keep the one before them from its slot.
 func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 	err := r.turn.Wait(ctx)
 	if err == nil {
+		err = s.shares.Take(ctx, r.call.Session)
+	}
+	if err == nil {
+		defer s.shares.Release(r.call.Session)
 		err = s.slots.Acquire(ctx, 1)
 	}
 	if err != nil { // it was cancelled before it began
@@ -112,38 +150,22 @@ func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 // is for transports that see the order in which requests arrive.
 func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	if spec, ok := s.tools[name]; ok {
-		return s.turnOf(spec, args)
+		return s.turnOf(s.opts.Session, spec, args)
 	}
 	switch method {
 	case "resources/list", "resources/read", "prompts/get", "completion/complete":
-		return s.turns.Take(s.opts.Source, false)
+		return s.turns.Take(queue(s.opts.Session, s.opts.Source), false)
 	}
 	return nil
 }
 
-func (s *Server) turnOf(spec tool.Spec, args json.RawMessage) *turns.Ticket {
-	return s.turns.Take(spec.Toolset, !spec.Reads(args) && !s.opts.Unordered)
+// turnOf is a place in the order of one client instance's calls. Those of others are in none with it: what keeps them from each other are the
+// locks and plans of what they change.
+func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *turns.Ticket {
+	return s.turns.Take(queue(session, spec.Toolset), !spec.Reads(args) && !s.opts.Unordered)
 }
 
-// result is an outcome in the tool's contract.
-func result(out tool.Outcome) *mcp.CallToolResult {
-	doc := present.For(out.Spec.Contract)(out)
-	r := &mcp.CallToolResult{Meta: metaOf(doc.Meta), Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
-	if len(doc.Object) > 0 {
-		r.StructuredContent = doc.Object
-	}
-	return r
-}
-
-// metaOf is what a contract says beside its results and tools, in the form that the SDK adds its own to; nil stays nil.
-func metaOf(doc json.RawMessage) mcp.Meta {
-	if len(doc) == 0 {
-		return nil
-	}
-	var meta mcp.Meta
-	_ = json.Unmarshal(doc, &meta) // a presenter writes objects
-	return meta
-}
+func queue(session, toolset string) string { return session + "\n" + toolset }
 
 // clientOf is how the client of a session calls itself.
 func clientOf(session *mcp.ServerSession) string {

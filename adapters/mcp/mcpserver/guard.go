@@ -32,13 +32,33 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.life, cancel)()
+		q := requestOf(req.GetExtra())
+		if q != nil && q.Over != nil {
+			defer context.AfterFunc(q.Over, cancel)()
+		}
+		if q != nil && q.Cancelled != nil {
+			defer context.AfterFunc(q.Cancelled, cancel)()
+		}
 		if err := inOrder(ctx, req); err != nil {
 			return nil, err
 		}
 		if err := s.unserved(req); err != nil {
 			return nil, err
 		}
-		return next(ctx, method, req)
+		settle(req)
+		result, err = next(ctx, method, req)
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok && err == nil && method == "initialize" && q != nil && q.Opened != nil {
+			q.Opened(session)
+		}
+		return result, err
+	}
+}
+
+// settle has a handshake ask for a revision that there is and that has one: the SDK answers with the newest then, but goes by what was asked for
+// when it looks whether the client can be asked something.
+func settle(req mcp.Request) {
+	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil {
+		p.ProtocolVersion = stdio.LegacyVersion(p.ProtocolVersion)
 	}
 }
 
@@ -52,16 +72,16 @@ func (s *Server) unknown(name string) error {
 	return invalid("unknown tool %q", name)
 }
 
-// unserved refuses a call where the SDK would, which knows no old names.
+// unserved refuses a call where the SDK would, which knows no old names and no callers.
 func (s *Server) unserved(req mcp.Request) error {
 	call, ok := req.(*mcp.CallToolRequest)
-	if !ok || call.Params == nil {
-		return nil
+	if !ok || call.Params == nil || s.fixtures[call.Params.Name] {
+		return s.desk.Subscribable(req)
 	}
-	if _, served := s.tools[call.Params.Name]; served {
-		return nil
+	if spec, known := s.tools[call.Params.Name]; !known || !s.callerOf(call.Extra).Serves(spec) {
+		return s.unknown(call.Params.Name)
 	}
-	return s.unknown(call.Params.Name)
+	return nil
 }
 
 // inOrder waits for the turn of a request that is no tool's call; those wait where they run.
@@ -85,7 +105,7 @@ func (s *Server) lacks(method string) bool {
 	case "completion":
 		return s.caps.Completions == nil
 	case "logging":
-		return true
+		return s.fixtures == nil // what the SDK calls deprecated, only the conformance suite asks for
 	}
 	return false
 }

@@ -23,13 +23,14 @@ func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok || s.opts.Forecaster == nil {
 			return result, err
 		}
+		caller := s.callerOf(req.GetExtra())
 		for i, t := range list.Tools {
 			if len(t.Meta) == 0 {
 				continue
 			}
 			said := *t // the SDK's own is shared by all requests
 			said.Meta = maps.Clone(t.Meta)
-			said.Meta["permission"] = permission(s.opts.Forecaster.Outlook(ctx, tool.Call{Session: s.opts.Session, Principal: s.opts.Principal, Tool: tool.Name(t.Name)}))
+			said.Meta["permission"] = permission(s.opts.Forecaster.Outlook(ctx, caller.Call(tool.Name(t.Name), nil)))
 			list.Tools[i] = &said
 		}
 		return list, nil

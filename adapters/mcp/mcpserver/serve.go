@@ -33,7 +33,7 @@ func InitializeTimeout(value string) time.Duration {
 func (s *Server) ServeStdio(in io.Reader, out io.Writer, initializeTimeout time.Duration) error {
 	t := stdio.New(stdio.Options{
 		In: in, Out: out, Log: s.opts.Log, InitializeTimeout: initializeTimeout,
-		Turn: s.Turn, Initialize: s.Handshake,
+		Turn: s.Turn, Initialize: s.Handshake, Meta: MetaConfirmWait,
 	})
 	session, err := s.sdk.Connect(s.life, t, nil)
 	if err != nil {

@@ -6,6 +6,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -15,6 +16,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/shares"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/turns"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -37,22 +42,23 @@ type Door interface {
 
 // Options says who is served and what besides tools. The zero Options serves a principal without grants.
 type Options struct {
-	Version      string // of the program
-	Instructions string // for the model, about the tools as a whole
-	Principal    policy.Principal
-	Session      string        // the client instance: mode, grants and confirmations belong to it
-	Concurrency  int           // zero is DefaultConcurrency
-	People       People        // nil: no call waits for a person
-	Wait         time.Duration // how long one does; zero is DefaultWait, less is not at all
-	Beat         time.Duration // how often it reports that it does; zero is DefaultBeat
-	Forecaster   Forecaster    // nil: tools/list does not say what policy would answer
-	Unordered    bool          // calls do not wait for earlier ones: their clients are many, and what they reach are many servers
+	Version      string           // of the program
+	Instructions string           // for the model, about the tools as a whole
+	Principal    policy.Principal // of requests whose transport names no Caller
+	Session      string           // likewise: the client instance, which mode, grants and confirmations belong to
+	Concurrency  int              // zero is DefaultConcurrency
+	Each         int              // how many calls of one client instance run at once; zero is as many as of all
+	People       People           // nil: no call waits for a person
+	Wait         time.Duration    // how long one does; zero is DefaultWait, less is not at all
+	Beat         time.Duration    // how often it reports that it does; zero is DefaultBeat
+	Forecaster   Forecaster       // nil: tools/list does not say what policy would answer
+	Unordered    bool             // calls do not wait for earlier ones: their clients are many, and what they reach are many servers
 	Log          *slog.Logger
 
-	Source    string    // the toolset that resources, prompts and completions read: they wait for its earlier changes
-	Resources Resources // nil: none
-	Prompts   Prompts   // nil: none
-	Completer Completer // nil: none
+	Source    string           // the toolset that resources, prompts and completions read: they wait for its earlier changes
+	Resources offers.Resources // nil: none
+	Prompts   offers.Prompts   // nil: none
+	Completer offers.Completer // nil: none
 }
 
 // Server serves MCP on any number of transports. It is safe for concurrent use.
@@ -63,10 +69,15 @@ type Server struct {
 	sdk      *mcp.Server
 	caps     *mcp.ServerCapabilities
 	tools    map[string]tool.Spec
+	plain    map[string]bool // tools whose calls can be direct
+	desk     *offers.Desk
+	fixtures map[string]bool // tools that only the server for the conformance suite has; nil in every release
 	turns    *turns.Turns
+	shares   *shares.Shares
 	slots    *semaphore.Weighted
 	patience *semaphore.Weighted // of calls that wait for people
-	seal     sealer
+	seal     asking.Seal
+	info     json.RawMessage // what the server says of itself in each result of the era without sessions
 	enlist   sync.Once
 }
 
@@ -80,19 +91,21 @@ func New(life context.Context, door Door, o Options) *Server {
 	}
 	o.Wait, o.Beat = cmp.Or(o.Wait, DefaultWait), max(cmp.Or(o.Beat, DefaultBeat), time.Millisecond)
 	s := &Server{
-		door: door, opts: o, life: life, caps: capabilities(o), tools: map[string]tool.Spec{}, turns: turns.New(),
-		slots: semaphore.NewWeighted(int64(o.Concurrency)), patience: semaphore.NewWeighted(maxWaiting), seal: newSealer(rand.Text()),
+		door: door, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: turns.New(),
+		slots: semaphore.NewWeighted(int64(o.Concurrency)), shares: shares.New(o.Each), patience: semaphore.NewWeighted(maxWaiting), seal: asking.NewSeal(rand.Text()),
 	}
 	for spec := range door.Specs() {
 		s.tools[string(spec.Name)] = spec
+		s.plain[string(spec.Name)] = !bytes.Contains(spec.Input, []byte("x-mcp-header"))
 	}
+	s.info = s.describedSelf()
+	s.desk = offers.New(offers.Parts{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
 	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.listings, s.permissions)
+	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.desk.Listings, s.permissions, s.narrowed)
 	if err := s.addDirect(); err != nil {
 		panic(err) // the method's name is taken: only a changed SDK could have it
 	}
-	s.addPrompts()
-	s.addTemplates()
+	s.desk.Enlist(life, s.sdk)
 	return s
 }
 
@@ -103,41 +116,16 @@ func (s *Server) implementation() *mcp.Implementation {
 	return &mcp.Implementation{Name: Name, Title: "Countersign", Version: s.opts.Version}
 }
 
-// capabilities are stated in full, so that none is inferred: the lists never change while the server runs,
+// sdkOptions states the capabilities in full, so that none is inferred: the lists never change while the server runs,
 // and hosts ignore the notification that they did.
-func capabilities(o Options) *mcp.ServerCapabilities {
-	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
-	if o.Resources != nil {
-		c.Resources = &mcp.ResourceCapabilities{Subscribe: true}
-	}
-	if o.Prompts != nil {
-		c.Prompts = &mcp.PromptCapabilities{}
-	}
-	if o.Completer != nil {
-		c.Completions = &mcp.CompletionCapabilities{}
-	}
-	return c
-}
-
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	o := &mcp.ServerOptions{
 		Instructions: s.opts.Instructions,
 		Capabilities: s.caps,
-		// What is served depends on the machine and its operator.
+		// What is served depends on the machine, its operator and who asks.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
-	if s.opts.Resources != nil {
-		o.SubscribeHandler = func(_ context.Context, r *mcp.SubscribeRequest) error {
-			if r.Params == nil || r.Params.URI == "" {
-				return invalid("params.uri must name a resource")
-			}
-			return nil
-		}
-		o.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
-	}
-	if s.opts.Completer != nil {
-		o.CompletionHandler = s.complete
-	}
+	s.desk.Announce(s.caps, o)
 	return o
 }
 
@@ -166,7 +154,7 @@ func (s *Server) enlistTools() {
 // describe is a tool as it is published.
 func describe(spec tool.Spec) *mcp.Tool {
 	t := &mcp.Tool{
-		Meta: metaOf(present.Listing(spec)),
+		Meta: results.MetaOf(present.Listing(spec)),
 		Name: string(spec.Name), Title: spec.Title, Description: spec.Description,
 		InputSchema: spec.Input, Annotations: hints(spec),
 	}

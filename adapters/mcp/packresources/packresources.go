@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -53,14 +56,15 @@ var (
 // Packs is the door with context packs as resources. It is a mcpserver.Door, and the Resources, Prompts and Completer beside it.
 type Packs struct {
 	door mcpserver.Door
-	as   tool.Call // principal, session and client of every call made here
+	as   string // the client of every call made here, in the audit
 
 	mu      sync.Mutex
 	changed []func(uri string)
 }
 
-// New wraps a door; as says on whose behalf resources are read.
-func New(door mcpserver.Door, as tool.Call) *Packs { return &Packs{door: door, as: as} }
+// New wraps a door. The Client of as is the one under which calls for resources stand in the audit; empty is that of who asks, on whose behalf
+// they are made in any case.
+func New(door mcpserver.Door, as tool.Call) *Packs { return &Packs{door: door, as: as.Client} }
 
 // Served reports whether the door serves the two tools this needs; without them there is nothing to offer.
 func Served(door mcpserver.Door) bool {
@@ -129,21 +133,27 @@ func (s summary) label() string {
 	return "Untitled"
 }
 
-// call makes one call on the resources' own behalf and returns what the tool answered.
-func (p *Packs) call(ctx context.Context, name tool.Name, args map[string]any) (tool.Outcome, error) {
+// call makes one call on behalf of who asks and returns what the tool answered.
+func (p *Packs) call(ctx context.Context, by caller.Caller, name tool.Name, args map[string]any) (tool.Outcome, error) {
 	doc, err := tool.Encode(args)
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	c := p.as
-	c.Tool, c.Args = name, doc
+	c := by.Call(name, doc)
+	if p.as != "" {
+		c.Client = p.as
+	}
 	o := p.door.Call(ctx, c)
 	return o, o.Err
 }
 
-func (p *Packs) list(ctx context.Context, args map[string]any) ([]summary, error) {
+// list is the packs there are for who asks: none for one who is not served the tool that lists them.
+func (p *Packs) list(ctx context.Context, by caller.Caller, args map[string]any) ([]summary, error) {
 	args["action"] = "list"
-	o, err := p.call(ctx, input, args)
+	o, err := p.call(ctx, by, input, args)
+	if errors.Is(err, tool.ErrUnknown) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +167,12 @@ func (p *Packs) list(ctx context.Context, args map[string]any) ([]summary, error
 }
 
 // Resources are the live packs, newest first, a page at a time.
-func (p *Packs) Resources() mcpserver.Resources { return resources{p} }
+func (p *Packs) Resources() offers.Resources { return resources{p} }
 
 type resources struct{ *Packs }
 
 // List is a page of packs. The cursor is the offset of the next page.
-func (r resources) List(ctx context.Context, cursor string) ([]mcpserver.Resource, string, error) {
+func (r resources) List(ctx context.Context, by caller.Caller, cursor string) ([]offers.Resource, string, error) {
 	offset := 0
 	if cursor != "" {
 		n, err := strconv.Atoi(cursor)
@@ -171,7 +181,7 @@ func (r resources) List(ctx context.Context, cursor string) ([]mcpserver.Resourc
 		}
 		offset = n
 	}
-	found, err := r.list(ctx, map[string]any{"limit": pageSize + 1, "offset": offset})
+	found, err := r.list(ctx, by, map[string]any{"limit": pageSize + 1, "offset": offset})
 	if err != nil {
 		return nil, "", err
 	}
@@ -179,53 +189,53 @@ func (r resources) List(ctx context.Context, cursor string) ([]mcpserver.Resourc
 	if len(found) > pageSize {
 		found, next = found[:pageSize], strconv.Itoa(offset+pageSize)
 	}
-	page := make([]mcpserver.Resource, 0, len(found))
+	page := make([]offers.Resource, 0, len(found))
 	for _, s := range found {
 		name := s.Name
 		if name == "" {
 			name = s.ID
 		}
-		page = append(page, mcpserver.Resource{URI: prefix + s.ID, Name: name, Title: s.label(), MIMEType: markdown,
+		page = append(page, offers.Resource{URI: prefix + s.ID, Name: name, Title: s.label(), MIMEType: markdown, Tool: output,
 			Description: fmt.Sprintf("Context pack, %s, revision %d, expires in %s", s.Status, s.Revision, s.Remaining)})
 	}
 	return page, next, nil
 }
 
 // Read is the rendered pack.
-func (r resources) Read(ctx context.Context, uri string) (mcpserver.Content, error) {
+func (r resources) Read(ctx context.Context, by caller.Caller, uri string) (offers.Content, error) {
 	id, ok := strings.CutPrefix(uri, prefix)
 	if !ok || id == "" || strings.ContainsAny(id, "/?#") {
-		return mcpserver.Content{}, ErrURI
+		return offers.Content{}, ErrURI
 	}
-	o, err := r.call(ctx, output, map[string]any{"action": "get", "id": id})
-	return mcpserver.Content{MIMEType: markdown, Text: o.Text}, err
+	o, err := r.call(ctx, by, output, map[string]any{"action": "get", "id": id})
+	return offers.Content{MIMEType: markdown, Text: o.Text}, err
 }
 
 // Templates is the one family of resources.
-func (r resources) Templates() []mcpserver.Resource {
-	return []mcpserver.Resource{{URI: template, Name: "context-pack", Title: "Context pack", MIMEType: markdown,
+func (r resources) Templates() []offers.Resource {
+	return []offers.Resource{{URI: template, Name: "context-pack", Title: "Context pack", MIMEType: markdown, Tool: output,
 		Description: "A context pack rendered with real code excerpts, by id"}}
 }
 
 // Fixed are none: every pack is of the template.
-func (r resources) Fixed() []mcpserver.Resource { return nil }
+func (r resources) Fixed() []offers.Resource { return nil }
 
 // Complete proposes ids for the template, and names and ids for the prompt, of packs whose id or name begins with the value.
-func (p *Packs) Complete(ctx context.Context, ref, argument, value string) ([]string, bool, error) {
-	byName := ref == promptName && argument == "pack"
-	if !byName && (ref != template || argument != "id") {
+func (p *Packs) Complete(ctx context.Context, by caller.Caller, c offers.Completion) ([]string, bool, error) {
+	byName := c.Ref == promptName && c.Argument == "pack"
+	if !byName && (c.Ref != template || c.Argument != "id") {
 		return nil, false, nil
 	}
-	found, err := p.list(ctx, map[string]any{})
+	found, err := p.list(ctx, by, map[string]any{})
 	if err != nil {
 		return nil, false, ctx.Err() // proposals are a convenience: a store that cannot be listed has none
 	}
 	var values []string
 	for _, s := range found {
 		switch {
-		case byName && s.Name != "" && strings.HasPrefix(s.Name, value):
+		case byName && s.Name != "" && strings.HasPrefix(s.Name, c.Value):
 			values = append(values, s.Name)
-		case strings.HasPrefix(s.ID, value) || !byName && s.Name != "" && strings.HasPrefix(s.Name, value):
+		case strings.HasPrefix(s.ID, c.Value) || !byName && s.Name != "" && strings.HasPrefix(s.Name, c.Value):
 			values = append(values, s.ID)
 		}
 	}
@@ -236,26 +246,26 @@ func (p *Packs) Complete(ctx context.Context, ref, argument, value string) ([]st
 }
 
 // Prompts is the prompt handoff.
-func (p *Packs) Prompts() mcpserver.Prompts { return prompts{p} }
+func (p *Packs) Prompts() offers.Prompts { return prompts{p} }
 
 type prompts struct{ *Packs }
 
 // List is the one prompt.
-func (prompts) List() []mcpserver.Prompt {
-	return []mcpserver.Prompt{{Name: promptName, Title: "Hand off a context pack", Description: "Start work from a context pack: its evidence, and how to see more of it",
-		Arguments: []mcpserver.Argument{
+func (prompts) List() []offers.Prompt {
+	return []offers.Prompt{{Name: promptName, Tool: output, Title: "Hand off a context pack", Description: "Start work from a context pack: its evidence, and how to see more of it",
+		Arguments: []offers.Argument{
 			{Name: "pack", Description: "id or name of the pack", Required: true},
 			{Name: "task", Description: "what is to be done with it"},
 		}}}
 }
 
 // Render is the prompt's text: the task, the pack within a token budget, and how to see the rest.
-func (r prompts) Render(ctx context.Context, _ string, args map[string]string) (string, error) {
+func (r prompts) Render(ctx context.Context, by caller.Caller, _ string, args map[string]string) (string, error) {
 	id := strings.TrimSpace(args["pack"])
 	if id == "" {
 		return "", ErrPrompt
 	}
-	o, err := r.call(ctx, output, map[string]any{"action": "get", "id": id, "max_tokens": handoffTokens})
+	o, err := r.call(ctx, by, output, map[string]any{"action": "get", "id": id, "max_tokens": handoffTokens})
 	if err != nil {
 		return "", err
 	}

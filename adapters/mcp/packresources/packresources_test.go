@@ -16,6 +16,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
 	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -24,7 +26,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-var me = policy.Principal{ID: "me", Grants: policy.All}
+var (
+	me = policy.Principal{ID: "me", Grants: policy.All}
+	by = caller.Caller{Principal: me, Session: "s"}
+)
 
 // open is a real door over a temporary directory with one source file.
 func open(t *testing.T, change ...func(*app.Options)) (*packresources.Packs, *local.Local) {
@@ -56,18 +61,18 @@ func TestPacksAreListedAPageAtATime(t *testing.T) {
 	for i := range 101 {
 		create(t, p, fmt.Sprintf(`{"action":"create","ttl_minutes":5,"name":"pack-%03d","title":"Pack\n%d"}`, i, i))
 	}
-	page, next, err := p.Resources().List(t.Context(), "")
+	page, next, err := p.Resources().List(t.Context(), by, "")
 	require.NoError(t, err)
 	assert.Len(t, page, 100)
 	assert.Equal(t, "pack-100", page[0].Name, "the newest comes first")
 	assert.Equal(t, "Pack 100", page[0].Title, "a title stays on one line")
 	assert.Contains(t, page[0].Description, "draft, revision 1, expires in 4m")
-	rest, last, err := p.Resources().List(t.Context(), next)
+	rest, last, err := p.Resources().List(t.Context(), by, next)
 	require.NoError(t, err)
 	assert.Len(t, rest, 1)
 	assert.Empty(t, last)
 	for _, bad := range []string{"x", "-1", "1e3"} {
-		_, _, err = p.Resources().List(t.Context(), bad)
+		_, _, err = p.Resources().List(t.Context(), by, bad)
 		require.ErrorIs(t, err, packresources.ErrCursor)
 	}
 }
@@ -75,12 +80,12 @@ func TestPacksAreListedAPageAtATime(t *testing.T) {
 func TestAPackIsReadByItsURI(t *testing.T) {
 	p, _ := open(t)
 	id := create(t, p, `{"action":"create","ttl_minutes":5,"title":"Evidence"}`)
-	content, err := p.Resources().Read(t.Context(), "countersign://packs/"+id)
+	content, err := p.Resources().Read(t.Context(), by, "countersign://packs/"+id)
 	require.NoError(t, err)
 	assert.Equal(t, "text/markdown", content.MIMEType)
 	assert.Contains(t, content.Text, "# Context pack: Evidence")
 	for _, uri := range []string{"countersign://packs/", "countersign://packs/pk_aaaaaaaa", "countersign://packs/../x", "file:///etc/passwd", "countersign://packs/" + id + "?x"} {
-		_, err := p.Resources().Read(t.Context(), uri)
+		_, err := p.Resources().Read(t.Context(), by, uri)
 		require.Error(t, err, uri)
 		assert.Equal(t, fault.NotFound, fault.From(err).Kind, uri)
 	}
@@ -91,7 +96,7 @@ func TestIdsAndNamesComplete(t *testing.T) {
 	id := create(t, p, `{"action":"create","ttl_minutes":5,"name":"login bug"}`)
 	create(t, p, `{"action":"create","ttl_minutes":5,"name":"other"}`)
 	complete := func(ref, argument, value string) []string {
-		values, more, err := p.Complete(t.Context(), ref, argument, value)
+		values, more, err := p.Complete(t.Context(), by, offers.Completion{Ref: ref, Argument: argument, Value: value})
 		require.NoError(t, err)
 		assert.False(t, more)
 		return values
@@ -106,11 +111,11 @@ func TestIdsAndNamesComplete(t *testing.T) {
 func TestTheHandoffCarriesTaskAndPack(t *testing.T) {
 	p, _ := open(t)
 	id := create(t, p, `{"action":"create","ttl_minutes":5,"name":"login bug"}`)
-	text, err := p.Prompts().Render(t.Context(), "handoff", map[string]string{"pack": "login bug", "task": "Fix it."})
+	text, err := p.Prompts().Render(t.Context(), by, "handoff", map[string]string{"pack": "login bug", "task": "Fix it."})
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(text, "Fix it.\n"))
 	assert.Contains(t, text, "- id: "+id)
-	_, err = p.Prompts().Render(t.Context(), "handoff", nil)
+	_, err = p.Prompts().Render(t.Context(), by, "handoff", nil)
 	require.ErrorIs(t, err, packresources.ErrPrompt)
 }
 

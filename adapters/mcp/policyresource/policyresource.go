@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -21,14 +23,14 @@ const (
 // ErrUnknown reports a resource that is not this one, where there are no others.
 var ErrUnknown = fault.New(fault.NotFound, "policy_resource_unknown", "the only resource here is "+URI)
 
-// Resources are an mcpserver.Resources: those of another one, and the policy.
+// Resources are an offers.Resources: those of another one, and the policy.
 type Resources struct {
 	door  mcpserver.Door
-	as    tool.Call
-	inner mcpserver.Resources // may be nil
+	as    string           // the client of every call made here, in the audit
+	inner offers.Resources // may be nil
 }
 
-var _ mcpserver.Resources = Resources{}
+var _ offers.Resources = Resources{}
 
 // Served reports whether the door serves the tool this needs.
 func Served(door mcpserver.Door) bool {
@@ -40,15 +42,16 @@ func Served(door mcpserver.Door) bool {
 	return false
 }
 
-// Beside is the policy beside the resources of inner, which may be nil; as says on whose behalf it is read.
-func Beside(inner mcpserver.Resources, door mcpserver.Door, as tool.Call) Resources {
-	return Resources{door: door, as: as, inner: inner}
+// Beside is the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
+// empty is that of who asks, on whose behalf they are made in any case.
+func Beside(inner offers.Resources, door mcpserver.Door, as tool.Call) Resources {
+	return Resources{door: door, as: as.Client, inner: inner}
 }
 
 // List has the policy on its first page.
-func (r Resources) List(ctx context.Context, cursor string) (page []mcpserver.Resource, next string, err error) {
+func (r Resources) List(ctx context.Context, by caller.Caller, cursor string) (page []offers.Resource, next string, err error) {
 	if r.inner != nil {
-		page, next, err = r.inner.List(ctx, cursor)
+		page, next, err = r.inner.List(ctx, by, cursor)
 	}
 	if cursor == "" && err == nil {
 		page = append(r.own(), page...)
@@ -56,30 +59,32 @@ func (r Resources) List(ctx context.Context, cursor string) (page []mcpserver.Re
 	return page, next, err
 }
 
-func (r Resources) own() []mcpserver.Resource {
-	return []mcpserver.Resource{{URI: URI, Name: policy, Title: "Mode policy", MIMEType: "application/json",
+func (r Resources) own() []offers.Resource {
+	return []offers.Resource{{URI: URI, Name: policy, Tool: policy, Title: "Mode policy", MIMEType: "application/json",
 		Description: "How every ecosystem tool is treated in ask, plan and execute, and how it is confirmed."}}
 }
 
 // Read is the policy as JSON, or what inner has.
-func (r Resources) Read(ctx context.Context, uri string) (mcpserver.Content, error) {
+func (r Resources) Read(ctx context.Context, by caller.Caller, uri string) (offers.Content, error) {
 	if uri != URI {
 		if r.inner == nil {
-			return mcpserver.Content{}, ErrUnknown
+			return offers.Content{}, ErrUnknown
 		}
-		return r.inner.Read(ctx, uri)
+		return r.inner.Read(ctx, by, uri)
 	}
-	call := r.as
-	call.Tool = policy
+	call := by.Call(policy, nil)
+	if r.as != "" {
+		call.Client = r.as
+	}
 	o := r.door.Call(ctx, call)
 	if o.Err != nil {
-		return mcpserver.Content{}, o.Err
+		return offers.Content{}, o.Err
 	}
-	return mcpserver.Content{MIMEType: "application/json", Text: string(present.For(o.Spec.Contract)(o).Body)}, nil
+	return offers.Content{MIMEType: "application/json", Text: string(present.For(o.Spec.Contract)(o).Body)}, nil
 }
 
 // Templates are inner's.
-func (r Resources) Templates() []mcpserver.Resource {
+func (r Resources) Templates() []offers.Resource {
 	if r.inner == nil {
 		return nil
 	}
@@ -87,7 +92,7 @@ func (r Resources) Templates() []mcpserver.Resource {
 }
 
 // Fixed are inner's, and the policy.
-func (r Resources) Fixed() []mcpserver.Resource {
+func (r Resources) Fixed() []offers.Resource {
 	if r.inner == nil {
 		return r.own()
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
 	"github.com/countersign-dev/countersign/adapters/mcp/policyresource"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -24,7 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
-var me = tool.Call{Principal: policy.Principal{ID: "me", Grants: policy.All}, Session: "s"}
+var me = caller.Caller{Principal: policy.Principal{ID: "me", Grants: policy.All}, Session: "s"}
 
 // door is a real door to the tools about ecosystems.
 func door(t *testing.T, serve selection.Selection) *app.App {
@@ -42,24 +43,24 @@ func door(t *testing.T, serve selection.Selection) *app.App {
 // other is resources beside the policy: two pages of one each.
 type other struct{ watched *int }
 
-func (other) List(_ context.Context, cursor string) ([]mcpserver.Resource, string, error) {
+func (other) List(_ context.Context, _ caller.Caller, cursor string) ([]offers.Resource, string, error) {
 	switch cursor {
 	case "":
-		return []mcpserver.Resource{{URI: "other://1"}}, "2", nil
+		return []offers.Resource{{URI: "other://1"}}, "2", nil
 	case "2":
-		return []mcpserver.Resource{{URI: "other://2"}}, "", nil
+		return []offers.Resource{{URI: "other://2"}}, "", nil
 	}
 	return nil, "", fault.New(fault.Invalid, "bad_cursor", "no such page")
 }
 
-func (other) Read(_ context.Context, uri string) (mcpserver.Content, error) {
-	return mcpserver.Content{Text: "read " + uri}, nil
+func (other) Read(_ context.Context, _ caller.Caller, uri string) (offers.Content, error) {
+	return offers.Content{Text: "read " + uri}, nil
 }
-func (other) Templates() []mcpserver.Resource { return []mcpserver.Resource{{URI: "other://{n}"}} }
-func (other) Fixed() []mcpserver.Resource     { return []mcpserver.Resource{{URI: "other://fixed"}} }
-func (o other) Watch(func(string))            { *o.watched++ }
+func (other) Templates() []offers.Resource { return []offers.Resource{{URI: "other://{n}"}} }
+func (other) Fixed() []offers.Resource     { return []offers.Resource{{URI: "other://fixed"}} }
+func (o other) Watch(func(string))         { *o.watched++ }
 
-func uris(page []mcpserver.Resource) (out []string) {
+func uris(page []offers.Resource) (out []string) {
 	for _, r := range page {
 		out = append(out, r.URI)
 	}
@@ -69,7 +70,7 @@ func uris(page []mcpserver.Resource) (out []string) {
 func TestThePolicyIsTheWholeMatrix(t *testing.T) {
 	a := door(t, selection.Selection{})
 	require.True(t, policyresource.Served(a))
-	content, err := policyresource.Beside(nil, a, me).Read(t.Context(), policyresource.URI)
+	content, err := policyresource.Beside(nil, a, tool.Call{}).Read(t.Context(), me, policyresource.URI)
 	require.NoError(t, err)
 	assert.Equal(t, "application/json", content.MIMEType)
 	var got struct {
@@ -89,18 +90,18 @@ func TestThePolicyIsTheWholeMatrix(t *testing.T) {
 
 func TestBesideOthers(t *testing.T) {
 	watched := 0
-	r := policyresource.Beside(other{&watched}, door(t, selection.Selection{}), me)
-	page, next, err := r.List(t.Context(), "")
+	r := policyresource.Beside(other{&watched}, door(t, selection.Selection{}), tool.Call{})
+	page, next, err := r.List(t.Context(), me, "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{policyresource.URI, "other://1"}, uris(page))
 	assert.Equal(t, "2", next)
-	page, next, err = r.List(t.Context(), next)
+	page, next, err = r.List(t.Context(), me, next)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"other://2"}, uris(page), "it is on the first page alone")
 	assert.Empty(t, next)
-	_, _, err = r.List(t.Context(), "x")
+	_, _, err = r.List(t.Context(), me, "x")
 	require.ErrorContains(t, err, "no such page")
-	content, err := r.Read(t.Context(), "other://1")
+	content, err := r.Read(t.Context(), me, "other://1")
 	require.NoError(t, err)
 	assert.Equal(t, "read other://1", content.Text)
 	assert.Equal(t, []string{"other://{n}"}, uris(r.Templates()))
@@ -110,20 +111,20 @@ func TestBesideOthers(t *testing.T) {
 }
 
 func TestAlone(t *testing.T) {
-	r := policyresource.Beside(nil, door(t, selection.Selection{}), me)
-	page, next, err := r.List(t.Context(), "")
+	r := policyresource.Beside(nil, door(t, selection.Selection{}), tool.Call{})
+	page, next, err := r.List(t.Context(), me, "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{policyresource.URI}, uris(page))
 	assert.Equal(t, "amof_policy", page[0].Name)
 	assert.Empty(t, next)
-	page, _, err = r.List(t.Context(), "2")
+	page, _, err = r.List(t.Context(), me, "2")
 	require.NoError(t, err)
 	assert.Empty(t, page)
 	assert.Empty(t, r.Templates())
 	assert.Equal(t, []string{policyresource.URI}, uris(r.Fixed()))
 	r.Watch(nil)
 	for _, uri := range []string{"", "countersign://ecosystems/", policyresource.URI + "?x", policyresource.URI + "/../x", "file:///etc/passwd"} {
-		_, err := r.Read(t.Context(), uri)
+		_, err := r.Read(t.Context(), me, uri)
 		require.ErrorIs(t, err, policyresource.ErrUnknown, uri)
 	}
 }
@@ -131,10 +132,10 @@ func TestAlone(t *testing.T) {
 func TestWithoutTheToolThereIsNothingToOffer(t *testing.T) {
 	a := door(t, selection.Selection{Exclude: []string{"amof_policy"}})
 	assert.False(t, policyresource.Served(a))
-	_, err := policyresource.Beside(nil, a, me).Read(t.Context(), policyresource.URI)
+	_, err := policyresource.Beside(nil, a, tool.Call{}).Read(t.Context(), me, policyresource.URI)
 	require.ErrorIs(t, err, tool.ErrUnknown, "the door has the last word")
 	nobody := me
 	nobody.Principal.Grants = 0
-	_, err = policyresource.Beside(nil, door(t, selection.Selection{}), nobody).Read(t.Context(), policyresource.URI)
+	_, err = policyresource.Beside(nil, door(t, selection.Selection{}), tool.Call{}).Read(t.Context(), nobody, policyresource.URI)
 	require.ErrorIs(t, err, app.ErrPolicy)
 }

@@ -79,6 +79,7 @@ type Call struct {
 	Tool          string
 	Arguments     json.RawMessage // an object, or nil
 	ProgressToken json.RawMessage // exactly as it was written, or nil
+	Meta          json.RawMessage // the member of _meta that Options.Meta names, or nil
 	Turn          Turn            // nil when the tool is in no order
 	Ending        <-chan struct{} // closed when the client sends no more; nil never is
 }

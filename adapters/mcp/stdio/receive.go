@@ -123,7 +123,8 @@ func (c *conn) toolCall(m wire.Message, to reply) {
 		c.refuse(m, to, jsonrpc.CodeInvalidParams, "params.arguments of "+strconv.Quote(name)+" must be an object")
 		return
 	}
-	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: wire.Members(part[2], "progressToken")[0], Ending: c.gone}
+	meta := wire.Members(part[2], "progressToken", c.opts.Meta)
+	call := Call{ID: m.ID, Tool: name, Arguments: part[1], ProgressToken: meta[0], Meta: meta[1], Ending: c.gone}
 	call.Turn = c.turn(m.Method, name, part[1])
 	if !isModern(m.Params) {
 		m.Method, m.Params = MethodDirect, nil

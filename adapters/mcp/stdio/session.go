@@ -11,17 +11,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The protocol revisions that decide something here.
+// FirstModern is the first protocol revision without a handshake: every request says who sends it.
+const FirstModern = "2026-07-28"
+
+// The other protocol revisions that decide something here.
 const (
-	firstModern   = "2026-07-28" // no handshake: every request says who sends it
 	newestLegacy  = "2025-11-25"
 	defaultLegacy = "2025-06-18" // for a client that names none (context-pack contract §6.3)
 )
 
-// legacyVersion is the revision a handshake settles on: the client's if it is one that has a handshake,
+// LegacyVersion is the revision a handshake settles on: the client's if it is one that has a handshake,
 // else the newest of those.
-func legacyVersion(asked string) string {
-	if asked < firstModern && slices.Contains(mcp.SupportedProtocolVersions(), asked) {
+func LegacyVersion(asked string) string {
+	if asked < FirstModern && slices.Contains(mcp.SupportedProtocolVersions(), asked) {
 		return asked
 	}
 	return newestLegacy
@@ -101,7 +103,7 @@ func isModern(params json.RawMessage) bool {
 		return false
 	}
 	version, _ := wire.Text(wire.Members(wire.Members(params, "_meta")[0], mcp.MetaKeyProtocolVersion)[0])
-	return version >= firstModern
+	return version >= FirstModern
 }
 
 // handshake makes params the SDK takes out of any: everything in them is optional, and the revision settled on
@@ -111,7 +113,7 @@ func handshake(params json.RawMessage) (version, settled string, clean json.RawM
 	part := wire.Members(params, "protocolVersion", "capabilities", "clientInfo")
 	version, settled = defaultLegacy, defaultLegacy
 	if asked, ok := wire.Text(part[0]); ok && strings.TrimSpace(asked) != "" {
-		version, settled = said(asked), legacyVersion(asked)
+		version, settled = said(asked), LegacyVersion(asked)
 	}
 	capabilities, info := json.RawMessage("{}"), json.RawMessage(`{"name":"unknown","version":""}`)
 	if json.Unmarshal(part[1], new(mcp.ClientCapabilities)) == nil && len(part[1]) > 0 && part[1][0] == '{' {

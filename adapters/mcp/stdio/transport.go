@@ -50,6 +50,8 @@ type Options struct {
 	Drain             time.Duration // zero means DefaultDrain
 	Answer            time.Duration // zero means DefaultAnswer
 
+	// Meta names a member of _meta that a tools/call hands on; empty is none.
+	Meta string
 	// Turn is called once for each request, in the order of arrival, with the tool's name and arguments when it
 	// is a tools/call. It may return nil, which is no place in any order.
 	Turn func(method, tool string, args json.RawMessage) Turn

@@ -9,26 +9,19 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpguard/serving"
 )
 
-// The limits of requests.
-const (
-	MaxBody       = 4 << 20 // bytes of one
-	maxHeaders    = 64 << 10
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	closing       = 3 * time.Second // for requests that are under way when serving ends; whoever tells us to end waits five
-)
+// MaxBody is the longest body of a request, in bytes.
+const MaxBody = 4 << 20
 
 // Options says who is served.
 type Options struct {
@@ -47,7 +40,11 @@ func Handler(server *mcp.Server, o Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", bearer(o.Token, inner))
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { health(w, o) })
-	return local(o.Hosts, mux)
+	names := make([]httpguard.Host, len(o.Hosts))
+	for i, name := range o.Hosts {
+		names[i] = httpguard.Host{Name: name}
+	}
+	return httpguard.New(httpguard.Options{Hosts: names, Log: o.Log}).Around(mux)
 }
 
 // health is the answer of the contract, fields in its order.
@@ -80,57 +77,7 @@ func bearer(token string, next http.Handler) http.Handler {
 	})
 }
 
-// local lets requests pass that are addressed to this machine under one of its names and do not come from another origin's page.
-func local(hosts []string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := hostname(r.Host)
-		if ip := net.ParseIP(name); (ip == nil || !ip.IsLoopback()) && name != "localhost" && !slices.Contains(hosts, name) {
-			http.Error(w, "this is not served under that name", http.StatusForbidden)
-			return
-		}
-		if origins := r.Header.Values("Origin"); len(origins) > 0 {
-			origin, err := url.Parse(origins[0])
-			if len(origins) > 1 || err != nil || origin.Host == "" || !strings.EqualFold(origin.Host, r.Host) {
-				http.Error(w, "this is not served to pages of other origins", http.StatusForbidden)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// hostname is a Host header without its port, in lower case.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
-}
-
 // Serve serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is no error.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
-		BaseContext: func(net.Listener) context.Context { return base },
-	}
-	over := make(chan error, 1)
-	go func() { over <- server.Serve(l) }()
-	select {
-	case err := <-over:
-		return err
-	case <-ctx.Done():
-	}
-	patience, done := context.WithTimeout(base, closing)
-	defer done()
-	err := server.Shutdown(patience)
-	cancel() // those that are left end now
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close()
-	}
-	if ended := <-over; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return err
+	return serving.Serve(ctx, l, h, serving.Options{WriteTime: -1}) // streams last, and nothing behind h gives them time
 }

@@ -33,6 +33,7 @@ type Message struct {
 	Result json.RawMessage // of a Response
 	Error  json.RawMessage // of a Response
 	Items  []Message       // of a Batch
+	Stated bool            // it says that it is JSON-RPC 2.0
 
 	Code    int    // of a Bad: the JSON-RPC error code to answer
 	Problem string // of a Bad: what is wrong, for the client
@@ -80,7 +81,7 @@ func (s *scanner) request(text []byte) Message {
 	if v := s.part(text, memberVersion); v != nil && v[0] != '"' {
 		return bad(CodeParseError, "not a request: jsonrpc is not a string")
 	}
-	m := Message{ID: s.recoveredID()}
+	m := Message{ID: s.recoveredID(), Stated: string(s.part(text, memberVersion)) == `"2.0"`}
 	method := s.part(text, memberMethod)
 	if method == nil {
 		m.Result, m.Error = s.part(text, memberResult), s.part(text, memberError)

@@ -38,6 +38,26 @@ type Reader struct {
 // NewReader makes a Reader of src.
 func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 
+// Whole is the one message that text consists of, white space around it aside, such as the body of a request over HTTP. Anything else is a Bad
+// one. It keeps text, whose length is the caller's to bound.
+func Whole(text []byte) Message {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, bom))
+	if len(text) == 0 {
+		return bad(CodeParseError, "there is no message")
+	}
+	s := newScanner()
+	n, st := s.scan(text)
+	switch {
+	case st == wrong:
+		return bad(CodeParseError, "not JSON: unexpected byte at offset %d", n-1)
+	case st == more:
+		return bad(CodeParseError, "not JSON: the input ends inside a value")
+	case n < len(text):
+		return bad(CodeParseError, "more than one message: unexpected byte at offset %d", n)
+	}
+	return s.message(text)
+}
+
 // Next returns the next message, or what stands in its place as a Bad one. It returns as soon as the last
 // byte of the message has come. The error is that of the source, io.EOF at its end, and only when all that
 // came before has been returned.

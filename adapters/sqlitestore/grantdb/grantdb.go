@@ -24,12 +24,12 @@ import (
 
 const (
 	grantColumns = `digest, id, session, principal, tool, subject, args, mode, strength, target, prompt, plan, human_only, issued_at,
-		expires_at, state, misses, answerer, scope, risk`
-	insertGrant = `INSERT INTO grants (` + grantColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
+		expires_at, state, misses, answerer, scope, risk, exhibit, place`
+	insertGrant = `INSERT INTO grants (` + grantColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 	selectGrant = `SELECT ` + grantColumns + ` FROM grants WHERE digest = ?`
 	updateGrant = `UPDATE grants SET session = ?, principal = ?, tool = ?, subject = ?, args = ?, mode = ?, strength = ?, target = ?,
 		prompt = ?, plan = ?, human_only = ?, issued_at = ?, expires_at = ?, state = ?, misses = ?, answerer = ?,
-		scope = ?, risk = ? WHERE digest = ?`
+		scope = ?, risk = ?, exhibit = ?, place = ? WHERE digest = ?`
 	selectPending = `SELECT ` + grantColumns + ` FROM grants WHERE expires_at > ?1 AND state < ?2 AND (?3 = '' OR id = ?3)
 		AND (?4 = '' OR session = ?4) ORDER BY issued_at, seq`
 	deleteExpired = `DELETE FROM grants WHERE expires_at < ?`
@@ -74,7 +74,7 @@ func (l *Ledger) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.G
 			return err
 		}
 		before := g
-		before.Args, before.Plan = slices.Clone(g.Args), slices.Clone(g.Plan)
+		before.Args, before.Plan, before.Exhibit = slices.Clone(g.Args), slices.Clone(g.Plan), slices.Clone(g.Exhibit)
 		said = f(&g)
 		if reflect.DeepEqual(before, g) {
 			return nil
@@ -139,9 +139,10 @@ func (l *Ledger) Purge(ctx context.Context, before time.Time) (int, error) {
 
 // mutable is everything of a grant but its identity, in the order of grantColumns.
 func (l *Ledger) mutable(g *confirm.Grant) ([]any, error) {
-	var args []byte
+	var args, exhibit []byte
 	if !g.Final() {
 		var err error
+		exhibit = g.Exhibit
 		if args, err = sealed.Args().Seal(l.box, g.ID, g.Args); err != nil {
 			return nil, err
 		}
@@ -149,7 +150,7 @@ func (l *Ledger) mutable(g *confirm.Grant) ([]any, error) {
 	return []any{
 		g.Binding.Session, g.Binding.Principal, g.Binding.Tool, g.Binding.Subject[:], args, int(g.Mode), int(g.Strength), g.Target,
 		g.Prompt, []byte(g.Plan), g.HumanOnly, nanos(g.IssuedAt), nanos(g.ExpiresAt), int(g.State), g.Misses, g.Answerer,
-		g.Scope, int(g.Risk),
+		g.Scope, int(g.Risk), exhibit, g.Place,
 	}, nil
 }
 
@@ -175,7 +176,7 @@ func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
 	)
 	err := rows.Scan(&digest, &g.ID, &g.Binding.Session, &g.Binding.Principal, &g.Binding.Tool, &subject, &args, &g.Mode, &g.Strength,
 		&g.Target, &g.Prompt, (*[]byte)(&g.Plan), &g.HumanOnly, &issued, &expires, &g.State, &g.Misses, &g.Answerer,
-		&g.Scope, &g.Risk)
+		&g.Scope, &g.Risk, (*[]byte)(&g.Exhibit), &g.Place)
 	if err != nil {
 		return confirm.Grant{}, err
 	}

@@ -24,6 +24,7 @@ package connecting
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/action"
@@ -36,7 +37,6 @@ import (
 
 // The ways these tools fail that no other tool of deployments does.
 var (
-	ErrHost    = fault.New(fault.Invalid, "host_unknown", "there is no such host")
 	ErrForeign = fault.New(fault.Conflict, "host_entry_foreign", "the host has another server of that name")
 	ErrShared  = fault.New(fault.Invalid, "host_file_shared", "a token does not belong into a file that others share")
 	ErrServer  = fault.New(fault.Unavailable, "host_server_missing", "no server of Countersign can be connected over HTTP here")
@@ -54,14 +54,14 @@ type Keys interface {
 
 // Surroundings is the computer as hosts see it.
 type Surroundings struct {
-	Home      string                                      // COUNTERSIGN_HOME, absolute
-	Chosen    bool                                        // the environment names Home, which hosts do not pass on to servers
-	System    string                                      // linux, darwin or windows
-	Sep       byte                                        // of native paths
-	Env       func(string) string                         // where hosts keep their documents
+	Home      string                                        // COUNTERSIGN_HOME, absolute
+	Chosen    bool                                          // the environment names Home, which hosts do not pass on to servers
+	System    string                                        // linux, darwin or windows
+	Sep       byte                                          // of native paths
+	Env       func(string) string                           // where hosts keep their documents
 	Program   func() (path string, lasting bool, err error) // this executable, absolute; lasting: it will be there tomorrow
-	Real      func(path string) (string, error)           // the file that a symbolic link leads to; any other path as it is
-	Installed func(program string) bool                   // a program of that name can be started
+	Real      func(path string) (string, error)             // where a path leads, every symbolic link in it followed
+	Installed func(program string) bool                     // a program of that name can be started
 }
 
 // Deps is what the use cases need. All of it is required, but Keys: without them no host is connected over HTTP.
@@ -88,9 +88,9 @@ var (
 func Entries(d Deps) []tool.Entry {
 	s := &service{d}
 	connect := tool.Spec{Title: "Connect a host", Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Delete, Confirm: policy.Simple,
-		Risk: policy.RiskLow, People: true,
+		Risk: policy.RiskLow, People: true, Input: json.RawMessage(connectSchema),
 		Description: "Put Countersign into an agent host's MCP configuration, or take it out of it, and leave the rest of the file as it is."}
-	list := tool.Spec{Title: "List hosts", Class: policy.ClassRead, Effects: policy.Read, People: true,
+	list := tool.Spec{Title: "List hosts", Class: policy.ClassRead, Effects: policy.Read, People: true, Input: json.RawMessage(listSchema),
 		Description: "List the agent hosts that can be connected, whether each is on this machine and connected, and how to connect it by hand."}
 	return []tool.Entry{bind.Command(ConnectHost, connect, s.prepare, s.commit), bind.Query(ListHosts, list, s.list)}
 }

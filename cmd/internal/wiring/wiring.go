@@ -18,12 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
-	"github.com/countersign-dev/countersign/adapters/mcp/policyresource"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
-	"github.com/countersign-dev/countersign/app"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // instructions is what a model is told about the tools as a whole.
@@ -79,7 +75,7 @@ func Program(version string) cli.Program {
 		version = "(devel)"
 	}
 	open := func(env func(string) string) (shell.Door, error) { return open(env, version) }
-	return cli.Program{Version: version, Open: open,
+	return cli.Program{Version: version, Open: open, Web: web(version),
 		ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string, heed func()) error {
 			return client{d, version, heed}.serve(ctx, t, env)
 		},
@@ -97,6 +93,11 @@ func open(env func(string) string, version string) (shell.Door, error) {
 	if err != nil {
 		return shell.Door{}, err
 	}
+	return doorOf(l), nil
+}
+
+// doorOf is what commands see of what was opened.
+func doorOf(l *local.Local) shell.Door {
 	settle := func() { _, _ = l.Recover(context.Background()) } // whoever looks at a process later learns the same
 	settling := time.AfterFunc(settleAfter, settle)
 	closing := func() error {
@@ -105,8 +106,8 @@ func open(env func(string) string, version string) (shell.Door, error) {
 		}
 		return l.Close()
 	}
-	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Close: closing, ServeHooks: l.ServeHooks,
-		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes}, nil
+	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Close: closing, ServeHooks: l.ServeHooks,
+		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes}
 }
 
 // openLocal is what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say
@@ -136,37 +137,17 @@ type client struct {
 	heed    func() // has signals cancel what runs
 }
 
-// heedful is the door that heeds signals as soon as there is something to cancel.
-type heedful struct {
-	*app.App
-	heed func()
-}
-
-// Call is app.App's.
-func (h heedful) Call(ctx context.Context, c tool.Call) tool.Outcome {
-	h.heed()
-	return h.App.Call(ctx, c)
-}
-
 // serve serves the client. Its session's mode and grants end with it.
 func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string) string) error {
 	defer time.AfterFunc(settleAfter, d.heed).Stop()
-	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
-	if !ok {
-		return shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 10m", env("COUNTERSIGN_CONFIRM_WAIT"))
+	wait, err := patience(env)
+	if err != nil {
+		return err
 	}
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
-	door, o := mcpserver.Door(heedful{d.App, d.heed}), mcpserver.Options{Version: d.version, Instructions: instructions, Principal: d.Principal, Session: session,
-		Log: log, People: d.App, Wait: wait, Forecaster: d.App}
-	if packresources.Served(door) {
-		packs := packresources.New(door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
-		o.Source = packresources.Toolset
-		door, o.Resources, o.Prompts, o.Completer = packs, packs.Resources(), packs.Prompts(), packs
-	}
-	if policyresource.Served(door) {
-		o.Resources = policyresource.Beside(o.Resources, door, tool.Call{Principal: d.Principal, Session: session, Client: "resources"})
-	}
-	err := mcpserver.New(ctx, door, o).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
+	o := published(heedful{d.App, d.heed}, d.version)
+	o.Principal, o.Session, o.Log, o.People, o.Wait, o.Forecaster = d.Principal, session, log, d.App, wait, d.App
+	err = mcpserver.New(ctx, o.door, o.Options).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
 	if endErr := d.App.EndSession(context.WithoutCancel(ctx), d.Principal.ID, session); endErr != nil {
 		log.Warn("what this session was granted could not be forgotten", "cause", endErr)
 	}

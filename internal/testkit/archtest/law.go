@@ -64,6 +64,9 @@ const (
 	gomponents   = "maragu.dev/gomponents"
 	goldmark     = "github.com/yuin/goldmark"
 	vmMetrics    = "github.com/VictoriaMetrics/metrics"
+	chromium     = "github.com/chromedp/chromedp"
+
+	chromiumProtocol = "github.com/chromedp/cdproto"
 )
 
 // testLibraries are what tests and suites may lean on.
@@ -139,9 +142,9 @@ func coreRows() []Row {
 		{Packages: []string{"ports"}, Std: pure, Module: kernel,
 			Reason: "what the core needs from outside is said in kernel words"},
 		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug"}), Modules: []string{xSync},
-			Module: append([]string{"ports", "app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, kernel...),
+			Module: append([]string{"ports", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, kernel...),
 			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
-		{Packages: []string{"app/admission", "app/grants", "app/journal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
+		{Packages: []string{"app/admission", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
 			Module: append([]string{"ports"}, kernel...),
 			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
@@ -152,14 +155,16 @@ func coreRows() []Row {
 }
 
 func drivingRows() []Row {
-	door := slices.Concat(kernel, []string{"app", "adapters/present"})
+	door := slices.Concat(kernel, []string{"app", "adapters/present", "adapters/present/foreshown"})
 	const reason = "a transport sees the door, the presenters and the kernel; never a use case, a repository or a port"
 	return []Row{
-		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpguard"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
+		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpguard", "adapters/httpguard/serving"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
 		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/..."}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
 		{Packages: []string{"adapters/chat", "adapters/httpguard"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/httpguard/serving"}, Std: []string{Any}, Module: []string{"domain/fault"},
+			Reason: "connections are kept within limits whoever is served, and whatever"},
 		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpguard"}, door...),
 			Modules: []string{xSync, vmMetrics}, Reason: reason},
 		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpguard", "adapters/httpapi/feed"}, door...),
@@ -214,6 +219,8 @@ func outerRows() []Row {
 			Reason: "a command chooses adapters and starts them"},
 		{Packages: []string{"internal/testkit/stdiotest", "internal/testkit/archtest"}, Std: []string{Any}, Modules: append([]string{xSync}, testLibraries...),
 			Reason: "what judges the product from outside shares no code with it"},
+		{Packages: []string{"internal/testkit/browser"}, Std: []string{Any}, Modules: []string{chromium, chromiumProtocol},
+			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
 		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
 			Reason: "a conformance suite proves ports and knows no adapter"},
 		{Packages: []string{"internal/testkit/..."}, Std: []string{Any}, Module: []string{"domain/...", "ports/...", "app/...", "adapters/...", "internal/testkit/..."},

@@ -36,6 +36,8 @@ func AuditLog(t *testing.T, open func(testing.TB) ports.AuditLog) {
 		"AllOrNone":               auditWhole,
 		"RecordsPage":             auditPages,
 		"TailIsTheEnd":            auditTail,
+		"SearchIsNewestFirst":     auditSearch,
+		"SearchFilters":           auditFilters,
 		"ManyWritersOneChain":     auditContention,
 		"CopiesNotAliases":        auditCopies,
 		"EndedContextDoesNothing": auditContext,
@@ -141,6 +143,79 @@ func auditTail(t *testing.T, l ports.AuditLog) {
 	}
 }
 
+func seqs(records []audit.Record) []int64 {
+	var out []int64
+	for _, r := range records {
+		out = append(out, r.Seq)
+	}
+	return out
+}
+
+func auditSearch(t *testing.T, l ports.AuditLog) {
+	none, err := l.Search(t.Context(), audit.Filter{})
+	require.NoError(t, err)
+	assert.Empty(t, none)
+	fill(t, l, 120)
+	for _, c := range []struct {
+		filter audit.Filter
+		first  int64
+		many   int
+	}{
+		{audit.Filter{}, 120, audit.Listed}, {audit.Filter{Limit: 3}, 120, 3}, {audit.Filter{Limit: 3, Before: 10}, 9, 3}, {audit.Filter{Before: 4}, 3, 3},
+		{audit.Filter{Before: 1}, 0, 0}, {audit.Filter{Before: -5, Limit: 1}, 120, 1}, {audit.Filter{Before: 9999, Limit: audit.AtMost}, 120, 120},
+	} {
+		found, err := l.Search(t.Context(), c.filter)
+		require.NoError(t, err)
+		require.Len(t, found, c.many, "%+v", c.filter)
+		for i, r := range found {
+			require.Equal(t, c.first-int64(i), r.Seq, "%+v", c.filter)
+		}
+	}
+	found, err := l.Search(t.Context(), audit.Filter{Limit: 1, Before: 8})
+	require.NoError(t, err)
+	whole, err := l.Records(t.Context(), 6, 1)
+	require.NoError(t, err)
+	assert.Equal(t, whole, found, "a record is found as it is in the chain")
+}
+
+func auditFilters(t *testing.T, l ports.AuditLog) {
+	plain := func(call, tool string, phase audit.Phase, code, args string) audit.Event {
+		return audit.Event{Time: issued, CallID: call, Tool: tool, Phase: phase, Code: code, Args: json.RawMessage(args)}
+	}
+	require.NoError(t, l.Append(t.Context(),
+		plain("call_1", "input", audit.Intent, "", `{"action":"create"}`),
+		plain("call_1", "input", audit.Outcome, "pack_not_found", `{}`),
+		plain("call_2", "output", audit.Outcome, "", `{"tool":"input","code":"none","q":"Größe <b> \"x\" 100%_"}`),
+		plain("cf_1", "deploy_apply", audit.Answer, "", `null`)))
+	for _, c := range []struct {
+		filter audit.Filter
+		want   []int64
+	}{
+		{audit.Filter{Tool: "input"}, []int64{2, 1}}, // what an argument says is not the tool
+		{audit.Filter{Tool: "INPUT"}, nil},
+		{audit.Filter{Tool: `in"put`}, nil},
+		{audit.Filter{Phase: audit.Outcome}, []int64{3, 2}},
+		{audit.Filter{Phase: audit.Outcome, Tool: "input"}, []int64{2}},
+		{audit.Filter{Call: "cf_1", Phase: audit.Answer}, []int64{4}},
+		{audit.Filter{Code: "pack_not_found"}, []int64{2}},
+		{audit.Filter{Code: "none"}, nil},
+		{audit.Filter{Failed: true}, []int64{2}},
+		{audit.Filter{Text: "CREATE"}, []int64{1}},
+		{audit.Filter{Text: `größe <B> "X" 100%_`}, []int64{3}},
+		{audit.Filter{Text: `GRÖSSE`}, nil},
+		{audit.Filter{Text: `Größe <B>`}, []int64{3}},
+		{audit.Filter{Text: `%`}, []int64{3}},
+		{audit.Filter{Text: "call_1", Limit: 1}, []int64{2}},
+		{audit.Filter{Tool: "input", Limit: 1}, []int64{2}},
+		{audit.Filter{Tool: "input", Limit: 1, Before: 2}, []int64{1}},
+		{audit.Filter{Tool: "nowhere"}, nil},
+	} {
+		found, err := l.Search(t.Context(), c.filter)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, seqs(found), "%+v", c.filter)
+	}
+}
+
 func auditContention(t *testing.T, l ports.AuditLog) {
 	var wg sync.WaitGroup
 	for w := range 16 {
@@ -184,6 +259,8 @@ func auditContext(t *testing.T, l ports.AuditLog) {
 	_, err := l.Records(ended(t), 0, 0)
 	require.Error(t, err)
 	_, err = l.Tail(ended(t), 1)
+	require.Error(t, err)
+	_, err = l.Search(ended(t), audit.Filter{})
 	require.Error(t, err)
 	assert.Zero(t, Verify(t, l))
 }

@@ -39,7 +39,7 @@ func Grant(n int) (confirm.Grant, confirm.Token) {
 		ID: fmt.Sprintf("cf_%08d", n), Digest: token.Digest(),
 		Binding: confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.Bytes("test", fmt.Append(nil, n))},
 		Args:    json.RawMessage(`{"profile": "work",  "n": 1.50, "html": "<&>"}`), Mode: policy.Execute, Strength: policy.Preview,
-		Risk: policy.RiskMedium, Scope: "p-1/build", Target: "work", Prompt: "Deploy 3 files — überall?", Plan: json.RawMessage(`{"changes":["a","b"]}`),
+		Risk: policy.RiskMedium, Scope: "p-1/build", Target: "work", Prompt: "Deploy 3 files — überall?", Plan: json.RawMessage(`{"changes":["a","b"]}`), Exhibit: json.RawMessage(`{"files":["c"]}`), Place: "/work/überall",
 		IssuedAt: at, ExpiresAt: at.Add(confirm.DefaultTTL), Misses: 0,
 	}, token
 }
@@ -203,12 +203,12 @@ func ledgerFailure(t *testing.T, l ports.Ledger) {
 	failure := errors.New("as it was")
 	err := l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
 		g.State, g.Answerer, g.Misses, g.Prompt = confirm.Denied, "console", 1, "?"
-		g.Args, g.Plan = nil, json.RawMessage(`[]`)
+		g.Args, g.Exhibit, g.Plan = nil, nil, json.RawMessage(`[]`)
 		g.ExpiresAt = g.ExpiresAt.Add(time.Nanosecond)
 		return failure
 	})
 	require.Equal(t, failure, err, "the function's own error comes back as it is")
-	g.State, g.Answerer, g.Misses, g.Prompt, g.Args, g.Plan = confirm.Denied, "console", 1, "?", nil, json.RawMessage(`[]`)
+	g.State, g.Answerer, g.Misses, g.Prompt, g.Args, g.Exhibit, g.Plan = confirm.Denied, "console", 1, "?", nil, nil, json.RawMessage(`[]`)
 	g.ExpiresAt = g.ExpiresAt.Add(time.Nanosecond)
 	assert.Equal(t, g, peek(t, l, g.Digest))
 }
@@ -236,11 +236,11 @@ func ledgerCopies(t *testing.T, l ports.Ledger) {
 	g, _ := Grant(1)
 	want, _ := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
-	g.Args[2], g.Plan[2] = 'X', 'X'
+	g.Args[2], g.Plan[2], g.Exhibit[2] = 'X', 'X', 'X'
 	assert.Equal(t, want, peek(t, l, g.Digest), "what was issued is not what the caller still holds")
 	pending, err := l.Pending(t.Context(), ports.PendingFilter{}, issued)
 	require.NoError(t, err)
-	pending[0].Args[2], pending[0].Plan[2], pending[0].State = 'X', 'X', confirm.Spent
+	pending[0].Args[2], pending[0].Plan[2], pending[0].Exhibit[2], pending[0].State = 'X', 'X', 'X', confirm.Spent
 	assert.Equal(t, want, peek(t, l, g.Digest), "what is listed can be scribbled on")
 	var leaked *confirm.Grant
 	require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Grant) error { leaked = g; return nil }))

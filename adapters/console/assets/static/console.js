@@ -2,86 +2,205 @@
 "use strict";
 (() => {
   const said = (text) => { const box = document.getElementById("said"); if (box) box.textContent = text; };
+  const main = () => document.getElementById("main");
+  const lives = () => (document.body.dataset.live || "").split(" ").filter(Boolean);
 
-  // A button that says so can be pressed a moment after it came into sight, so that nobody presses what has just slid under the pointer.
-  const hold = (root) => root.querySelectorAll("button[data-patience]").forEach((b) => {
-    b.disabled = true;
-    setTimeout(() => { b.disabled = false; }, Number(b.dataset.patience));
-  });
+  // What just came, or slid under the pointer because something else came or went, is not pressed at once.
+  let slid = 0;
+  const hold = () => {
+    slid = performance.now();
+    const most = Math.max(0, ...[...document.querySelectorAll("button[data-patience]")].map((b) => Number(b.dataset.patience)));
+    if (!most) return;
+    document.body.dataset.held = "";
+    setTimeout(() => { if (performance.now() - slid >= most - 20) delete document.body.dataset.held; }, most);
+  };
+  document.addEventListener("click", (e) => {
+    const button = e.target.closest && e.target.closest("button[data-patience]");
+    if (!button || performance.now() - slid >= Number(button.dataset.patience)) return;
+    e.preventDefault();
+    said("The page has just changed. Look again, then press.");
+  }, true);
 
-  // busy tells a page that somebody is writing in, or reading by selection: it must not change under their hands.
-  const busy = () => {
+  // came is how a part of the page was when it came, before scripts and people changed it. Parts are the children of the page's content, and of
+  // what is marked as a list within it.
+  const came = new WeakMap();
+  const note = (list) => { for (const c of list.children) { came.set(c, c.outerHTML); if ("list" in c.dataset) note(c); } };
+  const same = (a, b) => a.nodeType === b.nodeType && (a.nodeType === 1 ? (came.get(a) || a.outerHTML) === b.outerHTML : a.data === b.data);
+
+  // carry brings what somebody has typed, opened and focused in an old part over into the one that takes its place.
+  const carry = (old, next) => {
+    for (const field of old.querySelectorAll("input[id], textarea[id], select[id]")) {
+      const to = next.querySelector("#" + CSS.escape(field.id));
+      if (!to || field.type === "hidden") continue;
+      if (field.type === "checkbox" || field.type === "radio") { if (field.checked !== field.defaultChecked) to.checked = field.checked; }
+      else if (field.options ? [...field.options].some((o) => o.selected !== o.defaultSelected) : field.value !== field.defaultValue) to.value = field.value;
+    }
+    const open = [...old.querySelectorAll("details")].map((d) => d.open);
+    next.querySelectorAll("details").forEach((d, i) => { if (open[i] !== undefined) d.open = open[i]; });
     const at = document.activeElement;
-    if (at && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && at.type !== "hidden") return true;
-    return [...document.querySelectorAll("main input[type=text], main textarea")].some((i) => i.value !== i.defaultValue);
+    if (!at || !at.id || !old.contains(at)) return;
+    const [from, to] = at.selectionStart === undefined ? [] : [at.selectionStart, at.selectionEnd];
+    queueMicrotask(() => {
+      const back = document.getElementById(at.id);
+      if (!back) return;
+      back.focus();
+      if (typeof from === "number" && back.setSelectionRange) back.setSelectionRange(from, to);
+    });
   };
 
-  // look fetches the page anew and takes over what has changed, keeping the focus.
+  // turn makes the parts of a list those of a fresh one. Parts that are the same stay where they are, with all that is in them.
+  const turn = (list, fresh) => {
+    let changed = false;
+    const ids = new Set([...fresh.children].map((c) => c.id));
+    for (const c of [...list.children]) if (c.id && !ids.has(c.id)) { c.remove(); changed = true; }
+    let at = list.firstChild;
+    for (const next of [...fresh.childNodes]) {
+      const was = next.id ? [...list.children].find((c) => c.id === next.id) : at && !at.id && same(at, next) ? at : null;
+      if (was && next.id) while (at && at !== was && !at.id) { const gone = at; at = at.nextSibling; gone.remove(); changed = true; }
+      const html = next.outerHTML, equal = was && same(was, next);
+      if (equal || was && "list" in was.dataset && "list" in next.dataset) {
+        if (!equal) { changed = turn(was, next) || changed; came.set(was, html); }
+        if (was === at) at = at.nextSibling; else list.insertBefore(was, at);
+        continue;
+      }
+      const node = document.adoptNode(next);
+      if (was) {
+        carry(was, node);
+        if (was === at) at = at.nextSibling;
+        was.remove();
+      }
+      list.insertBefore(node, at);
+      if (node.nodeType === 1) { came.set(node, html); if ("list" in node.dataset) note(node); streams(node); }
+      changed = changed || node.nodeType === 1 || node.data.trim() !== "";
+    }
+    while (at) { const gone = at; at = at.nextSibling; gone.remove(); changed = true; }
+    return changed;
+  };
+
+  // look fetches the page anew and takes over what has changed.
   let looking = false, again = false;
   const look = async () => {
     if (looking) { again = true; return; }
     looking = true;
-    try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-      if (answer.redirected) { location.assign(answer.url); return; }
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const now = document.getElementById("main"), then = fresh.getElementById("main");
-      if (then && !busy() && now.innerHTML !== then.innerHTML) {
-        const open = [...now.querySelectorAll("details")].map((d) => d.open), key = document.activeElement && document.activeElement.id;
-        now.replaceChildren(...then.childNodes);
-        now.querySelectorAll("details").forEach((d, i) => { if (open[i] !== undefined) d.open = open[i]; });
-        if (key && key !== "main") { const back = document.getElementById(key); if (back) back.focus(); }
-        hold(now); streams(now);
-        document.dispatchEvent(new Event("console:fresh"));
-      }
-      const live = fresh.body.dataset.live;
-      if (!live) { delete document.body.dataset.live; }
-    } catch { /* the server is away: the next event, or the person, tries again */ }
+    do {
+      again = false;
+      try { await renew(); } catch { /* the server is away: the next event, or the person, tries again */ }
+      if (again) await new Promise((go) => setTimeout(go, 100));
+    } while (again);
     looking = false;
-    if (again) { again = false; setTimeout(look, 100); }
+  };
+  const renew = async () => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    if (answer.redirected) { location.assign(answer.url); return; }
+    if (answer.status >= 500) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html"), content = fresh.getElementById("main");
+    if (!content) { location.reload(); return; }
+    if (turn(main(), content)) { hold(); document.dispatchEvent(new Event("console:fresh")); }
+    title(fresh.title);
+    if (fresh.body.dataset.live) document.body.dataset.live = fresh.body.dataset.live; else delete document.body.dataset.live;
+    clocks();
   };
 
-  // streams has blocks of text grow with what events bring.
+  // soon has something done shortly, once for all who ask meanwhile.
+  const soon = (what, ms) => { let timer = 0; return () => { timer = timer || setTimeout(() => { timer = 0; what(); }, ms); }; };
+
+  // plain is what a program printed without what terminals act on.
+  const plain = (text) => text.replace(/\x1b(\[[0-9;:?<=>!]*[ -\/]*[@-~]|\][^\x07\x1b]{0,2000}(\x07|\x1b\\))/g, "").replace(/\r\n?/g, "\n");
+
+  // streams has blocks of text grow with what events bring: a text, or a list of lines. Of what is very long, the end stays. A page that nobody sees
+  // follows nothing: browsers open few connections to a server.
+  let open = [];
   const streams = (root) => root.querySelectorAll("[data-stream]").forEach((box) => {
-    if (box.dataset.open) return;
-    box.dataset.open = "yes";
+    if (document.hidden || open.some((o) => o.box === box)) return;
     const source = new EventSource(box.dataset.stream);
+    open = open.filter((o) => o.box.isConnected || o.source.close());
+    open.push({ box, source });
+    box.scrollTop = box.scrollHeight;
     source.addEventListener(box.dataset.event, (e) => {
       if (!box.isConnected) { source.close(); return; }
       const below = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-      const data = JSON.parse(e.data);
-      box.firstChild.append(data[box.dataset.field] || "");
+      const more = JSON.parse(e.data)[box.dataset.field] || "", code = box.firstChild;
+      code.append(plain(Array.isArray(more) ? more.map((line) => line + "\n").join("") : more));
+      while (code.childNodes.length > 1000) code.firstChild.remove();
       if (below) box.scrollTop = box.scrollHeight;
     });
   });
+  const follow = () => {
+    if (document.hidden) { open.forEach((o) => o.source.close()); return; }
+    for (const { box } of open) for (let part = box; part && part !== main(); part = part.parentNode) if (came.has(part)) came.set(part, " ");
+    if (open.length || lives().length) { open = []; look(); }
+  };
 
+  // clocks count down to moments: how long a question waits still.
+  let ticking = 0;
+  const clocks = () => {
+    const all = [...document.querySelectorAll("[data-until]")];
+    if (all.length && !ticking) ticking = setInterval(clocks, 1000);
+    if (!all.length && ticking) { clearInterval(ticking); ticking = 0; }
+    let over = false;
+    for (const c of all) {
+      const left = Math.round((Date.parse(c.dataset.until) - Date.now()) / 1000);
+      c.textContent = left > 0 ? "in " + (left >= 60 ? Math.floor(left / 60) + " min " : "") + left % 60 + " s" : "now";
+      over = over || left === 0;
+    }
+    if (over && lives().length) look();
+  };
+
+  // waiting is how many approvals wait, in the navigation and before the title.
+  let waiting = 0;
+  const title = (text) => { document.title = (waiting > 0 ? "(" + waiting + ") " : "") + text.replace(/^\(\d+\) /, ""); };
   const count = async () => {
     try {
       const answer = await fetch("/approvals/count", { credentials: "same-origin" });
-      if (!answer.ok) return;
+      if (!answer.ok || answer.redirected) return;
       const n = Number(await answer.text());
-      document.querySelectorAll("[data-count=approvals]").forEach((s) => {
-        const was = Number(s.textContent || 0);
-        s.textContent = n > 0 ? String(n) : "";
-        if (n > was) said(n === 1 ? "One approval waits for you." : n + " approvals wait for you.");
-      });
-      document.title = document.title.replace(/^\(\d+\) /, "");
-      if (n > 0) document.title = "(" + n + ") " + document.title;
+      document.querySelectorAll("[data-count=approvals]").forEach((s) => { s.textContent = n > 0 ? String(n) : ""; });
+      if (n > waiting) said(n === 1 ? "One approval waits for you." : n + " approvals wait for you.");
+      waiting = n;
+      title(document.title);
     } catch { /* as above */ }
   };
 
+  // base are the kinds of events that every page wants, because it shows how many approvals wait. Of all pages of this server one listens for them,
+  // and tells the others: browsers open few connections to a server.
+  const base = ["ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"];
+  const events = (kinds, topics, tell) => {
+    const source = new EventSource("/api/v1/events?events=" + kinds.join(",") + (topics.length ? "&topics=" + topics.join(",") : ""));
+    kinds.forEach((kind) => source.addEventListener(kind, () => tell(kind)));
+    source.addEventListener("open", () => tell("open"));
+    return source;
+  };
+  const listen = (tell) => {
+    const bus = navigator.locks && globalThis.BroadcastChannel ? new BroadcastChannel("countersign-events") : null;
+    const head = () => new Promise((go) => {
+      const source = events(base, [], (kind) => { tell(kind); if (bus) bus.postMessage(kind); });
+      addEventListener("pagehide", () => { source.close(); go(); });
+    });
+    if (!bus) { head(); return; }
+    bus.addEventListener("message", (e) => tell(e.data));
+    navigator.locks.request("countersign-events", head).catch(() => {});
+  };
+
+  // more is what this page wants to hear of besides, while somebody sees it.
+  const topics = { "background-process-status": "processes", "run-progress": "runs" };
+  let own = null;
+  const more = (tell) => {
+    const kinds = lives().filter((k) => k !== "tick" && !base.includes(k));
+    if (own && (document.hidden || !kinds.length)) { own.close(); own = null; }
+    if (!own && !document.hidden && kinds.length) own = events(kinds, kinds.map((k) => topics[k]).filter(Boolean), tell);
+  };
+
   const begin = () => {
-    hold(document); streams(document); count();
-    const live = (document.body.dataset.live || "").split(" ").filter(Boolean);
-    if (live.includes("tick")) setInterval(() => { if (document.body.dataset.live) look(); }, 1000);
-    const events = new EventSource("/api/v1/events");
-    events.addEventListener("ai-tool-confirmation", count);
-    events.addEventListener("ai-tool-state", count);
-    events.addEventListener("ai-tool-result", count);
-    let timer;
-    const soon = () => { clearTimeout(timer); timer = setTimeout(look, 50); };
-    live.filter((k) => k !== "tick").forEach((kind) => events.addEventListener(kind, soon));
-    addEventListener("pagehide", () => events.close());
+    note(main()); hold(); streams(document); clocks(); count();
+    setInterval(() => { if (lives().includes("tick") && !document.hidden) look(); }, 1000);
+    const counts = soon(count, 50), looks = soon(look, 30);
+    const tell = (kind) => {
+      if (kind === "open" || base.includes(kind)) counts();
+      if (lives().includes(kind) || kind === "open" && lives().length) looks();
+    };
+    listen(tell);
+    more(tell);
+    document.addEventListener("visibilitychange", () => { follow(); more(tell); });
   };
   if (document.querySelector(".top")) begin();
 })();

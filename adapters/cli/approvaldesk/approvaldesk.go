@@ -1,0 +1,134 @@
+// Package approvaldesk is what the full-screen view of approvals works with, made of the door: what waits and who asked, answers, what became of
+// questions that somebody else has answered, and the diffs of deployments.
+//
+// It refuses to know how any of it looks.
+package approvaldesk
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli/approvalview"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/present/foreshown"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Desk is an approvalview.Desk over the door. New makes it.
+type Desk struct {
+	door    shell.Door
+	client  string
+	clients map[string]string // who asked, by confirmation; only Waiting uses it
+}
+
+// New is a desk of that door, with the client's name for the audit.
+func New(door shell.Door, client string) *Desk {
+	return &Desk{door: door, client: client, clients: map[string]string{}}
+}
+
+// Waiting implements approvalview.Desk.
+func (d *Desk) Waiting(ctx context.Context) ([]approvalview.Item, error) {
+	views, err := d.door.App.Confirmations(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]approvalview.Item, 0, len(views))
+	for _, v := range views {
+		if v.State == confirm.Pending.String() {
+			out = append(out, approvalview.Item{View: v, Client: d.asker(ctx, v), Always: Lasting(v)})
+		}
+	}
+	return out, nil
+}
+
+// Lasting reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
+func Lasting(v confirm.View) bool { return v.Lasting() && v.Session != shell.Session }
+
+// asker is who asked, as it named itself.
+func (d *Desk) asker(ctx context.Context, v confirm.View) string {
+	if name, known := d.clients[v.ID]; known {
+		return name
+	}
+	record, err := d.door.App.RunRecord(ctx, v.ID)
+	if err != nil {
+		return ""
+	}
+	d.clients[v.ID] = record.Client
+	return record.Client
+}
+
+// Stamp implements approvalview.Desk.
+func (d *Desk) Stamp(ctx context.Context) (int64, error) { return d.door.App.Stamp(ctx) }
+
+// Answer implements approvalview.Desk.
+func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
+	a.By = shell.ByTerminal
+	return d.door.App.Answer(ctx, a)
+}
+
+// recent is how much of the audit is looked through for an answer.
+const recent = 500
+
+// Fate implements approvalview.Desk: the audit has every answer.
+func (d *Desk) Fate(ctx context.Context, i approvalview.Item) string {
+	tail, err := d.door.App.AuditTail(ctx, recent)
+	if err != nil {
+		return ""
+	}
+	for _, r := range slices.Backward(tail) {
+		if e := r.Event; e.Phase == audit.Answer && e.CallID == i.ID && e.Code == "" {
+			return d.fate(ctx, i, e.Verdict, e.ApprovedBy)
+		}
+	}
+	if !time.Now().Before(i.ExpiresAt) {
+		return "it has expired; nobody answered in time"
+	}
+	return ""
+}
+
+func (d *Desk) fate(ctx context.Context, i approvalview.Item, verdict, by string) string {
+	where := map[string]string{shell.ByTerminal: "in another terminal", "console": "in the console", "elicitation": "in the client's own form"}[by]
+	if where == "" {
+		where = "elsewhere (" + by + ")"
+	}
+	switch verdict {
+	case "approve":
+		return "somebody approved it " + where + " before you"
+	case "deny":
+		said := ""
+		if record, err := d.door.App.RunRecord(ctx, i.ID); err == nil && record.Said != "" {
+			said = ": " + record.Said
+		}
+		return "somebody denied it " + where + " before you" + said
+	}
+	switch by {
+	case "client":
+		return "whoever asked does not wait for it any more"
+	case "superseded":
+		return "a newer question of the same session took its place"
+	case "changed":
+		return "its plan was out of date; whoever asked has to ask again"
+	}
+	return "it was withdrawn (" + by + ")"
+}
+
+// Diffs implements approvalview.Desk: a deployment's plan names files, and the tool preview shows their diffs, as long as it is still that plan.
+func (d *Desk) Diffs(ctx context.Context, i approvalview.Item) string {
+	name, args, ok := foreshown.Call(i.Tool, i.Arguments)
+	if !ok {
+		return ""
+	}
+	o := d.door.App.Call(ctx, tool.Call{Tool: name, Args: args, Session: shell.Session, Client: d.client, Principal: d.door.Principal, Person: true})
+	if o.Err != nil {
+		return ""
+	}
+	var out strings.Builder
+	for _, f := range foreshown.Files(i.Plan, o.Value) {
+		out.WriteString(f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,331 @@
+package approvalview
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/countersign-dev/countersign/adapters/cli/approvalview/keyboard"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// screen is which one is shown.
+type screen uint8
+
+const (
+	listing screen = iota
+	reading
+	helping
+)
+
+// model is everything that is on the screen. It does nothing by itself: keys and news come in, effects and frames go out.
+type model struct {
+	width, height int
+	now           time.Time
+	items         []Item
+	loaded        bool
+	chosen        int    // of items
+	problem       string // why what waits cannot be read
+
+	screen screen
+	before screen // of helping
+	item   Item   // of reading
+	extra  string // its diffs
+	body   []line // of reading, as it was laid out for bodyWidth
+	bodyAt int    // the width it was laid out for; 0: not yet
+	top    int    // the first line of body that is shown
+	fate   string // what became of it; empty: it waits
+	after  []line // what is shown instead of its plan, because that is out of date
+
+	asking *question
+	busy   bool // an answer is on its way
+	notice line
+}
+
+// question is what is asked in the last line.
+type question struct {
+	prompt string
+	typed  []rune
+	most   int
+	answer func(typed string) confirm.Answer
+}
+
+// effect is what a key is to have done.
+type effect struct {
+	quit, suspend, redraw bool
+	answer                *confirm.Answer
+	fate                  *Item // find out what became of it
+	diffs                 *Item
+}
+
+// news takes in what waits now. A question that is being read and does not wait any more is asked after.
+func (m *model) news(items []Item, err error) (e effect) {
+	if m.problem = ""; err != nil {
+		m.problem = "what waits cannot be read: " + fault.From(err).Message
+		return e
+	}
+	selected := ""
+	if m.chosen < len(m.items) {
+		selected = m.items[m.chosen].ID
+	}
+	m.items, m.loaded = items, true
+	if at := m.index(selected); at >= 0 {
+		m.chosen = at
+	}
+	m.chosen = max(0, min(m.chosen, len(items)-1))
+	if m.screen == reading && m.fate == "" && !m.busy && m.index(m.item.ID) < 0 {
+		return m.lost("it does not wait for an answer any more")
+	}
+	return e
+}
+
+// lost marks the question that is being read as one that does not wait any more, as far as is known why.
+func (m *model) lost(why string) effect {
+	m.asking, m.fate, m.bodyAt, m.top = nil, why, 0, 0
+	item := m.item
+	return effect{fate: &item}
+}
+
+func (m *model) index(id string) int {
+	return slices.IndexFunc(m.items, func(i Item) bool { return i.ID == id })
+}
+
+// told takes in what became of a question.
+func (m *model) told(id, fate string) {
+	if m.screen != listing && m.item.ID == id && fate != "" {
+		m.fate, m.bodyAt = fate, 0
+	}
+}
+
+// shows takes in the diffs of a question's plan.
+func (m *model) shows(id, diffs string) {
+	if m.item.ID == id {
+		m.extra, m.bodyAt = diffs, 0
+	}
+}
+
+// answered takes in what came of an answer.
+func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect) {
+	m.busy = false
+	f := fault.From(err)
+	switch {
+	case err == nil:
+		m.notice = line{said(a, v), terminal.Added}
+		if m.screen == reading && m.item.ID == a.ID {
+			m.screen = listing
+		}
+		m.items = slices.DeleteFunc(slices.Clone(m.items), func(i Item) bool { return i.ID == a.ID })
+		m.chosen = max(0, min(m.chosen, len(m.items)-1))
+		return e
+	case errors.Is(err, confirm.ErrTyped):
+		m.notice = line{f.Message, terminal.Changed}
+		return e
+	case m.item.ID != a.ID || m.screen == listing:
+		m.notice = line{f.Message, terminal.Removed}
+		return e
+	case errors.Is(err, confirm.ErrMismatch):
+		m.fate, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
+		return e
+	case f.Kind == fault.Unconfirmed || f.Kind == fault.Denied || f.Kind == fault.NotFound:
+		return m.lost(f.Message)
+	}
+	m.notice = line{f.Message, terminal.Removed}
+	return e
+}
+
+// said is what an answer did, in one line.
+func said(a confirm.Answer, v confirm.View) string {
+	tool := oneLine(v.Tool)
+	switch {
+	case !a.Approve:
+		return "denied; " + tool + " does not run"
+	case a.Always:
+		return "approved, and the same again is not asked about any more in the session that asked"
+	}
+	return "approved; " + tool + " runs at once where its call still waits, and otherwise when it is repeated"
+}
+
+// differences are what has changed between the plan that was shown and the one there is now.
+func differences(f *fault.Error) []line {
+	changed, _ := f.Details.(app.Changed)
+	var out []line
+	for _, d := range changed.Differences {
+		out = append(out, line{clean(d.Path), terminal.Heading})
+		for _, side := range []struct {
+			mark string
+			text []byte
+			tint terminal.Tint
+		}{{"- ", d.Before, terminal.Removed}, {"+ ", d.After, terminal.Added}} {
+			if len(side.text) > 0 {
+				out = append(out, line{"  " + side.mark + oneLine(string(side.text)), side.tint})
+			}
+		}
+	}
+	return out
+}
+
+// press is a key on the screen that is shown.
+func (m *model) press(k keyboard.Key) effect {
+	switch {
+	case k.Kind == keyboard.Interrupt:
+		return effect{quit: true}
+	case k.Kind == keyboard.Suspend:
+		return effect{suspend: true}
+	case k.Kind == keyboard.Redraw:
+		return effect{redraw: true}
+	case m.asking != nil:
+		return m.typing(k)
+	}
+	m.notice = line{}
+	switch m.screen {
+	case helping:
+		m.screen = m.before
+		return effect{}
+	case reading:
+		return m.read(k)
+	}
+	return m.pick(k)
+}
+
+// pick is a key on the list.
+func (m *model) pick(k keyboard.Key) effect {
+	last := len(m.items) - 1
+	page := max(m.height-listFrame, 1)
+	switch {
+	case k.Is(keyboard.Up, 'k'):
+		m.chosen--
+	case k.Is(keyboard.Down, 'j'):
+		m.chosen++
+	case k.Is(keyboard.PageUp, 'b'):
+		m.chosen -= page
+	case k.Is(keyboard.PageDown, ' '):
+		m.chosen += page
+	case k.Is(keyboard.Home, 'g'):
+		m.chosen = 0
+	case k.Is(keyboard.End, 'G'):
+		m.chosen = last
+	case k.Is(keyboard.Enter, 'l'), k.Kind == keyboard.Right:
+		return m.open()
+	case k.Is(keyboard.Escape, 'q'):
+		return effect{quit: true}
+	case k.Is(keyboard.Unknown, '?'):
+		m.screen, m.before = helping, listing
+	case k.Is(keyboard.Unknown, 'a'), k.Is(keyboard.Unknown, 'A'), k.Is(keyboard.Unknown, 'd'):
+		m.notice = line{"open it first (Enter): what is answered is what was seen", terminal.Changed}
+	}
+	m.chosen = max(0, min(m.chosen, last))
+	return effect{}
+}
+
+// open shows the chosen question.
+func (m *model) open() effect {
+	if m.chosen >= len(m.items) {
+		return effect{}
+	}
+	m.screen, m.item = reading, m.items[m.chosen]
+	m.extra, m.after, m.fate, m.bodyAt, m.top = "", nil, "", 0, 0
+	item := m.item
+	return effect{diffs: &item}
+}
+
+// read is a key on a question.
+func (m *model) read(k keyboard.Key) effect {
+	page := max(m.height-readFrame-1, 1)
+	switch {
+	case k.Is(keyboard.Up, 'k'):
+		m.top--
+	case k.Is(keyboard.Down, 'j'):
+		m.top++
+	case k.Is(keyboard.PageUp, 'b'):
+		m.top -= page
+	case k.Is(keyboard.PageDown, ' '):
+		m.top += page
+	case k.Is(keyboard.Home, 'g'):
+		m.top = 0
+	case k.Is(keyboard.End, 'G'):
+		m.top = len(m.lines())
+	case k.Is(keyboard.Escape, 'q'), k.Kind == keyboard.Left, k.Is(keyboard.Unknown, 'h'):
+		m.screen = listing
+	case k.Is(keyboard.Unknown, '?'):
+		m.screen, m.before = helping, reading
+	case m.busy || m.fate != "":
+	case k.Is(keyboard.Unknown, 'a'):
+		return m.approve(false)
+	case k.Is(keyboard.Unknown, 'A'):
+		return m.approve(true)
+	case k.Is(keyboard.Unknown, 'd'):
+		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Answer {
+			return confirm.Answer{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
+		})
+	}
+	m.top = max(0, min(m.top, len(m.lines())-page))
+	return effect{}
+}
+
+// approve answers with yes, once the name was typed where one is asked for.
+func (m *model) approve(always bool) effect {
+	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash}
+	switch {
+	case always && !m.item.Always:
+		m.notice = line{"this is of a kind that is asked about every time; a approves it once", terminal.Changed}
+		return effect{}
+	case m.item.Strength >= policy.Typed:
+		m.ask(fmt.Sprintf("type %s to approve (Esc does not):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Answer {
+			yes.Typed = typed
+			return yes
+		})
+		return effect{}
+	}
+	m.busy = true
+	return effect{answer: &yes}
+}
+
+// maxTyped is the longest name that is typed, in characters.
+const maxTyped = 500
+
+func (m *model) ask(prompt string, most int, answer func(typed string) confirm.Answer) {
+	m.notice, m.asking = line{}, &question{prompt: prompt, most: most, answer: answer}
+}
+
+// typing is a key while something is asked.
+func (m *model) typing(k keyboard.Key) effect {
+	q := m.asking
+	switch k.Kind {
+	case keyboard.Escape:
+		m.asking = nil
+	case keyboard.Enter:
+		m.asking = nil
+		a := q.answer(strings.TrimSpace(string(q.typed)))
+		if a.Approve && a.Typed == "" {
+			m.notice = line{"nothing was typed, so nothing was approved", terminal.Changed}
+			return effect{}
+		}
+		m.busy = true
+		return effect{answer: &a}
+	case keyboard.Backspace:
+		q.typed = q.typed[:max(len(q.typed)-1, 0)]
+	case keyboard.Printed:
+		q.add(k.Rune)
+	case keyboard.Pasted:
+		for _, r := range k.Paste {
+			if unicode.IsSpace(r) {
+				r = ' '
+			}
+			q.add(r)
+		}
+	}
+	return effect{}
+}
+
+func (q *question) add(r rune) {
+	if len(q.typed) < q.most && unicode.IsPrint(r) {
+		q.typed = append(q.typed, r)
+	}
+}

@@ -1,0 +1,378 @@
+// Package connectcmd is how Countersign and agent hosts come together: connect puts it into a host's MCP configuration, and up sets everything up,
+// serves, and says which hosts there are.
+//
+// It refuses to know hosts and their files: tools do.
+package connectcmd
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/planview"
+	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The tools behind the commands.
+const (
+	connectTool tool.Name = "connect_host"
+	listTool    tool.Name = "list_hosts"
+)
+
+// stale is the code of a file that was changed after it was looked at.
+const stale = "deployment_plan_stale"
+
+// attempts is how often a connection is tried whose file others keep changing.
+const attempts = 5
+
+// asked is what the command line says of a connection, as both tools take it.
+type asked struct {
+	Host     string   `json:"host,omitempty"`
+	Scope    string   `json:"scope,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	URL      string   `json:"url,omitempty"`
+	Toolsets []string `json:"toolsets,omitempty"`
+}
+
+// wanted is what connect_host takes besides.
+type wanted struct {
+	asked
+	Remove bool `json:"remove,omitempty"`
+	Force  bool `json:"force,omitempty"`
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
+// done is what connect_host answers.
+type done struct {
+	Title   string          `json:"title"`
+	Scope   string          `json:"scope"`
+	Server  string          `json:"server"`
+	File    string          `json:"file"`
+	State   string          `json:"state"`
+	Applied bool            `json:"applied"`
+	Entry   json.RawMessage `json:"entry"`
+	LetInBy string          `json:"let_in_by"`
+	Backup  string          `json:"backup"`
+	Diff    string          `json:"diff"`
+	Next    string          `json:"next"`
+}
+
+// host is one that list_hosts lists.
+type host struct {
+	Host      string   `json:"host"`
+	Title     string   `json:"title"`
+	Aliases   []string `json:"aliases"`
+	File      string   `json:"file"`
+	Installed bool     `json:"installed"`
+	State     string   `json:"state"`
+	Detail    string   `json:"detail"`
+	Servers   []string `json:"servers"`
+	Connect   []string `json:"connect"`
+	Snippet   string   `json:"snippet"`
+	Command   []string `json:"command"`
+}
+
+// flags are those of connect.
+type flags struct {
+	wanted
+	http, print bool
+}
+
+// command is connect over one shell.
+type command struct {
+	*shell.Shell
+	web servecmd.Machine
+}
+
+// Connect is the command connect.
+func Connect(s *shell.Shell, web servecmd.Machine) *cobra.Command {
+	g, f := command{s, web}, &flags{}
+	c := &cobra.Command{Use: "connect [HOST]", Short: "Put Countersign into an agent host's MCP configuration", Args: shell.Args(0, 1),
+		Long: "Put Countersign into the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
+			"diff first, a copy of the file is kept, and the rest of the file, comments included, stays as it is. Without HOST the hosts are listed.\n\n" +
+			"The host starts this very program. With --http it connects to a server that runs (countersign up) instead, with a token made for that host.",
+		Example: `  countersign connect                         which hosts there are, and whether they are connected
+  countersign connect claude-code
+  countersign connect codex --scope project --toolsets packs,projects
+  countersign connect cursor --print          only say what to write where
+  countersign connect cursor --remove`,
+		ValidArgsFunction: g.complete}
+	c.Flags().StringVar(&f.Scope, "scope", "user", "whose configuration: user, or project (a file that the repository shares)")
+	c.Flags().StringVar(&f.Name, "name", "countersign", "what the host calls the server")
+	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas (default: those that are served by themselves)")
+	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
+	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
+	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
+	c.Flags().BoolVar(&f.Remove, "remove", false, "take the entry away")
+	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry of that name that is not Countersign's")
+	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the change and write nothing")
+	c.MarkFlagsMutuallyExclusive("print", "remove")
+	c.MarkFlagsMutuallyExclusive("print", "dry-run")
+	c.MarkFlagsMutuallyExclusive("http", "url")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			f.Host = args[0]
+		}
+		return g.run(cmd, f)
+	}
+	s.Documented(c, present.Agentpack)
+	return c
+}
+
+func (g command) run(cmd *cobra.Command, f *flags) error {
+	ctx := cmd.Context()
+	if err := g.check(cmd, f); err != nil {
+		return err
+	}
+	if f.http && !f.Remove {
+		url, err := g.address()
+		if err != nil {
+			return err
+		}
+		f.URL = url
+	}
+	switch {
+	case f.Host == "":
+		return g.list(ctx, f.asked)
+	case f.print:
+		return g.byHand(ctx, f.asked)
+	case f.DryRun:
+		return g.preview(ctx, f.wanted, true)
+	case g.Yes && !g.JSON: // nobody is asked, but what happens is seen all the same
+		if err := g.preview(ctx, f.wanted, false); err != nil {
+			return err
+		}
+	}
+	return g.connect(ctx, f.wanted)
+}
+
+// check refuses what makes no sense together, and toolsets that do not exist: the host would be told, and not the person.
+func (g command) check(cmd *cobra.Command, f *flags) error {
+	if f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force) {
+		return shell.Usage(cmd, "name the host")
+	}
+	if len(f.Toolsets) == 0 {
+		return nil
+	}
+	a, err := g.App()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, set := range a.Toolsets() {
+		names = append(names, set.Name)
+	}
+	for _, name := range f.Toolsets {
+		if name != "all" && !slices.Contains(names, name) {
+			return shell.Usage(cmd, "there is no toolset %q; there are: %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// address is where the server that runs is reached over MCP.
+func (g command) address() (string, error) {
+	door, err := g.Opened()
+	if err != nil {
+		return "", err
+	}
+	at, ok := servecmd.Running(door.Home, g.web.Alive)
+	if !ok {
+		return "", servecmd.ErrStopped.With(shell.Hint("start one with countersign up, or name its address with --url"))
+	}
+	return strings.TrimSuffix(at.URL, "/") + "/mcp", nil
+}
+
+// connect has the host connected, asking the person on the way. Where others change the file meanwhile, it is looked at and asked about again.
+func (g command) connect(ctx context.Context, w wanted) error {
+	for try := 1; ; try++ {
+		o, err := g.Call(ctx, connectTool, w)
+		if err != nil && fault.From(err).Code == stale && try < attempts {
+			g.Note("%s", terminal.Plain(fault.From(err).Message))
+			continue
+		}
+		if err != nil {
+			return g.Fail(o, err)
+		}
+		if g.JSON {
+			return g.Show(o)
+		}
+		var d done
+		warnings, err := g.read(o, &d)
+		if err != nil {
+			return err
+		}
+		g.warn(warnings)
+		g.tell(d)
+		return nil
+	}
+}
+
+// read is a tool's data, and what it warns of.
+func (g command) read(o tool.Outcome, into any) ([]string, error) {
+	var report struct {
+		Data     json.RawMessage `json:"data"`
+		Warnings []string        `json:"warnings"`
+	}
+	if err := json.Unmarshal(o.Value, &report); err != nil || json.Unmarshal(report.Data, into) != nil {
+		return nil, fault.ErrInternal.Sayf("the answer of %s is not what is expected", o.Spec.Name)
+	}
+	return report.Warnings, nil
+}
+
+func (g command) warn(warnings []string) {
+	for _, w := range warnings {
+		g.Note("warning: %s", terminal.Plain(w))
+	}
+}
+
+// tell says what was done.
+func (g command) tell(d done) {
+	file := terminal.Plain(d.File)
+	switch d.State {
+	case "already_connected":
+		g.Line("%s is already connected (%s)", d.Title, file)
+	case "not_connected":
+		g.Line("%s has no server %s (%s)", d.Title, d.Server, file)
+	case "removed":
+		g.Line("took the server %s out of %s (%s)", d.Server, d.Title, file)
+	default:
+		g.Line("connected %s (%s)", d.Title, file)
+	}
+	if d.Backup != "" {
+		g.Note("a copy of what was there is %s", terminal.Plain(d.Backup))
+	}
+	if d.LetInBy != "" && d.Applied {
+		g.Note("it comes in by the token named %s; countersign token revoke %s shuts it out", d.LetInBy, d.LetInBy)
+	}
+	if d.Next != "" {
+		g.Note("next: %s", d.Next)
+	}
+}
+
+// preview shows what would be done; alone, nothing follows it.
+func (g command) preview(ctx context.Context, w wanted, alone bool) error {
+	w.DryRun = true
+	o, err := g.Call(ctx, connectTool, w)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	var d done
+	warnings, err := g.read(o, &d)
+	if err != nil {
+		return err
+	}
+	if alone {
+		g.warn(warnings)
+	}
+	switch {
+	case d.Diff != "":
+		g.Line("%s", strings.TrimSuffix(g.Diff(d.Diff), "\n"))
+	case alone:
+		g.tell(d)
+	}
+	return nil
+}
+
+// list shows every host and how it stands.
+func (g command) list(ctx context.Context, a asked) error {
+	o, err := g.Call(ctx, listTool, a)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	hosts, err := g.hosts(o)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, h := range hosts {
+		found := "no"
+		if h.Installed {
+			found = "yes"
+		}
+		rows = append(rows, []string{h.Host, state(h), found, h.File})
+	}
+	g.Table([]string{"host", "state", "found here", "file"}, rows)
+	g.Note("countersign connect HOST connects one; --remove takes it out again")
+	return nil
+}
+
+func (g command) hosts(o tool.Outcome) ([]host, error) {
+	var answer struct {
+		Hosts []host `json:"hosts"`
+	}
+	_, err := g.read(o, &answer)
+	return answer.Hosts, err
+}
+
+// state is how a host stands, in words.
+func state(h host) string {
+	switch h.State {
+	case "connected":
+		return "connected"
+	case "outdated":
+		return "connected to another: " + h.Detail
+	case "other_entry":
+		return "has another server of that name: " + h.Detail
+	case "unreadable":
+		return "cannot be read: " + h.Detail
+	}
+	if len(h.Servers) > 0 {
+		return "connected as " + strings.Join(h.Servers, ", ")
+	}
+	return "not connected"
+}
+
+// byHand says what to write where, and the host's own command.
+func (g command) byHand(ctx context.Context, a asked) error {
+	o, err := g.Call(ctx, listTool, a)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	hosts, err := g.hosts(o)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	h := hosts[0]
+	g.Note("put this into %s:", terminal.Plain(h.File))
+	g.Line("%s", strings.TrimSuffix(terminal.Block(h.Snippet), "\n"))
+	if len(h.Command) > 0 {
+		g.Note("or have %s do it:", h.Title)
+		g.Line("%s", terminal.Plain(planview.Words(h.Command)))
+	}
+	if a.URL != "" {
+		g.Note("<token> stands for a token; countersign connect %s --http makes one", h.Host)
+	}
+	return nil
+}
+
+func (g command) complete(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	o, err := g.Call(cmd.Context(), listTool, asked{})
+	var names []cobra.Completion
+	if hosts, unread := g.hosts(o); err == nil && unread == nil {
+		for _, h := range hosts {
+			names = append(names, cobra.CompletionWithDesc(h.Host, h.Title))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

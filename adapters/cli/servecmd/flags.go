@@ -1,0 +1,53 @@
+package servecmd
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+)
+
+// option is a flag that stands for an environment variable.
+type option struct {
+	flag, variable, usage string
+	bare                  bool // needs no value
+}
+
+// options are what every server can be told of what it serves, and how calls are decided.
+func options(toolsets string) []option {
+	return []option{
+		{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default " + toolsets + "; control is always served)"},
+		{flag: "tools", variable: "COUNTERSIGN_TOOLS", usage: "single tools to serve, alone or besides --toolsets"},
+		{flag: "exclude-tools", variable: "COUNTERSIGN_EXCLUDE_TOOLS", usage: "tools not to serve, whatever else says"},
+		{flag: "read-only", variable: "COUNTERSIGN_READ_ONLY", usage: "serve nothing that changes anything", bare: true},
+		{flag: "mode", variable: "COUNTERSIGN_MODE", usage: "mode to start in: ask, plan or execute (default: each toolset's own)"},
+		{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "highest mode anybody can set: ask, plan or execute"},
+		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who confirms: host (the client, or the caller with a token) or human (never the caller)"},
+		{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long a confirmation may be answered: 1m to 10m (default 5m)"},
+		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person under --approval human: 0s to 10m (default 45s)"},
+		{flag: "permission-level", variable: "COUNTERSIGN_PERMISSION_LEVEL", usage: "read_only, execute_with_confirm or full_access"},
+	}
+}
+
+// Flags adds the flags of a server to its command. toolsets is what is served when nobody chooses, in words.
+func Flags(c *cobra.Command, toolsets string) {
+	for _, o := range options(toolsets) {
+		if o.bare {
+			c.Flags().Bool(o.flag, false, o.usage)
+		} else {
+			c.Flags().String(o.flag, "", o.usage)
+		}
+	}
+}
+
+// Apply has the flags that were given stand for their environment variables, and nothing else for any.
+func Apply(cmd *cobra.Command, s *shell.Shell) {
+	s.Forget()
+	for _, o := range options("") {
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.Name == o.flag {
+				s.Set(o.variable, f.Value.String())
+			}
+		})
+	}
+}

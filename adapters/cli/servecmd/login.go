@@ -1,0 +1,68 @@
+package servecmd
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/access"
+)
+
+// link is a one-time log-in.
+type link struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Opened    bool      `json:"opened"` // in a browser
+}
+
+// newLink makes a one-time log-in of a server, that leads to the page wanted.
+func newLink(ctx context.Context, m Machine, door shell.Door, at Server, wanted string) (link, error) {
+	url, code := m.Link(at.URL, wanted)
+	c, err := door.Access.Issue(ctx, shell.ByTerminal, access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
+	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
+}
+
+// Login is the command login.
+func Login(s *shell.Shell, m Machine) *cobra.Command {
+	var printed bool
+	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the server that runs, by a new one-time link", Args: shell.Args(0, 1),
+		Long: "Make a one-time link that logs a browser in to the console of the server that runs, and open it. The link is good for one browser, for five minutes. PATH is\n" +
+			"the page to go to then.",
+		Example: `  countersign login
+  countersign login /approvals
+  countersign login --print`}
+	c.Flags().BoolVar(&printed, "print", false, "print the link and open no browser")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		wanted := strings.Join(args, "")
+		if wanted != "" && !strings.HasPrefix(wanted, "/") {
+			return shell.Usage(cmd, "a page of the console begins with /: /approvals")
+		}
+		door, err := s.Opened()
+		if err != nil {
+			return err
+		}
+		at, ok := Running(door.Home, m.Alive)
+		if !ok {
+			return ErrStopped.Sayf("no server of %s runs", door.Home).With(shell.Hint("countersign serve starts one"))
+		}
+		l, err := newLink(cmd.Context(), m, door, at, wanted)
+		if err != nil {
+			return err
+		}
+		l.Opened = !printed && m.Browse(cmd.Context(), s.Lookup, l.URL)
+		switch {
+		case s.JSON:
+			return s.PrintJSON(l)
+		case l.Opened:
+			s.Line("opened the console of %s in the browser", at.URL)
+		default:
+			s.Line("%s", l.URL)
+			s.Note("good for one browser until %s", l.ExpiresAt.Local().Format(time.TimeOnly))
+		}
+		return nil
+	}
+	return c
+}

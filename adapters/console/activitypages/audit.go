@@ -1,0 +1,182 @@
+package activitypages
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/runview"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// clipped is how much of a record's arguments the list shows, in bytes.
+const clipped = 120
+
+// errRecord reports a record that there is not.
+var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit has no such record")
+
+// trail is the audit, newest first.
+func (s *Section) trail(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	q := r.URL.Query()
+	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true", Limit: listed}
+	if before := q.Get("before"); before != "" {
+		n, err := strconv.ParseInt(before, 10, 64)
+		if err != nil || n < 1 {
+			s.fail(w, v, errRecord.Sayf("%q is the number of no record", page.Printable(before)))
+			return
+		}
+		f.Before = n
+	}
+	found, err := s.door.AuditSearch(r.Context(), f)
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	rows := make([]markup.Node, 0, len(found))
+	for _, record := range found {
+		rows = append(rows, auditRow(record))
+	}
+	chain, running := s.check.show(v)
+	p := page.Page{Title: "Audit", Section: path, Crumbs: []page.Link{{Text: "Activity", Href: path}}}
+	switch {
+	case running:
+		p.Live = []string{"tick"}
+	case r.URL.RawQuery == "":
+		p.Live = []string{"audit"}
+	}
+	p.Body = []markup.Node{
+		markup.P(markup.Text("Everything that was asked and done, each record bound to the one before it, newest first. "), page.To(auditPath+"/export", "Export all of it as JSON lines")),
+		chain, auditFilter(f),
+		page.Table("Audit records", auditHeads(), rows, "There is no such record."), earlier(f, found),
+	}
+	p.Write(w, http.StatusOK, v)
+}
+
+func auditFilter(f audit.Filter) markup.Node {
+	return page.Search(auditPath,
+		page.Select("phase", "phase", "Phase", string(f.Phase), page.Choice{Value: "", Text: "any"}, page.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
+			page.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, page.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}),
+		page.Field("tool", "tool", "Tool", f.Tool), page.Field("code", "code", "Error code", f.Code), page.Field("text", "text", "Any text", f.Text),
+		page.Check("failed", "failed", "Only errors", f.Failed), page.Button("Filter"))
+}
+
+func earlier(f audit.Filter, found []audit.Record) markup.Node {
+	if len(found) < listed {
+		return nil
+	}
+	next := url.Values{"phase": {string(f.Phase)}, "tool": {f.Tool}, "code": {f.Code}, "text": {f.Text}, "before": {strconv.FormatInt(found[len(found)-1].Seq, 10)}}
+	if f.Failed {
+		next.Set("failed", "true")
+	}
+	return markup.P(page.To(auditPath+"?"+next.Encode(), "Older ones"))
+}
+
+func auditHeads() []string {
+	return []string{"Number", "At", "Phase", "Tool", "Decided", "Came to", "Arguments", "By"}
+}
+
+func auditRow(r audit.Record) markup.Node {
+	e := r.Event
+	if e.Phase == "" {
+		return page.Row(page.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, page.Badge(page.Bad, "cannot be read"), nil, nil, nil, nil, nil)
+	}
+	return page.Row(page.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), page.When(e.Time), markup.Text(page.Printable(string(e.Phase))),
+		page.Code(page.Printable(e.Tool)), markup.Text(page.Printable(e.Verdict)), ended(e), page.Code(page.Printable(clip(string(e.Args)))), markup.Text(by(e)))
+}
+
+// ended is what came of it, and how long that took.
+func ended(e audit.Event) markup.Node {
+	switch {
+	case e.Code != "":
+		return page.Badge(page.Bad, e.Code)
+	case e.Phase == audit.Outcome:
+		return markup.Group{page.Badge(page.Good, "ok"), markup.Text(" " + (time.Duration(e.DurationUS) * time.Microsecond).Round(10*time.Microsecond).String())}
+	}
+	return nil
+}
+
+func by(e audit.Event) string {
+	return page.Printable(cmp.Or(runview.By(e.ApprovedBy), e.Client))
+}
+
+func clip(s string) string {
+	if len(s) <= clipped {
+		return s
+	}
+	return s[:clipped] + "…"
+}
+
+// record is one record, whole.
+func (s *Section) record(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
+	var found []audit.Record
+	if err == nil && seq > 0 {
+		if found, err = s.door.AuditSearch(r.Context(), audit.Filter{Before: seq + 1, Limit: 1}); err != nil {
+			s.fail(w, v, err)
+			return
+		}
+	}
+	if len(found) == 0 || found[0].Seq != seq {
+		s.fail(w, v, errRecord.Sayf("the audit has no record %s", page.Printable(r.PathValue("seq"))))
+		return
+	}
+	doc, err := json.Marshal(found[0])
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	p := page.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []page.Link{{Text: "Activity", Href: path}, {Text: "Audit", Href: auditPath}}}
+	body := markup.Group{page.Value(doc)}
+	if id := found[0].Event.CallID; id != "" {
+		if rec, err := s.door.RunRecord(r.Context(), id); err == nil {
+			body = append(body, markup.P(page.To(pathOf(rec.CallID), "The call that it belongs to")))
+		}
+	}
+	p.Body = []markup.Node{body}
+	p.Write(w, http.StatusOK, v)
+}
+
+// export sends every record as a line of JSON, oldest first. What breaks off on the way breaks the answer off, too: half of it must not look whole.
+func (s *Section) export(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	out, begun := bufio.NewWriterSize(w, 64<<10), false
+	for record, err := range s.door.AuditTrail(r.Context(), 0) {
+		if err != nil && !begun {
+			s.fail(w, v, err)
+			return
+		}
+		if !begun {
+			h := w.Header()
+			h.Set("Content-Type", "application/x-ndjson")
+			h.Set("Content-Disposition", `attachment; filename="countersign-audit.jsonl"`)
+			h.Set("Cache-Control", "no-store")
+			begun = true
+		}
+		line, problem := json.Marshal(record)
+		if err != nil || problem != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return // whoever asked is gone
+		}
+	}
+	if !begun {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	_ = out.Flush() // whoever asked may be gone
+}
+
+// inOrder is records in the order of the chain, each once.
+func inOrder(records []audit.Record) []audit.Record {
+	sorting.By(records, func(a, b audit.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(records, func(a, b audit.Record) bool { return a.Seq == b.Seq })
+}

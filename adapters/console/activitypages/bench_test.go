@@ -1,0 +1,77 @@
+package activitypages_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+)
+
+// records is how long the audit is that pages have to be quick with, and quick is how quick (product rules on speed).
+const (
+	records = 100_000
+	quick   = 100 * time.Millisecond
+)
+
+// busy is a house with a long audit, and as many questions and calls as there may be.
+func busy(t testing.TB) *consoletest.Web {
+	t.Helper()
+	agent, h, web := open(t)
+	for i := range records / 10_000 {
+		events := make([]audit.Event, 10_000)
+		for j := range events {
+			n := i*10_000 + j
+			events[j] = audit.Event{Time: time.Now(), Phase: audit.Outcome, CallID: fmt.Sprintf("call_%012d", n), Session: "s1", Principal: "local", Client: "claude-code/2.1", Tool: "input",
+				Class: "read", Verdict: "allow", Rule: "read", DurationUS: int64(n), Args: json.RawMessage(fmt.Sprintf(`{"action":"get","id":"pk_%08d","note":"what was looked for in this call"}`, n))}
+		}
+		require.NoError(t, h.Store.Append(t.Context(), events...))
+	}
+	for i := range 20 {
+		h.Agent(fmt.Sprint("s", i)).Ask(t, "write_note", map[string]string{"name": fmt.Sprint("note ", i), "text": "text\nof\nseveral\nlines"})
+	}
+	for range 300 {
+		require.Error(t, agent.Call("write_note", map[string]any{"name": 1}).Err)
+	}
+	return web
+}
+
+func pages() []string {
+	return []string{"/approvals", "/approvals/count", "/activity", "/audit", "/audit?before=50000", "/audit?tool=input&failed=true&text=nowhere", "/audit/50000"}
+}
+
+func TestPagesAreQuickWithALongAudit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills an audit with 100,000 records")
+	}
+	web := busy(t)
+	for _, path := range pages() {
+		best := time.Hour
+		for range 5 {
+			begun := time.Now()
+			require.Equal(t, http.StatusOK, web.Get(path).Status)
+			best = min(best, time.Since(begun))
+		}
+		t.Logf("%-50s %v", path, best)
+		if path != pages()[5] { // a search through all of it
+			assert.LessOrEqual(t, best, quick, path)
+		}
+	}
+}
+
+func BenchmarkPagesWithALongAudit(b *testing.B) {
+	web := busy(b)
+	for _, path := range pages() {
+		b.Run(path, func(b *testing.B) {
+			for b.Loop() {
+				web.Get(path)
+			}
+		})
+	}
+}

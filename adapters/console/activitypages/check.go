@@ -1,0 +1,90 @@
+package activitypages
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// How long a check of the whole chain may take, and how long a page waits for one that is over at once.
+const (
+	longest  = 10 * time.Minute
+	patience = 400 * time.Millisecond
+)
+
+// check is the last check of the chain, or the one that runs: there is one at a time.
+type check struct {
+	life context.Context //nolint:containedctx // a check goes on when its page is closed, and ends with the server
+	door Trail
+
+	mu      sync.Mutex
+	begun   time.Time
+	ended   time.Time // zero while it runs
+	records int64
+	err     error
+	over    chan struct{} // closed when it is
+}
+
+// start begins a check, unless one runs, and waits a moment for its end.
+func (c *check) start(ctx context.Context) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-c.begin():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// begin starts a check, unless one runs. What it returns is closed when the check is over.
+func (c *check) begin() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.begun.IsZero() && c.ended.IsZero() {
+		return c.over
+	}
+	over := make(chan struct{})
+	c.begun, c.ended, c.over = time.Now(), time.Time{}, over
+	go func() {
+		defer close(over)
+		ctx, cancel := context.WithTimeout(c.life, longest)
+		defer cancel()
+		n, err := c.door.VerifyAudit(ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended, c.records, c.err = time.Now(), n, err
+	}()
+	return over
+}
+
+// show is what is known of the chain, and whether a check runs.
+func (c *check) show(v httpguard.Visitor) (n markup.Node, running bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	button := page.Deed(v, auditPath+"/verify", "Check the chain", "of the audit")
+	switch {
+	case c.begun.IsZero():
+		return markup.Div(markup.ID("chain"), markup.P(markup.Text("The chain was not checked since the server has started.")), button), false
+	case c.ended.IsZero():
+		return markup.Div(markup.ID("chain"), page.Notice(page.Plain, markup.P(markup.Text("The chain is being checked since "), page.When(c.begun), markup.Text(".")))), true
+	case c.err != nil:
+		return markup.Div(markup.ID("chain"), page.Notice(page.Bad, markup.P(markup.Text(fault.From(c.err).Message+".")),
+			markup.P(markup.Text(fmt.Sprintf("%d records before it hold; checked in %v at ", c.records, c.took())), page.When(c.ended))), button), false
+	}
+	return markup.Div(markup.ID("chain"), page.Notice(page.Good, markup.P(markup.Text(fmt.Sprintf("The chain is intact: %d records, checked in %v at ", c.records, c.took())),
+		page.When(c.ended))), button), false
+}
+
+func (c *check) took() time.Duration { return c.ended.Sub(c.begun).Round(time.Millisecond) }
+
+func (s *Section) verify(w http.ResponseWriter, r *http.Request, _ httpguard.Visitor) {
+	s.check.start(r.Context())
+	http.Redirect(w, r, auditPath, http.StatusSeeOther)
+}

@@ -1,0 +1,210 @@
+// Package agentpages is the console's pages of deployments: what coding agents should have and what they have, the plan between the two with every line
+// of it, what was done before and the ways back, and edits that go back into the config repository.
+//
+// It refuses to know agents' formats, files and git: what is shown is what the tools answer, and what is done passes the door.
+package agentpages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// root is the path of the section.
+const root = "/deployments"
+
+// Section is the pages of deployments.
+type Section struct{ sectionpage.Section }
+
+// New is the section, over a desk.
+func New(desk *work.Desk) *Section {
+	return &Section{sectionpage.Section{Desk: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
+}
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+	s.Section.Mount(mux, person, sectionpage.Handlers{
+		"GET " + root:                     s.overview,
+		"GET " + root + "/plan":           s.plan,
+		"POST " + root + "/deploy":        s.deploy,
+		"GET " + root + "/snapshots":      s.snapshots,
+		"GET " + root + "/snapshots/{id}": s.snapshot,
+		"GET " + root + "/rollback":       s.back,
+		"POST " + root + "/rollback":      s.rollback,
+		"GET " + root + "/evolve":         s.evolve,
+		"POST " + root + "/propose":       s.propose,
+		"POST " + root + "/restore":       s.restore,
+		"GET " + root + "/modules":        s.modules,
+		"GET " + root + "/module":         s.module,
+		"POST " + root + "/recover":       s.settle,
+		"POST " + root + "/mend":          s.mend,
+	})
+}
+
+// arguments are the arguments of a tool.
+type arguments = sectionpage.Args
+
+// place is what a page is about: a config repository, a profile, agents and a machine. What is empty is the operator's.
+type place struct{ repo, profile, target, machine string }
+
+// everywhere is the target that stands for all of them.
+const everywhere = "all"
+
+func placeOf(q url.Values) place {
+	p := place{strings.TrimSpace(q.Get("repo")), strings.TrimSpace(q.Get("profile")), q.Get("target"), strings.TrimSpace(q.Get("machine"))}
+	if p.target == everywhere {
+		p.target = ""
+	}
+	return p
+}
+
+// fields are the place as names and values, in their order.
+func (p place) fields() [][2]string {
+	return [][2]string{{"repo", p.repo}, {"profile", p.profile}, {"target", p.target}, {"machine", p.machine}}
+}
+
+// at is the path of a page about the place; pairs are further parameters.
+func (p place) at(path string, pairs ...string) string {
+	q := url.Values{}
+	for _, f := range p.fields() {
+		if f[1] != "" {
+			q.Set(f[0], f[1])
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	if len(q) == 0 {
+		return root + path
+	}
+	return root + path + "?" + q.Encode()
+}
+
+// args are the arguments that say so, as far as the tool takes them.
+func (p place) args(of tool.Name) arguments {
+	args := arguments{}
+	for _, f := range p.fields() {
+		if takes(of, f[0]) {
+			args.Set(f[0], f[1])
+		}
+	}
+	return args
+}
+
+// takes reports whether a tool takes an argument of a place.
+func takes(of tool.Name, field string) bool {
+	switch of {
+	case "rollback", "agents_snapshots_list", "agents_snapshots_show", "agents_policy_lint", "agents_policy_audit", "agents_score", "agents_pending", "agents_recover":
+		return field == "repo"
+	case "doctor":
+		return field == "repo" || field == "target"
+	case "agents_doctor_fix":
+		return field != "profile"
+	case "agents_overlay_path", "agents_overlay_rebase":
+		return field == "repo" || field == "machine"
+	}
+	return true
+}
+
+// hidden are the place in a form.
+func (p place) hidden() markup.Node {
+	var out markup.Group
+	for _, f := range p.fields() {
+		if f[1] != "" {
+			out = append(out, page.Hidden(f[0], f[1]))
+		}
+	}
+	return out
+}
+
+// form asks for another place. It leads to the same page.
+func (p place) form(path string, more ...markup.Node) markup.Node {
+	target := p.target
+	if target == "" {
+		target = everywhere
+	}
+	return page.Search(root+path,
+		page.Field("repo", "repo", "Config repository (empty: the usual one)", p.repo), page.Field("profile", "profile", "Profile (empty: default)", p.profile),
+		page.Select("target", "target", "Agent", target, page.Choice{Value: everywhere, Text: "all agents"}, page.Choice{Value: "codex", Text: "Codex"},
+			page.Choice{Value: "claude_code", Text: "Claude Code"}, page.Choice{Value: "cursor", Text: "Cursor"}, page.Choice{Value: "vscode", Text: "VS Code"}),
+		page.Field("machine", "machine", "Machine (empty: this one)", p.machine), markup.Group(more), page.Button("Look"))
+}
+
+// crumbs is the way to a page below the overview.
+func (p place) crumbs(more ...page.Link) []page.Link {
+	return append([]page.Link{{Text: "Deployments", Href: p.at("")}}, more...)
+}
+
+// report is the value of every tool of deployments.
+type report[T any] struct {
+	Data     T        `json:"data"`
+	Warnings []string `json:"warnings"`
+}
+
+// reading calls a tool that only reads about a place.
+type reading struct {
+	*Section
+	ctx context.Context //nolint:containedctx // it lives as long as the request
+	v   httpguard.Visitor
+	at  place
+}
+
+func (s *Section) reading(r *http.Request, v httpguard.Visitor, p place) reading {
+	return reading{s, r.Context(), v, p}
+}
+
+// read is what a tool says about the place. extra may be nil.
+func read[T any](r reading, name tool.Name, extra arguments) (report[T], error) {
+	args := r.at.args(name)
+	for k, v := range extra {
+		args[k] = v
+	}
+	var out report[T]
+	err := r.Desk.ReadWide(r.ctx, r.v, name, args, &out)
+	return out, err
+}
+
+// serves reports whether the tool is served; those of the toolset authoring often are not.
+func (r reading) serves(name tool.Name) bool { return r.Desk.Serves(r.v, name) }
+
+// unserved says how what is missing here comes to be served.
+func unserved(what string) markup.Node {
+	return page.Notice(page.Plain, markup.P(page.Text(what+" are not served here. Start the server with "), page.Code("--toolsets deployments,authoring"), page.Text(" to see them.")))
+}
+
+// warned is warnings, each once.
+func warned(lists ...[]string) markup.Node {
+	var out markup.Group
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for _, w := range list {
+			if !seen[w] {
+				seen[w] = true
+				out = append(out, markup.Li(page.Text(page.Printable(w))))
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return page.Notice(page.Warn, markup.Ul(out))
+}
+
+// trouble is what went wrong with a part of a page, with what the tool says about it.
+func trouble(err error) markup.Node {
+	f := fault.From(err)
+	out := markup.Group{page.Problem(f)}
+	if details, encoded := tool.Encode(f.Details); encoded == nil && f.Details != nil {
+		out = append(out, page.Fold("What it says about that", false, page.Value(details)))
+	}
+	return out
+}

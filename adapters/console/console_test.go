@@ -1,0 +1,83 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/countersign-dev/countersign/adapters/console"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open is the whole console over a home of its own.
+func open(t *testing.T) *consoletest.Web {
+	t.Helper()
+	dir := t.TempDir()
+	env := map[string]string{"HOME": dir, "AGENTPACK_HOME": dir + "/agents", "OPENCODE_PROJECTS_DIR": dir + "/projects", "AMOF_HOME": dir + "/amof"}
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(name string) string { return env[name] }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	life, end := context.WithCancel(context.Background())
+	t.Cleanup(end)
+	return consoletest.Serve(t, func(mux *http.ServeMux) {
+		console.Mount(life, mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+	})
+}
+
+func TestEverySectionIsThere(t *testing.T) {
+	web := open(t)
+	home := web.Get("/")
+	assert.Equal(t, "/approvals", home.Path)
+	for _, s := range page.Sections() {
+		got := web.Get(s.Href)
+		assert.Equal(t, http.StatusOK, got.Status, s.Href)
+		assert.Equal(t, 1, strings.Count(got.Body, `aria-current="page"`), s.Href)
+		assert.Contains(t, got.Body, `<h1>`, s.Href)
+		assert.NotRegexp(t, ` style="| on[a-z]+="|<script>|<style`, got.Body, s.Href)
+		consolerig.Page{Site: &consolerig.Site{T: t}, Path: s.Href, HTML: got.Body}.Sound()
+	}
+	assert.Equal(t, http.StatusNotFound, web.Get("/nowhere").Status)
+}
+
+// TestTheFirstPageIsSmall: 150 KB transferred at most, with everything that it asks for (product rules on speed).
+func TestTheFirstPageIsSmall(t *testing.T) {
+	web := open(t)
+	first := web.Get("/")
+	total := len(first.Body)
+	for _, m := range regexp.MustCompile(`(?:href|src)="(/assets/[^"]+)"`).FindAllStringSubmatch(first.Body, -1) {
+		asset := web.Get(m[1])
+		require.Equal(t, http.StatusOK, asset.Status, m[1])
+		total += len(asset.Body)
+	}
+	t.Logf("%d bytes", total)
+	assert.Less(t, total, 50<<10, "the rest is room for what waits")
+}
+
+func TestNobodyComesInOtherwise(t *testing.T) {
+	mux := http.NewServeMux()
+	l, err := local.Open(local.Config{Dir: t.TempDir(), Options: local.Defaults()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	console.Mount(t.Context(), mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Nobody, IDs: func() string { return "x" }})
+	for _, request := range []string{"GET /approvals", "GET /approvals/count", "GET /approvals/x", "POST /approvals/x", "GET /activity", "GET /activity/x", "GET /audit", "GET /audit/1", "GET /audit/export",
+		"POST /audit/verify", "GET /tools", "GET /tools/input", "POST /tools/input/try", "POST /tools/input/setting", "GET /settings", "POST /settings/level", "GET /work/x", "POST /work/x/answer",
+		"GET /packs", "GET /deployments", "GET /projects", "GET /sandboxes", "GET /ecosystems"} {
+		method, path, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		assert.Equal(t, http.StatusUnauthorized, w.Code, request)
+	}
+}

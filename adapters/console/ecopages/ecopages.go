@@ -1,0 +1,32 @@
+// Package ecopages is the console's pages of ecosystems: what they are made of, how their repositories stand, and every step that can be taken with
+// them, in the mode of the console's session or as a preview.
+//
+// It refuses to know modes, confirmations and git: what is shown is what the tools answer, and what is done passes the door.
+package ecopages
+
+import (
+	"maps"
+	"net/http"
+
+	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
+	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecostages"
+	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+)
+
+// Section is the pages of ecosystems.
+type Section struct{ desk ecodesk.Desk }
+
+// New is the section, over a desk.
+func New(desk *work.Desk) *Section { return &Section{desk: ecodesk.New(desk)} }
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+	const one = "GET " + ecodesk.Root + "/{name}"
+	stages := ecostages.New(s.desk)
+	handlers := sectionpage.Handlers{"GET " + ecodesk.Root: s.list, one: s.overview, one + "/tickets": s.tickets, one + "/runs": s.runs, one + "/runs/{run}": s.run,
+		one + "/releases": stages.Releases, one + "/environment": stages.Environment, one + "/trash": stages.Trash}
+	maps.Copy(handlers, s.desk.Handlers())
+	s.desk.Mount(mux, person, handlers)
+}

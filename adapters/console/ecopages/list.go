@@ -1,0 +1,119 @@
+package ecopages
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+)
+
+// item is an ecosystem in the list.
+type item struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Repos       []string `json:"repos"`
+	Provisioner *string  `json:"provisioner"`
+	Installed   bool     `json:"installed"`
+	Active      *string  `json:"active_ticket"`
+	Selected    bool     `json:"selected"`
+	Retired     bool     `json:"retired"`
+	Problem     string   `json:"problem"`
+
+	tickets int // open ones; negative: not counted
+	running int // runs that are under way or wait
+}
+
+// mostCounted is of how many ecosystems the tickets are counted, which looks at their worktrees.
+const mostCounted = 24
+
+// list shows the ecosystems of the workspace.
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	retired := r.URL.Query().Get("retired") == "true"
+	var all struct {
+		Ecosystems []item `json:"ecosystems"`
+		Root       string `json:"workspace_root"`
+	}
+	if err := s.desk.Desk.Read(r.Context(), v, "amof_list_ecosystems", map[string]any{"include_retired": retired}, &all); err != nil {
+		s.desk.Fail(w, v, err)
+		return
+	}
+	var active struct{ Runs []runItem }
+	g, err := s.desk.Gate(r, v)
+	if err == nil {
+		err = s.desk.Desk.Read(r.Context(), v, "amof_get_active_runs", map[string]any{"limit": 200}, &active)
+	}
+	if err != nil {
+		s.desk.Fail(w, v, err)
+		return
+	}
+	for i := range all.Ecosystems {
+		for _, run := range active.Runs {
+			if run.Ecosystem == all.Ecosystems[i].Name {
+				all.Ecosystems[i].running++
+			}
+		}
+	}
+	s.countTickets(r, v, all.Ecosystems)
+	body := []markup.Node{g.Panel(v, ecodesk.Root),
+		markup.P(page.Text("Workspace "), ecodesk.Mono(all.Root), page.Text(". "), page.To(ecodesk.Root+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
+		page.Table("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
+			markup.Map(all.Ecosystems, item.row), "There is no ecosystem here yet. The form below makes one."),
+		page.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
+		page.Part("A new ecosystem", g.CreateForm(v))}
+	page.Page{Title: "Ecosystems", Section: ecodesk.Root, Notice: s.desk.Came(r), Live: []string{ecodesk.LiveRuns}, Body: body}.Write(w, http.StatusOK, v)
+}
+
+func (i item) row() markup.Node {
+	name := markup.Group{page.To(ecodesk.At(i.Name), i.Name)}
+	if i.Selected {
+		name = append(name, page.Text(" "), page.Badge(page.Plain, "selected"))
+	}
+	is := page.Badge(page.Plain, "not installed")
+	switch {
+	case i.Problem != "":
+		is = ecodesk.Under(page.Badge(page.Bad, "has problems"), i.Problem)
+	case i.Installed:
+		is = page.Badge(page.Good, "installed")
+	}
+	if i.Retired {
+		is = markup.Group{is, page.Text(" "), page.Badge(page.Warn, "retired")}
+	}
+	tickets := "–"
+	if i.tickets >= 0 {
+		tickets = strconv.Itoa(i.tickets)
+	}
+	if active := sectionpage.Deref(i.Active); active != "" {
+		tickets += ", " + active + " active"
+	}
+	return page.Row(name, is, ecodesk.Under(ecodesk.Said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), ecodesk.Said(tickets), ecodesk.Said(strconv.Itoa(i.running)), ecodesk.Said(sectionpage.Deref(i.Provisioner)), ecodesk.Said(i.Description))
+}
+
+// countTickets asks for the tickets of installed ecosystems, side by side.
+func (s *Section) countTickets(r *http.Request, v httpguard.Visitor, all []item) {
+	var g errgroup.Group
+	g.SetLimit(4)
+	for i := range all {
+		all[i].tickets = 0
+		if !all[i].Installed {
+			continue
+		}
+		if all[i].tickets = -1; i >= mostCounted {
+			continue
+		}
+		g.Go(func() error {
+			var found struct{ Count int }
+			if s.desk.Desk.Read(r.Context(), v, "amof_ticket_list", map[string]any{"ecosystem": all[i].Name}, &found) == nil {
+				all[i].tickets = found.Count
+			}
+			return nil // one that cannot be counted has no number
+		})
+	}
+	_ = g.Wait() // none fails
+}

@@ -1,0 +1,211 @@
+package packpages
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/packpages/packview"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// revisionField carries the revision that a form was made from, and editingField that it is about a part that is there.
+const (
+	revisionField = "expected_revision"
+	editingField  = "editing"
+)
+
+// ask answers with the form of a deed, filled with what there is.
+func (s *Section) ask(d deed) httpguard.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+		p := packview.Pack{}
+		if d.action != create {
+			var err error
+			if p, err = s.load(r.Context(), v, r.PathValue("id")); err != nil {
+				s.Fail(w, v, err)
+				return
+			}
+		}
+		values := filled(d, p, r.URL.Query())
+		values.Set(revisionField, strconv.FormatUint(p.Revision, 10))
+		s.form(v, d, p, values, nil).Write(w, http.StatusOK, v)
+	}
+}
+
+// do does what a form asks for. What is refused comes back in the form, as it was filled in, with why; so nobody writes anything twice.
+func (s *Section) do(d deed) httpguard.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+		if err := r.ParseForm(); err != nil {
+			s.Fail(w, v, tool.ErrArguments.Sayf("the form cannot be read").Because(err))
+			return
+		}
+		id := r.PathValue("id")
+		task := work.Task{Title: d.title, Tool: input, Args: d.arguments(id, r.PostForm), Back: at(id)}
+		if d.action == create || d.action == remove {
+			task.Back = root
+		}
+		job := s.Desk.Begin(r.Context(), v, task)
+		now := job.Now()
+		if now.State != work.Over || now.Outcome.Err == nil {
+			http.Redirect(w, r, next(job, d), http.StatusSeeOther)
+			return
+		}
+		s.again(w, r, v, d, now.Outcome)
+	}
+}
+
+// next is where to go once the job is on its way: of a pack that was just made, to its page.
+func next(job *work.Job, d deed) string {
+	var made struct {
+		Payload struct {
+			ID string `json:"id"`
+		} `json:"payload"`
+	}
+	to := job.Next()
+	now := job.Now()
+	if d.action != create || now.State != work.Over || json.Unmarshal(now.Outcome.Value, &made) != nil || made.Payload.ID == "" {
+		return to
+	}
+	return strings.Replace(to, root, at(made.Payload.ID), 1)
+}
+
+// again answers with the form of a deed that was refused. Where somebody else was faster, it is made for the pack as it is now, so that whoever has seen
+// what changed may send it again.
+func (s *Section) again(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, d deed, out tool.Outcome) {
+	values, p := r.PostForm, packview.Pack{}
+	refused := fault.From(out.Err)
+	said := markup.Group{page.Problem(refused)}
+	if details, err := tool.Encode(refused.Details); err == nil && refused.Details != nil {
+		said = append(said, page.Fold("What it says about that", true, page.Value(details)))
+	}
+	if d.action != create {
+		var err error
+		if p, err = s.load(r.Context(), v, r.PathValue("id")); err != nil {
+			s.Fail(w, v, out.Err)
+			return
+		}
+		if now := strconv.FormatUint(p.Revision, 10); now != values.Get(revisionField) {
+			values.Set(revisionField, now)
+			said = append(said, page.Notice(page.Warn, markup.P(page.Text("The pack is at revision "+now+" now. "), page.To(at(p.ID), "See it as it is"),
+				page.Text("; sending this form again writes over that."))))
+		}
+	}
+	s.form(v, d, p, values, said).Write(w, present.HTTPStatus(refused.Kind), v)
+}
+
+// form is the page of a deed.
+func (s *Section) form(v httpguard.Visitor, d deed, p packview.Pack, values url.Values, said markup.Node) page.Page {
+	to, crumbs := root+"/"+d.path, []page.Link{{Text: "Packs", Href: root}}
+	title := d.title
+	if d.action != create {
+		to = at(p.ID, d.path)
+		crumbs = append(crumbs, page.Link{Text: p.Label(), Href: at(p.ID)})
+		title += ": " + p.Label()
+	}
+	fields := markup.Group{page.Hidden(revisionField, values.Get(revisionField)), page.Hidden(editingField, values.Get(editingField))}
+	for _, f := range d.fields {
+		fields = append(fields, f.node(p, values))
+	}
+	button := page.Button(d.button)
+	if d.danger {
+		button = page.Danger(d.button)
+	}
+	var about markup.Node
+	if d.about != "" {
+		about = markup.P(page.Text(d.about))
+	}
+	return page.Page{Title: title, Section: root, Crumbs: crumbs, Notice: said,
+		Body: []markup.Node{about, page.Form(v, to, fields, markup.Div(markup.Class("buttons"), button))}}
+}
+
+// node is the field in a form.
+func (f field) node(p packview.Pack, values url.Values) markup.Node {
+	id, value := "f-"+f.name, values.Get(f.name)
+	switch f.kind {
+	case fixed:
+		return f.stays(value)
+	case key:
+		if values.Get(editingField) == "true" {
+			return f.stays(value)
+		}
+	case area:
+		return page.Area(id, f.name, f.label, value)
+	case tick:
+		return page.Check(id, f.name, f.label, value == "true")
+	case number:
+		return page.Field(id, f.name, f.label, value, markup.Attr("inputmode", "numeric"))
+	case ofSection:
+		if values.Get(editingField) == "true" {
+			return f.stays(value)
+		}
+		choices := make([]page.Choice, len(p.Sections))
+		for i, sec := range p.Sections {
+			choices[i] = page.Choice{Value: sec.Key, Text: packview.Line(sec.Title) + " (" + sec.Key + ")"}
+		}
+		if !slices.ContainsFunc(choices, func(c page.Choice) bool { return c.Value == value }) && value != "" || len(choices) == 0 {
+			return page.Field(id, f.name, f.label, value)
+		}
+		return page.Select(id, f.name, f.label, value, choices...)
+	}
+	return page.Field(id, f.name, f.label, value)
+}
+
+// stays is a field that says what the form is about.
+func (f field) stays(value string) markup.Node {
+	if value == "" {
+		return nil
+	}
+	var shown markup.Node
+	if f.label != "" {
+		name, _, _ := strings.Cut(f.label, " (")
+		shown = page.Facts(page.Fact{Name: name, Value: sectionpage.Code(value)})
+	}
+	return markup.Group{shown, page.Hidden(f.name, value)}
+}
+
+// filled is what a form says before anybody writes in it: what there is of the part that the address names.
+func filled(d deed, p packview.Pack, about url.Values) url.Values {
+	values := url.Values{}
+	for _, f := range d.fields {
+		values.Set(f.name, cmp.Or(f.usual, about.Get(f.name)))
+	}
+	set := func(pairs ...string) {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			values.Set(pairs[i], pairs[i+1])
+		}
+		values.Set(editingField, "true")
+	}
+	sec, found := p.Section(about.Get("section_key"))
+	switch {
+	case d.action == "set_meta":
+		set("title", p.Title, "brief", p.Brief, "tags", strings.Join(p.Tags, ", "))
+	case !found:
+	case d.action == "upsert_section":
+		set("section_title", sec.Title, "section_description", sec.Description)
+	case d.action == "upsert_ref":
+		for _, r := range sec.Refs {
+			if r.Key == about.Get("ref_key") {
+				set("path", r.Path, "line_start", strconv.Itoa(r.Lines.Start), "line_end", strconv.Itoa(r.Lines.End), "ref_title", r.Title, "ref_why", r.Why,
+					"group", r.Group, "root", r.Root, "commit", r.Commit)
+			}
+		}
+	case d.action == "upsert_diagram":
+		for _, g := range sec.Diagrams {
+			if g.Key == about.Get("diagram_key") {
+				set("title", g.Title, "mermaid", g.Mermaid, "diagram_why", g.Why)
+			}
+		}
+	}
+	return values
+}

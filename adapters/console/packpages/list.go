@@ -1,0 +1,162 @@
+package packpages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/packpages/packview"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+)
+
+const (
+	// perPage is how many packs a page lists.
+	perPage = 20
+	// looking is how long a list looks at what anchors show now; the packs that are not looked at by then say so.
+	looking = 1500 * time.Millisecond
+)
+
+// summary is a pack in a list.
+type summary struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Title     string    `json:"title"`
+	Status    string    `json:"status"`
+	Revision  uint64    `json:"revision"`
+	UpdatedAt time.Time `json:"updated_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Left      string    `json:"ttl_remaining_human"`
+	Freshness string    `json:"freshness_state"`
+}
+
+// listing is the payload of the tool's action list.
+type listing struct {
+	Total int       `json:"total"`
+	Packs []summary `json:"packs"`
+}
+
+// wanted is which packs a list shows.
+type wanted struct {
+	query, status, freshness string
+	offset                   int
+}
+
+func wantedOf(r *http.Request) wanted {
+	q := r.URL.Query()
+	offset, err := strconv.Atoi(q.Get("offset"))
+	if err != nil {
+		offset = 0
+	}
+	return wanted{query: q.Get("query"), status: q.Get("status"), freshness: q.Get("freshness"), offset: max(offset, 0)}
+}
+
+// at is the path of the list from that offset on.
+func (w wanted) at(offset int) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"query": w.query, "status": w.status, "freshness": w.freshness} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if offset > 0 {
+		q.Set("offset", strconv.Itoa(offset))
+	}
+	if len(q) == 0 {
+		return root
+	}
+	return root + "?" + q.Encode()
+}
+
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	want := wantedOf(r)
+	var answer struct {
+		Payload listing `json:"payload"`
+	}
+	args := arguments{"action": "list", "limit": perPage, "offset": want.offset}
+	args.Set("query", want.query).Set("status", want.status).Set("freshness", want.freshness)
+	if err := s.Desk.Read(r.Context(), v, input, args, &answer); err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	found := answer.Payload
+	s.Show(w, r, v, page.Page{Title: "Packs", Live: []string{"ai-tool-result"}, Body: []markup.Node{
+		page.Search(root,
+			page.Field("query", "query", "Title, name or brief", want.query),
+			page.Select("status", "status", "Status", want.status, page.Choice{Text: "any"}, page.Choice{Value: "draft", Text: "draft"}, page.Choice{Value: "finalized", Text: "finalized"}),
+			page.Select("freshness", "freshness", "Time left", want.freshness, page.Choice{Text: "any"}, page.Choice{Value: "fresh", Text: "plenty"},
+				page.Choice{Value: "expiring_soon", Text: "expires soon"}),
+			page.Button("Filter")),
+		markup.P(page.Text(counted(found, want)+" "), page.To(root+"/new", "Make a pack")),
+		page.Table("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
+			"There is no such pack. Agents make packs with the tool input; you can make one yourself."),
+		pages(want, found),
+	}})
+}
+
+// counted says how many packs there are, and how many of those on this page need to be looked at.
+func counted(l listing, w wanted) string {
+	soon, drafts := 0, 0
+	for _, p := range l.Packs {
+		if p.Freshness != "fresh" {
+			soon++
+		}
+		if p.Status == "draft" {
+			drafts++
+		}
+	}
+	text := sectionpage.Count(l.Total, "pack", "packs")
+	if l.Total > len(l.Packs) && len(l.Packs) > 0 {
+		text += ", here " + strconv.Itoa(w.offset+1) + " to " + strconv.Itoa(w.offset+len(l.Packs))
+	}
+	return text + ": " + strconv.Itoa(drafts) + " in draft, " + strconv.Itoa(soon) + " expiring soon."
+}
+
+// rows are the packs of a list, with how their anchors stand as far as there is time to look.
+func (s *Section) rows(ctx context.Context, v httpguard.Visitor, packs []summary) []markup.Node {
+	ctx, cancel := context.WithTimeout(ctx, looking)
+	defer cancel()
+	rows := make([]markup.Node, len(packs))
+	for i, p := range packs {
+		anchors := markup.Text("not looked at")
+		if ctx.Err() == nil {
+			if now, err := s.compare(ctx, v, p.ID); err == nil {
+				anchors = now.Badges()
+			}
+		}
+		left := markup.Group{page.Text(p.Left)}
+		if p.Freshness != "fresh" {
+			left = append(left, page.Text(" "), page.Badge(page.Warn, strings.ReplaceAll(p.Freshness, "_", " ")))
+		}
+		rows[i] = page.Row(markup.Group{page.To(at(p.ID), packview.Label(p.Title, p.Name)), markup.Br(), page.Code(p.ID)}, status(p.Status), left, anchors,
+			page.When(p.UpdatedAt), page.Text(strconv.FormatUint(p.Revision, 10)))
+	}
+	return rows
+}
+
+func status(word string) markup.Node {
+	if word == "finalized" {
+		return page.Badge(page.Good, word)
+	}
+	return page.Badge(page.Plain, word)
+}
+
+// pages leads to the packs before and after those of a list.
+func pages(w wanted, l listing) markup.Node {
+	var links markup.Group
+	if w.offset > 0 {
+		links = append(links, page.To(w.at(max(0, w.offset-perPage)), "Earlier page"), page.Text(" "))
+	}
+	if next := w.offset + len(l.Packs); next < l.Total && len(l.Packs) > 0 {
+		links = append(links, page.To(w.at(next), "Next page"))
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	return markup.Nav(markup.Aria("label", "Pages of the list"), links)
+}

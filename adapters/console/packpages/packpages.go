@@ -1,0 +1,61 @@
+// Package packpages is the console's pages of context packs: what there is and how fresh it is, one pack with its texts, diagrams and the code that its
+// anchors show now, and every step that people take with one.
+//
+// It refuses to know how packs are stored and source is read: what is shown is what the tools input and output answer, and what is done passes the door.
+package packpages
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// root is the path of the section.
+const root = "/packs"
+
+// The tools of packs.
+const (
+	input  tool.Name = "input"
+	output tool.Name = "output"
+)
+
+// Section is the pages of context packs.
+type Section struct{ sectionpage.Section }
+
+// New is the section, over a desk.
+func New(desk *work.Desk) *Section {
+	return &Section{sectionpage.Section{Desk: desk, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
+}
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+	handlers := sectionpage.Handlers{
+		"GET " + root:                    s.list,
+		"GET " + root + "/{id}":          s.show,
+		"GET " + root + "/{id}/raw":      s.raw(false),
+		"GET " + root + "/{id}/download": s.raw(true),
+		"GET " + root + "/new":           s.ask(creation()),
+		"POST " + root + "/new":          s.do(creation()),
+	}
+	for _, d := range deeds() {
+		handlers["GET "+root+"/{id}/"+d.path] = s.ask(d)
+		handlers["POST "+root+"/{id}/"+d.path] = s.do(d)
+	}
+	s.Section.Mount(mux, person, handlers)
+}
+
+// arguments are the arguments of a tool.
+type arguments = sectionpage.Args
+
+// at is the path of a page about a pack.
+func at(id string, parts ...string) string {
+	path := root + "/" + url.PathEscape(id)
+	for _, p := range parts {
+		path += "/" + url.PathEscape(p)
+	}
+	return path
+}

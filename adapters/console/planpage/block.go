@@ -1,0 +1,224 @@
+package planpage
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// deepest is how far a plan is laid out; what is below is shown as JSON.
+const deepest = 6
+
+// block is an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
+func block(fields []field, depth int) markup.Node {
+	if depth > deepest {
+		return page.Code(page.Printable(string(encode(fields))))
+	}
+	var marks, losses, commands, facts, wide markup.Group
+	for _, f := range fields {
+		switch {
+		case f.name == "findings":
+			marks = append(marks, findings(f.value))
+		case warns(f.name):
+			marks = append(marks, warnings(f.value))
+		case nothing(f.value) || unseen(f.name) || f.name == "argv" && said(fields):
+		case loses(f.name) && lists(f.value):
+			losses = append(losses, loss(f, depth))
+		case runs(f.name) && command(f.value) != "":
+			commands = append(commands, run(f))
+		default:
+			n, across := shown(f, depth)
+			if across {
+				wide = append(wide, row(label(f.name), n, true))
+			} else {
+				facts = append(facts, row(label(f.name), n, false))
+			}
+		}
+	}
+	out := markup.Group{marks, losses, commands}
+	if len(facts)+len(wide) > 0 {
+		out = append(out, markup.Dl(facts, wide))
+	}
+	return out
+}
+
+func row(name string, value markup.Node, across bool) markup.Node {
+	return markup.Div(markup.If(across, markup.Class("across")), markup.Dt(markup.Text(name)), markup.Dd(value))
+}
+
+// shown is a member for people, and whether it wants the whole width.
+func shown(f field, depth int) (n markup.Node, across bool) {
+	switch v := f.value.(type) {
+	case string:
+		return word(f.name, v)
+	case json.Number:
+		return markup.Text(quantity(f.name, v)), false
+	case bool:
+		return markup.Text("yes"), false
+	case []any:
+		return list(f.name, v, depth)
+	case []field:
+		if name, path := text(v, "name"), text(v, "path"); name != "" && path != "" && len(v) <= 3 {
+			return markup.Group{markup.Text(page.Printable(name) + " "), page.Code(page.Printable(path))}, false
+		}
+		if text(v, "method") != "" && text(v, "url") != "" {
+			return request(v, depth), true
+		}
+		return block(v, depth+1), true
+	}
+	return markup.Text("–"), false
+}
+
+// word is a text: a diff as one, several lines as a block, a secret as masked, a moment as one.
+func word(name, s string) (n markup.Node, across bool) {
+	switch kind := masked(s); {
+	case kind != "":
+		return page.Badge(page.Plain, "masked: "+kind), false
+	case diffs(s):
+		return page.Diff(label(name), page.Printable(s)), true
+	case strings.Contains(strings.TrimRight(s, "\n"), "\n") || name == "payload":
+		return page.Pre(label(name), page.Printable(pretty(s))), true
+	case hexadecimal(s):
+		return short(s), false
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return page.When(at), false
+	}
+	if strings.HasPrefix(s, "/") || strings.Contains(s, "://") {
+		return page.Code(page.Printable(s)), false
+	}
+	return markup.Text(page.Printable(s)), false
+}
+
+// pretty is a JSON document over several lines, and any other text as it is.
+func pretty(s string) string {
+	if v, err := parse(json.RawMessage(s)); err == nil && strings.ContainsAny(s, "{[") && !nothing(v) {
+		var doc bytes.Buffer
+		if json.Indent(&doc, []byte(s), "", "  ") == nil {
+			return doc.String()
+		}
+	}
+	return s
+}
+
+// short is the beginning of a sum; all of it is its title.
+func short(s string) markup.Node {
+	return markup.Code(markup.TitleAttr(s), markup.Text(s[:min(12, len(s))]))
+}
+
+// list is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
+func list(name string, items []any, depth int) (n markup.Node, across bool) {
+	if plain := texts(items); len(plain) == len(items) {
+		if name == "steps" || name == "commands" {
+			return numbered(plain), true
+		}
+		if total := len(strings.Join(plain, ", ")); total < 80 && !slices.ContainsFunc(plain, func(s string) bool { return strings.ContainsAny(s, ", \n") }) {
+			return markup.Text(page.Printable(strings.Join(plain, ", "))), false
+		}
+		return lines(plain), true
+	}
+	all, only := objects(items)
+	switch {
+	case only && text(all[0], "op") != "" && text(all[0], "path") != "":
+		return changes(label(name), all), true
+	case only && (name == "steps" || member(all[0], "command") != nil):
+		return steps(all, depth), true
+	case only && text(all[0], "unified") != "":
+		return files(all, depth), true
+	case only:
+		return table(label(name), all, depth), true
+	}
+	var out markup.Group
+	for _, item := range items {
+		out = append(out, markup.Li(plain(item, depth+1)))
+	}
+	return markup.Ul(out), true
+}
+
+// lists reports an array that has something in it.
+func lists(v any) bool {
+	items, ok := v.([]any)
+	return ok && len(items) > 0
+}
+
+// lines are texts one below the other.
+func lines(all []string) markup.Node {
+	return markup.Ul(markup.Map(all, func(s string) markup.Node { return markup.Li(markup.Text(page.Printable(s))) }))
+}
+
+func numbered(all []string) markup.Node {
+	return markup.Ol(markup.Map(all, func(s string) markup.Node { return markup.Li(markup.Text(page.Printable(s))) }))
+}
+
+// plain is any value as names and values, with nothing left out.
+func plain(v any, depth int) markup.Node {
+	switch v := v.(type) {
+	case []field:
+		if depth > deepest {
+			return page.Code(page.Printable(string(encode(v))))
+		}
+		facts := make([]page.Fact, 0, len(v))
+		for _, f := range v {
+			facts = append(facts, page.Fact{Name: label(f.name), Value: plain(f.value, depth+1)})
+		}
+		return page.Facts(facts...)
+	case []any:
+		if depth > deepest {
+			return page.Code(page.Printable(string(encode(v))))
+		}
+		if len(v) == 0 {
+			return markup.Text("none")
+		}
+		return markup.Ul(markup.Map(v, func(item any) markup.Node { return markup.Li(plain(item, depth+1)) }))
+	case string:
+		n, _ := word("", v)
+		return n
+	case json.Number:
+		return markup.Text(v.String())
+	case bool:
+		return markup.Text(map[bool]string{true: "yes", false: "no"}[v])
+	}
+	return markup.Text("–")
+}
+
+// encode is a value as JSON again.
+func encode(v any) []byte {
+	var b strings.Builder
+	write(&b, v)
+	return []byte(b.String())
+}
+
+func write(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case []field:
+		b.WriteByte('{')
+		for i, f := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, f.name)
+			b.WriteByte(':')
+			write(b, f.value)
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, item)
+		}
+		b.WriteByte(']')
+	default:
+		if doc, err := tool.Encode(v); err == nil { // of what was decoded it always is
+			b.Write(doc)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package projectpages_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+)
+
+// link is the first link on the page that the pattern fits.
+func link(t testing.TB, p consolerig.Page, pattern string) string {
+	t.Helper()
+	m := regexp.MustCompile(`href="(` + pattern + `)"`).FindStringSubmatch(p.Main())
+	require.NotNil(t, m, "no link like %s on %s", pattern, p.Path)
+	return m[1]
+}
+
+// until opens a page again until people read that on it.
+func (b *bench) until(path, want string) (p consolerig.Page) {
+	b.Rig.T.Helper()
+	b.Rig.Soon(func() bool {
+		p = b.Open(path)
+		return strings.Contains(p.Text(), want)
+	}, want+" on "+path)
+	return p
+}
+
+func TestBackgroundProcesses(t *testing.T) {
+	b := newBench(t, nil)
+	dir, at := b.project("shop")
+	b.Get(at).Press("Run serve with these arguments", "background", "true", "pattern", "listening", "patience", "20").Approve().See("runs in the background", "listening <now>").Safe("<now>")
+	list := b.Get("/projects/processes").See("serve", "running", dir, "console/1").Sound()
+	p := b.Get(link(t, list, "/projects/processes/[^\"]+")).See("serve", "running", "listening <now>").Safe("<now>").Sound()
+	assert.Contains(t, p.HTML, `data-event="background-process-output"`)
+	assert.Regexp(t, `data-stream="/api/v1/events\?events=background-process-output&amp;process=[^"]+&amp;since=1"`, p.HTML)
+
+	b.Write(dir, "say", "\x1b[1mmore\x1b[0m of it\n")
+	b.until(p.Path, "more of it").Safe("\x1b")
+	stop := regexp.MustCompile(`Stop serve \(pid \d+\)`).FindString(p.HTML)
+	ended := p.Press(stop).See("stop ").Approve()
+	require.Contains(t, ended.Path, p.Path)
+	ended.See("stopped", "bye").Miss("Kill")
+	assert.NotContains(t, ended.HTML, "data-stream", "nothing comes any more")
+
+	b.Get(at).Press("Run in the background serve").Approve()
+	list = b.until("/projects/processes", "running")
+	kill := regexp.MustCompile(`Kill serve \(pid \d+\)`).FindString(list.HTML)
+	list.Press(kill).Approve()
+	b.until("/projects/processes", "stopped").Miss("running")
+	b.Get("/projects/executions/"+url.PathEscape(strings.TrimPrefix(p.Path, "/projects/processes/"))).See("serve", "stopped")
+}
+
+// TestOthersProcesses: what another server's client has started is there too, and may be stopped: with the warning whose work that ends.
+func TestOthersProcesses(t *testing.T) {
+	b := newBench(t, nil)
+	dir, _ := b.project("shop")
+	other := b.Rig.Door(nil)
+	other.Client = "agent/2"
+	other.Do("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "serve", "runInBackground": true})
+	list := b.Get("/projects/processes").See("serve", "agent/2")
+	list.Press(regexp.MustCompile(`Stop serve \(pid \d+\)`).FindString(list.HTML)).See("somebody else's work", "high risk").Approve()
+	b.until("/projects/processes", "stopped")
+}
+
+// TestOutputWhileItRuns: a page about work shows what its program prints while it does.
+func TestOutputWhileItRuns(t *testing.T) {
+	b := newBench(t, nil)
+	dir, at := b.project("shop")
+	b.Write(dir, "build.sh", "echo 'first \x1b[32mwords\x1b[0m'\nwhile [ ! -f go ]; do sleep 0.02; done\necho last words\n")
+	asked := b.Get(at).Press("Run build")
+	_, _, sent := asked.Filled("Approve: run script build of shop: tsc -p .")
+	b.Send(asked.Path+"/answer", sent)
+	p := b.until(asked.Path, "first words").See("It runs").Safe("\x1b")
+	b.Get(link(t, p, "/projects/processes/[^\"]+")).See("build", "running", "first words").Miss("Stop", "Kill")
+	b.Write(dir, "go", "")
+	p.Settled().See("Done.", "last words")
+
+	require.NoError(t, os.Remove(filepath.Join(dir, "go")))
+	asked = b.Get(at).Press("Run build")
+	b.Send(asked.Path+"/answer", sent) // the other question's plan is the same one: the script is
+	b.until(asked.Path, "first words").Press("Cancel Run script build of shop").Settled().See("cancelled", "first words")
+}
+
+func TestWorkflows(t *testing.T) {
+	b := newBench(t, nil)
+	dir, at := b.project("shop")
+	made := b.Get(at).Press("Create workflow", "name", "Release <1>", "description", "all of it").Approve().See("has no steps yet")
+	flow := link(t, made, "/projects/workflows/[^\"]+")
+	b.Get(flow).See("Release <1>", "It has no steps yet", "It has never run").Safe("Release <1>").Sound()
+	b.Get(flow).Press("Add step", "name", "wait", "command", "sh wait.sh").Approve()
+	b.Get(flow).Press("Add step", "name", "first", "command", `echo begin "a&b"`, "order", "0", "timeout", "60").Approve()
+	p := b.Get(flow).See(`1 first echo begin "a&b" 1m0s`, "2 wait sh wait.sh 5 min").Sound()
+	p.Press("Add step", "name", "bad", "command", "rm -rf /").See("rm -rf /").Miss("Approve")
+	p.Press("Add step", "name", "bad", "command", "echo", "cwd", "/etc").See("code ")
+
+	template := p.Press("Fill in", "template", regexp.MustCompile(`id="template".*?<option value="([^"]+)"`).FindStringSubmatch(p.HTML)[1])
+	_, _, sent := template.Filled("Add step")
+	assert.NotEmpty(t, sent.Get("command"), "a template fills the form")
+
+	b.Write(dir, "wait.sh", "echo 'now <i>waiting</i>'\nwhile [ ! -f go ]; do sleep 0.02; done\necho over\n")
+	asked := b.Get(flow).Press("Run workflow").See("run workflow", `echo begin "a&b"`, "sh wait.sh")
+	_, _, answer := asked.Filled(label(asked))
+	b.Send(asked.Path+"/answer", answer)
+	b.until(asked.Path, "now <i>waiting</i>").See("step 2 of 2: wait").Safe("<i>waiting")
+	running := b.until(flow, "now <i>waiting</i>").See("Running now", "completed", "running").Safe("<i>waiting").Sound()
+	assert.Contains(t, running.HTML, `data-live="tick"`)
+	assert.False(t, running.Has("Run workflow"))
+	b.Get(link(t, running, "/projects/executions/[^\"]+")).See("running", "now <i>waiting</i>", "2 wait")
+	b.Write(dir, "go", "")
+	asked.Site.Open(asked.Path).Settled().See("The run is completed: 2 of 2 steps", "over")
+	past := b.Get(flow).See("completed", "workflow").Sound()
+	b.Get(link(t, past, "/projects/executions/[^\"]+")).See("[RUN] wait: sh wait.sh", "stdout: now <i>waiting</i>", "[OK] wait", "exit code 0").Safe("<i>waiting").Sound()
+	b.Get("/projects/executions?type=workflow&state=completed").See("Release <1>").Sound()
+
+	b.Write(dir, "wait.sh", "echo no >&2; exit 4\n")
+	b.Get(flow).Press("Run workflow").Approve().See("exit code 4", "The run is partial")
+	b.Get(flow).See("failed", "exit code 4")
+}
+
+// label is the name of the button that approves.
+func label(p consolerig.Page) string {
+	m := regexp.MustCompile(`aria-label="(Approve: [^"]*)"`).FindStringSubmatch(p.HTML)
+	return strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(m[1])
+}
+
+func TestChangingWorkflows(t *testing.T) {
+	b := newBench(t, nil)
+	b.project("shop")
+	id := b.door.Do("create_workflow", map[string]any{"name": "child"})["workflowId"].(string)
+	b.door.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello"})
+	flow := link(t, b.Get("/projects/workflows").Press("Create workflow", "name", "parent").Approve(), "/projects/workflows/[^\"]+")
+	b.Get(flow).Press("Add workflow as a step", "name", "start it", "nowait", "true").See("starts a workflow that nobody waits for")
+	p := b.Get(flow).Press("Save", "name", "Parent", "description", "of one", "history", "7").See("Parent", "of one")
+	_, _, sent := p.Filled("Save")
+	assert.Equal(t, "7", sent.Get("history"))
+
+	p = p.Press("Set the address", "url", "https://hooks.example.com/a?token=s3cr3t", "headers", "Authorization: Bearer abc123\nX-Kind: release", "trigger", "onFailure")
+	p.See("https://hooks.example.com/a?token=", "when it fails", "Header Authorization").Miss("s3cr3t", "abc123")
+	b.Send(flow+"/webhook", url.Values{"url": {" "}}).See("address that is told is missing")
+	b.Get(flow).See("when it fails").Press("Tell nobody any more of the end of its runs").See("told to nobody")
+
+	opened := b.Get(flow).Press("Open it", "signed", "true").See("Keep these now", "Token", "Secret that signs")
+	token := regexp.MustCompile(`Token</dt><dd><code>([0-9a-f]{64})</code>`).FindStringSubmatch(opened.HTML)
+	require.NotNil(t, token)
+	p = b.Get(flow).See("Signed requests from outside start it").Miss(token[1])
+	p.Press("Remove step start it").Approve()
+	b.Get(flow).See("changed since", "It has no steps yet").Press("Close to requests from outside").See("Requests from outside do not start it")
+	b.Get(flow).Press("Remove workflow Parent").Approve().See("Remove workflow Parent: done").Miss("of one")
+	assert.Equal(t, http.StatusNotFound, b.Open(flow).Status)
+}
+
+func TestTemplates(t *testing.T) {
+	b := newBench(t, nil)
+	b.Get("/projects/templates").Press("Find", "category", "docker").See("docker").Miss("eslint")
+	b.Get("/projects/templates").Press("Store", "name", "Mine <b>", "command", "{pm} run <what>", "category", "testing").Approve().See("Mine <b>", "{pm} run <what>").Safe("Mine <b>")
+	b.Get("/projects/templates?q=Mine").Press("Remove template Mine <b>").Approve().See("Remove a template: done").Miss("Mine")
+	assert.Equal(t, http.StatusBadRequest, b.Open("/projects/templates?category=nothing").Status)
+}
+
+// receiver is a server that takes requests and remembers what they brought.
+func receiver(t *testing.T) (*httptest.Server, func() []string) {
+	var mu sync.Mutex
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		got = append(got, r.Header.Get("Authorization")+" "+string(body))
+		mu.Unlock()
+		_, _ = io.WriteString(w, "thanks <b>\x1b[31m")
+	}))
+	t.Cleanup(s.Close)
+	return s, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string(nil), got...)
+	}
+}
+
+func TestWebhooks(t *testing.T) {
+	b := newBench(t, nil)
+	dir, at := b.project("shop")
+	to, got := receiver(t)
+	b.door.ByPerson("project_change", map[string]any{"project": dir, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{to.Listener.Addr().String()}})
+	b.door.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell <all>", "project": dir, "webhook": map[string]any{
+		"url": to.URL + "/x?token=s3cr3tvalue&of={{who}}", "headers": map[string]string{"Authorization": "Bearer hunter2hunter2"}, "payloadTemplate": `{"text": "{{text}}", "who": "{{who}}"}`}})
+	p := b.Get(link(t, b.Get(at).See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`, "always ask").
+		Miss("hunter2", "s3cr3tvalue").Safe("Tell <all>").Sound()
+	asked := p.Press("Send the request", "var.who", "Ada", "var.text", `say "hi" <b>`).See("send webhook", "Ada", "127.0.0.1").Miss("hunter2", "s3cr3tvalue")
+	assert.Empty(t, got())
+	done := asked.Approve().See("Done.", "200", "thanks <b>").Safe("<b>")
+	require.Len(t, got(), 1)
+	assert.Equal(t, `Bearer hunter2hunter2 {"text": "say \"hi\" <b>", "who": "Ada"}`, got()[0])
+	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("webhook Tell <all>", "completed", "Ada", "200").Miss("hunter2").Sound()
+
+	b.Get(p.Path).Press("Send the request", "payload", `["no object"]`).See("no JSON object")
+	b.Get(p.Path).Press("Send the request", "payload", `{"all": "mine"}`).Approve().See("Done.")
+	var sent map[string]string
+	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(got()[1], "Bearer hunter2hunter2 ")), &sent))
+	assert.Equal(t, map[string]string{"all": "mine"}, sent)
+
+	b.Get(p.Path).Press("Switch off Tell <all>").See("It is switched off").Press("Switch on Tell <all>")
+	b.Get(p.Path).Press("Set rule", "level", "deny").See("never run", "its own rule")
+	b.Get(p.Path).Press("Send the request").Miss("Approve").See("code ")
+	assert.Len(t, got(), 2)
+	b.Get("/projects/actions").See("never run").Press("Set rule", "type", "webhook", "level", "auto_approve").See("run unasked", "every webhook").Sound()
+	b.Get(p.Path).Press("Set rule", "level", "").See("run unasked", "the rule for all of its type")
+	b.Get("/projects/actions?type=script").See("No action is stored")
+	b.Get(p.Path).Press("Remove action Tell <all>").Approve().See("No action is stored")
+}
+
+func TestProgramsAndWorkflowsAsActions(t *testing.T) {
+	b := newBench(t, nil)
+	dir, _ := b.project("shop")
+	b.door.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "sh", "args": []string{"echo.sh", "one"}, "env": map[string]string{"MODE": "v4lue"}}})
+	p := b.Get(link(t, b.Get("/projects/actions"), "/projects/actions/[^\"]+")).See("sh echo.sh one", "MODE", "never carried out").Miss("v4lue").Sound()
+	done := p.Press("Run the program", "args", "two words\nthree").Approve().See("Done.", "[one] [two words] [three]")
+	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("script Echo", "[two words]").Sound()
+	b.Get(p.Path).See("completed")
+
+	id := b.door.Do("create_workflow", map[string]any{"name": "flow"})["workflowId"].(string)
+	b.door.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello", "cwd": dir})
+	a := b.door.ByPerson("action_save", map[string]any{"type": "workflow", "name": "Flow", "workflow": map[string]any{"workflowId": id}})
+	b.Get("/projects/actions/"+a["id"].(string)).See("Flow", id).Press("Run the workflow").See("echo hello").Approve()
+	b.Get("/projects/workflows/" + id).See("completed")
+}
+
+// TestPendingCallsAreHistoryToo: a call of an agent that waits for a person is found by its state.
+func TestPendingCallsAreHistoryToo(t *testing.T) {
+	b := newBench(t, nil)
+	dir, _ := b.project("shop")
+	a := b.door.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "true"}})
+	o := b.door.Ask("run_script", map[string]any{"actionId": a["id"]})
+	require.Error(t, o.Err)
+	list := b.Get("/projects/executions?state=pending_confirm").See("Echo", "pending confirm")
+	b.Get(link(t, list, "/projects/executions/[^\"]+")).See("Call ", "run_script").Sound()
+}
+
+// TestRealNPM runs a script with the npm of this machine.
+func TestRealNPM(t *testing.T) {
+	b := newBench(t, nil)
+	npm := ""
+	for _, dir := range filepath.SplitList(os.Getenv("PATH"))[1:] { // the rig's own is first
+		if found, err := exec.LookPath(filepath.Join(dir, "npm")); err == nil {
+			npm = found
+			break
+		}
+	}
+	if npm == "" {
+		t.Skip("npm is not installed")
+	}
+	require.NoError(t, os.Remove(filepath.Join(b.Home, "bin", "npm")))
+	require.NoError(t, os.Symlink(npm, filepath.Join(b.Home, "bin", "npm")))
+	_, id := b.door.Project("real", "-- package.json --\n{\"name\": \"real\", \"private\": true, \"scripts\": {\"hello\": \"node hello.js\"}}\n-- hello.js --\nconsole.log('\\x1b[32mhello from node\\x1b[0m', process.argv.slice(2))\n")
+	b.Get("/projects/"+string(id)).Press("Run hello with these arguments", "args", "a b").Approve().See("Done.", "hello from node [ 'a b' ]").Safe("\x1b")
+}

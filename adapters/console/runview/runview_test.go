@@ -1,0 +1,30 @@
+package runview_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/runview"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+)
+
+func TestEveryStatusHasWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range append(toolrun.Statuses(), toolrun.StatusNone) {
+		b := string(markup.HTML(runview.Badge(s)))
+		assert.False(t, seen[b], b)
+		seen[b] = true
+	}
+}
+
+func TestWhyAndBy(t *testing.T) {
+	assert.Empty(t, runview.Why(toolrun.Record{Status: toolrun.Completed}))
+	assert.Equal(t, "a person denied it: not on Sundays", runview.Why(toolrun.Record{Reason: toolrun.UserDenied, Said: "not on Sundays"}))
+	assert.Equal(t, "another reason", runview.Why(toolrun.Record{Reason: "another reason"}))
+	for word, want := range map[string]string{"": "", "console": "a person in the console", "console key_1": "a person in the console (browser key_1)", "terminal": "a person in a terminal",
+		"elicitation": "a person in the agent's own window", "token": "its confirmation token, which the agent repeated", "tool_allowed": "rule tool_allowed"} {
+		assert.Equal(t, want, runview.By(word))
+	}
+}

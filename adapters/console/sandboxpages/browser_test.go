@@ -1,0 +1,68 @@
+package sandboxpages_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
+)
+
+// TestInABrowser: every page is judged by axe and kept as a picture; a worktree with work is deleted only after it was shown and confirmed.
+func TestInABrowser(t *testing.T) {
+	b := newBench(t)
+	chromium := browser.Open(t)
+	at, url, _ := b.project("shop")
+	b.web.Live(b.Local, b.Local)
+	dirs := map[string]string{}
+	for _, name := range []string{"fix-login", "search", "old"} {
+		dirs[name] = b.Do("opencode_sandbox_create", map[string]any{"git_url": url, "name": name})["worktree"].(map[string]any)["directory"].(string)
+	}
+	b.age(t, "old")
+	b.Write(dirs["fix-login"], "only here.txt", "work\n")
+	p := chromium.Page(t, b.web.URL+"/sandboxes")
+	look := func(path, name, want string) {
+		p.Go(b.web.URL + path)
+		p.WaitText("main", want)
+		p.Axe()
+		p.Shot(name)
+	}
+	look("/sandboxes", "sandboxes", "origins-shop")
+	look("/sandboxes/-/upkeep", "upkeep", "1 projects")
+	look(at+"/log", "log", "opencode.log")
+	look(at, "project", "1 changed")
+	p.Dark(true)
+	look(at, "project dark", "healthy")
+	p.Dark(false)
+	p.Narrow(true)
+	look(at, "project narrow", "healthy")
+	p.Narrow(false)
+
+	p.Go(b.web.URL + at)
+	p.Press("Delete sandbox fix-login")
+	p.WaitText("h1", "Delete sandbox fix-login")
+	p.WaitText("main", "only here.txt") // refused, with the list
+	p.Axe()
+	p.Shot("refused")
+	require.DirExists(t, dirs["fix-login"])
+	p.Press("Back")
+	p.WaitText("h1", "origins-shop")
+	p.Click("tr:first-child td:last-child summary")
+	p.Press("Delete with force: sandbox fix-login")
+	p.WaitText("h1", "Delete sandbox fix-login")
+	p.Axe()
+	p.Shot("forced")
+	require.DirExists(t, dirs["fix-login"])
+	p.WaitFor(`performance.now() > 1500 && !("held" in document.body.dataset)`) // what has just moved under a pointer takes no press
+	p.Press("Approve: delete sandbox fix-login of origins-shop with 1 changes and 0 commits that are nowhere else (they are kept under backup refs)")
+	p.WaitText("main", "changes that were not committed")
+	p.Axe()
+	require.NoDirExists(t, dirs["fix-login"])
+	p.Press("Delete the 1 worktree that can go: project origins-shop")
+	p.WaitText("h1", "Clean-up of origins-shop")
+	p.WaitText("main", "done")
+	p.Axe()
+	p.Shot("cleaned")
+	require.NoDirExists(t, dirs["old"])
+	require.DirExists(t, dirs["search"])
+}

@@ -1,0 +1,238 @@
+package sandboxpages_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
+)
+
+// TestMain lets the test binary be the agent server, the gateway, and what supervises them.
+func TestMain(m *testing.M) { sandboxrig.Main(m.Run) }
+
+func mounts(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+	sandboxpages.New(desk).Mount(mux, person)
+}
+
+// bench is a machine with projects keyed by git URL, and a person at its console.
+type bench struct {
+	*sandboxrig.Rig
+	web *consolerig.Site
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	r := sandboxrig.New(t)
+	return &bench{r, consolerig.New(t, r.Door, mounts)}
+}
+
+// project is a started project, the path of its page, and its directory.
+func (b *bench) project(name string) (at, url, dir string) {
+	b.Rig.Rig.T.Helper()
+	url, dir = b.Rig.Project(name, map[string]string{".gitignore": "cache\n"})
+	return "/sandboxes/" + filepath.Base(dir), url, dir
+}
+
+func TestNothingThereYet(t *testing.T) {
+	b := newBench(t)
+	b.web.Get("/sandboxes").See("No project is recorded").Miss("Gateway").Sound()
+	assert.Contains(t, b.web.Get("/sandboxes/-/upkeep").See("0 projects", "none is set").Sound().HTML, `<option value="opencode/big-pickle">`)
+	for _, path := range []string{"/sandboxes/none", "/sandboxes/none/log", "/sandboxes/none/cleaned", "/sandboxes/%2e%2e", "/sandboxes/%3Cb%3E"} {
+		assert.Equal(t, http.StatusNotFound, b.web.Open(path).See("no project of this name").Status, path)
+	}
+	for _, path := range []string{"server", "destroy", "key", "create", "reset", "delete", "restore", "clean"} {
+		assert.Equal(t, http.StatusNotFound, b.web.Send("/sandboxes/none/"+path, nil).Status, path)
+	}
+}
+
+func TestNotServed(t *testing.T) {
+	r := sandboxrig.New(t)
+	web := consolerig.New(t, r.Rig.Door(func(c *local.Config) { c.Options.Serve.Toolsets = []string{"packs"} }), mounts)
+	for _, path := range []string{"/sandboxes", "/sandboxes/x", "/sandboxes/-/upkeep", "/sandboxes/x/log"} {
+		p := web.Open(path)
+		assert.Equal(t, http.StatusNotFound, p.Status, path)
+		p.See("--toolsets sandboxes").Sound()
+	}
+	assert.Equal(t, http.StatusNotFound, web.Send("/sandboxes/-/start", nil).Status)
+}
+
+func TestServers(t *testing.T) {
+	b := newBench(t)
+	origin, _ := b.Origin("shop", nil)
+	b.web.Get("/sandboxes").Press("Start project", "git_url", filepath.Join(b.Top, "nowhere")).Settled().See("code ")
+	p := b.web.Get("/sandboxes").Press("Start project", "git_url", origin).Settled().See("the project runs", "http://127.0.0.1:4")
+	at := regexp.MustCompile(`href="(/sandboxes/[^"]+)">See `).FindStringSubmatch(p.HTML)[1]
+	list := b.web.Get("/sandboxes").See("running", "origins-shop", "Gateway", "Active projects 1").Sound()
+	assert.True(t, list.Has("Restart the gateway"))
+	b.web.Get(at).See("healthy", "1.18.33-fake", "It has no worktrees", "No work was kept", "Server log").Sound()
+	b.web.Get(at + "/log").See(b.Memory).Sound()
+
+	before := b.Running()
+	b.web.Get(at).Press("Restart the server of origins-shop").Settled().See("the project runs")
+	require.NotEqual(t, before[0].PID, b.Running()[0].PID)
+	b.web.Get(at).Press("Stop the server of origins-shop").Settled().See("stopped", "it does not run").Miss("healthy")
+	b.web.Get("/sandboxes").Press("Start the server of origins-shop").Settled().See("the project runs")
+	b.web.Get("/sandboxes").Press("Stop the gateway").Settled()
+	b.web.Get("/sandboxes").See("stopped").Press("Restart the gateway").Settled()
+	b.web.Get(at).Press("Show the deploy key of origins-shop").See("ssh-ed25519", "Add the public key")
+
+	b.web.Get(at).Press("Destroy origins-shop").Settled().See("No project is recorded")
+	assert.Empty(t, b.Running())
+}
+
+// TestServersThatDoNotStart says why, with the last words of the server.
+func TestServersThatDoNotStart(t *testing.T) {
+	b := newBench(t)
+	at, _, _ := b.project("shop")
+	b.web.Get(at).Press("Stop the server of origins-shop").Settled()
+	t.Setenv(fakeserver.Variable, "exit=3")
+	b.web.Get(at).Press("Start the server of origins-shop").Settled().See("ended before it answered", "code sandbox_opencode_start_failed")
+	b.web.Get(at).See("failed", "Last error").Sound()
+}
+
+func TestHostileLog(t *testing.T) {
+	b := newBench(t)
+	at, _, _ := b.project("shop")
+	logs, err := filepath.Glob(filepath.Join(b.Memory, "*", "*-opencode.log"))
+	require.NoError(t, err)
+	if len(logs) == 0 {
+		logs, err = filepath.Glob(filepath.Join(b.Memory, "*-opencode.log"))
+		require.NoError(t, err)
+	}
+	require.Len(t, logs, 1)
+	var text strings.Builder
+	for range 20_000 {
+		text.WriteString("\x1b[31mred\x1b[0m <script>alert(1)</script> \x00\xff and more of it on this line\n")
+	}
+	require.NoError(t, os.WriteFile(logs[0], []byte(text.String()+"the last line"), 0o600))
+	few := b.web.Get(at).See("the last line", "red <script>alert(1)</script>", "KB before it are left out").Safe("<script>alert").Sound()
+	all := b.web.Get(at + "/log").See("the last line").Safe("<script>alert").Sound()
+	assert.Less(t, len(few.HTML), 60_000)
+	assert.Less(t, len(all.HTML), 400_000)
+
+	require.NoError(t, os.Remove(logs[0]))
+	b.web.Get(at).See("The server has printed nothing")
+	require.NoError(t, os.Mkdir(logs[0], 0o700))
+	b.web.Get(at).See("code server_log_unreadable")
+	assert.Equal(t, http.StatusServiceUnavailable, b.web.Open(at+"/log").Status)
+	require.NoError(t, os.Remove(logs[0]))
+}
+
+func TestSandboxes(t *testing.T) {
+	b := newBench(t)
+	at, _, dir := b.project("shop")
+	b.web.Get(at).Press("Make worktree", "box", "fix-login").Settled().See("fix-login", "sandbox/fix-login")
+	b.web.Get(at).Press("Make worktree", "box", "fix-login").Settled().See("code sandbox_exists")
+	b.web.Get(at).Press("Make worktree", "box", "no name").Settled().See("code ")
+	asked := b.web.Get(at).Press("Make worktree", "box", "second", "command", "printf '\\033[32m<b>port\\033[0m '$SANDBOX_PORT; exit 3").See("SANDBOX_PORT")
+	asked.Approve().See("start command failed", "exit code 3", "<b>port 4").Safe("<b>port")
+
+	tree := filepath.Join(dir, "worktrees", "fix-login")
+	if _, err := os.Stat(tree); err != nil {
+		tree = regexp.MustCompile(`<code>([^<]*/fix-login)</code>`).FindStringSubmatch(b.web.Get(at).HTML)[1]
+	}
+	p := b.web.Get(at).See("fix-login", "clean", "SANDBOX_PORT", "SANDBOX_DB_NAME", "stays", "less than 7 days").Sound()
+	b.Write(tree, "new <i>.txt", "work\n")
+	b.Write(tree, "README.md", "changed\n")
+	b.Write(tree, "cache", "ignored\n")
+	b.web.Get(at).See("2 changed", "2 files have changes that are not committed").Sound()
+
+	refused := p.Press("Delete sandbox fix-login").Settled().See("code sandbox_dirty", "new <i>.txt", "README.md").Safe("new <i>").Miss("Approve")
+	assert.DirExists(t, tree)
+	require.Contains(t, refused.Path, "/work/")
+	b.web.Get(at).Press("Delete with force: sandbox fix-login").See("2 changes", "kept under backup refs").Approve().See("Kept work")
+	assert.NoDirExists(t, tree)
+
+	kept := b.web.Get(at).See("changes that were not committed").Sound()
+	ref := regexp.MustCompile(`Restore (refs/[^"]+)`).FindStringSubmatch(kept.HTML)[1]
+	kept.Press("Restore "+ref, "box", "again").Settled().See("the work is back", "again")
+	b.web.Get(at).See("again", "sandbox/again")
+
+	b.web.Get(at).Press("Reset sandbox second").Settled().See("Reset sandbox second: done")
+	b.web.Get(at).Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
+	b.web.Get(at).Press("Delete sandbox second").Settled().See("Delete sandbox second: done")
+	b.web.Send(at+"/delete", url.Values{"box": {"nothing"}}).Settled().See("no sandbox \"nothing\"")
+}
+
+// TestCleanUp takes what is clean and old, and nothing else, also when work comes to it at the last moment.
+func TestCleanUp(t *testing.T) {
+	b := newBench(t)
+	at, url, _ := b.project("shop")
+	dirs := map[string]string{}
+	for _, name := range []string{"old", "older", "young", "worked"} {
+		made := b.Do("opencode_sandbox_create", map[string]any{"git_url": url, "name": name})
+		dirs[name] = made["worktree"].(map[string]any)["directory"].(string)
+	}
+	b.age(t, "old", "older", "worked")
+	b.Write(dirs["worked"], "new.txt", "work\n")
+	p := b.web.Get(at).See("old can go it is clean", "older can go", "young stays it was made", "worked stays 1 file has changes").Sound()
+	b.Write(dirs["older"], "late.txt", "work\n") // after the page was made
+	after := p.Press("Delete the 2 worktrees that can go: project origins-shop").See("Delete sandbox old done")
+	after.Miss("Delete sandbox older done")
+	assert.NoDirExists(t, dirs["old"])
+	assert.DirExists(t, dirs["older"])
+	b.web.Get(at).See("older stays 1 file has changes").Miss("can go")
+	after.Site.Send(at+"/clean", nil).See("Nothing could go")
+}
+
+// age has sandboxes made a month ago.
+func (b *bench) age(t *testing.T, names ...string) {
+	t.Helper()
+	const file = "opencode-state.json"
+	text := b.Read(b.Memory, file)
+	for _, name := range names {
+		made := regexp.MustCompile(`("` + name + `": ?\{[^{}]*"created_at": ?")[^"]*`)
+		require.Regexp(t, made, text)
+		text = made.ReplaceAllString(text, "${1}"+time.Now().Add(-30*24*time.Hour).UTC().Format(time.RFC3339))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(b.Memory, file), []byte(text), 0o600))
+}
+
+func TestDestroyWithWork(t *testing.T) {
+	b := newBench(t)
+	at, url, dir := b.project("shop")
+	made := b.Do("opencode_sandbox_create", map[string]any{"git_url": url, "name": "fix"})
+	b.Write(made["worktree"].(map[string]any)["directory"].(string), "only.txt", "here\n")
+	b.web.Get(at).Press("Destroy origins-shop").Settled().See("code sandbox_unpushed_work", "only.txt").Miss("Approve")
+	asked := b.web.Get(at).Press("Destroy with force: origins-shop").Settled().See("lose work in 1 places", "only.txt", "to approve")
+	assert.DirExists(t, dir)
+	typed := regexp.MustCompile(`name="(typed_value)"`).FindStringSubmatch(asked.HTML)[1]
+	asked.Approve(typed, "origins-shop").See("No project is recorded")
+	assert.NoDirExists(t, dir)
+}
+
+func TestUpkeep(t *testing.T) {
+	b := newBench(t)
+	_, origin, _ := b.project("shop")
+	twin := filepath.Join(b.Top, "other", "twin.git")
+	require.NoError(t, os.MkdirAll(filepath.Dir(twin), 0o755))
+	b.Git(b.Top, "clone", "-q", "--bare", origin, twin)
+	b.Do("opencode_project_start", map[string]any{"git_url": twin})
+	b.web.Get("/sandboxes/-/upkeep").See("2 projects, 1 repositories", "origins-shop", "other-twin", "keep ").Sound()
+
+	server := b.Running()[0]
+	process, err := os.FindProcess(server.PID)
+	require.NoError(t, err)
+	require.NoError(t, process.Kill())
+	b.Soon(func() bool { return len(b.Running()) < 3 }, "it is gone")
+	b.web.Get("/sandboxes/-/upkeep").Press("Clean up orphans").Settled().See("orphans were found")
+	b.web.Get("/sandboxes/-/upkeep").Press("Clean up orphans").Settled().See("0 orphans were found", "There were none")
+
+	set := b.web.Get("/sandboxes/-/upkeep").Press("Set model", "model", "anthropic/claude-fake-1").Settled().See("anthropic/claude-fake-1").Sound()
+	set.Press("Set model", "model", "<b>").Settled().See("code ").Safe("<b>")
+}

@@ -1,0 +1,195 @@
+package settingpages_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/console/settingpages"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/admission"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
+	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+)
+
+// open is the settings of a home of its own, up to a highest mode.
+func open(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Local, *admission.Keeper) {
+	t.Helper()
+	dir := t.TempDir()
+	o := local.Defaults()
+	o.Policy.Ceiling = ceiling
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	keeper := l.Admission()
+	return consolerig.New(t, l.App, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+		settingpages.New(desk, l.App, keeper).Mount(mux, person)
+	}), l, keeper
+}
+
+func TestTheLevelIsSet(t *testing.T) {
+	s, l, _ := open(t, policy.Execute)
+	seen := s.Get("/settings").Sound()
+	p := seen.Press("Set the level", "level", "read_only")
+	p.See("The permission level was execute_with_confirm and is read_only now.")
+	set, err := l.Settings(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, policy.ReadOnly, set.Level)
+	late := seen.Press("Set the level", "level", "full_access")
+	assert.Equal(t, http.StatusConflict, late.Status)
+	late.See("somebody else has set the level to read_only meanwhile, and nothing was changed")
+	for _, wrong := range []string{"", "everything"} {
+		assert.Equal(t, http.StatusBadRequest, s.Send("/settings/level", url.Values{"level": {wrong}, "was": {"read_only"}}).Status, wrong)
+	}
+	_, err = l.ChangeSettings(context.Background(), "test", func(set *app.Settings) error {
+		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed}
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Contains(t, s.Get("/settings").Text(), "Allowed although the level is read_only: run_script")
+	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "settings", Phase: audit.Intent, Text: `console`})
+	require.NoError(t, err)
+	assert.Len(t, found, 1, "it is in the audit, with who did it")
+}
+
+func TestASettingOfAToolIsForgotten(t *testing.T) {
+	s, l, _ := open(t, policy.Execute)
+	_, err := l.ChangeSettings(context.Background(), "test", func(set *app.Settings) error {
+		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed, "<b>gone</b>": policy.Blocked}
+		return nil
+	})
+	require.NoError(t, err)
+	seen := s.Get("/settings").Safe("<b>")
+	seen.Press("Forget it for run_script").See("The tool was set to allowed, and follows the level now.").Miss("run_script")
+	seen.Press("Forget it for <b>gone</b>").See("The tool was set to blocked").See("Every tool follows the level.")
+	assert.Equal(t, http.StatusConflict, seen.Press("Forget it for run_script").Status)
+	for _, query := range []string{"set=level&was=x&is=y", "set=tool&was=%3Cb%3E&is=", "set=auto&was=on+1x&is=off+2", "set=auto&was=on+1&is=off+123456", "set=other&was=a&is=b"} {
+		s.Get("/settings?"+query).Miss("and is", "follows the level now")
+	}
+}
+
+func TestWhatIsAnsweredInAdvance(t *testing.T) {
+	s, l, _ := open(t, policy.Execute)
+	seen := s.Get("/settings")
+	seen.Press("Save the list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
+		See("What is answered in advance was off, with 0 tools on the list and is on, with 2 tools on the list now.")
+	set, err := l.Settings(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, policy.AutoApprove{Enabled: true, Tools: []string{"run_script", "run_workflow"}}, set.Auto)
+	assert.Equal(t, http.StatusConflict, seen.Press("Save the list", "tools", "run_workflow").Status)
+	p := s.Send("/settings/auto", url.Values{"tools": {"run_scirpt"}})
+	assert.Equal(t, http.StatusNotFound, p.Status)
+	assert.Contains(t, p.Text(), "run_scirpt")
+	s.Get("/settings").Press("Save the list", "tools", "")
+	set, err = l.Settings(context.Background())
+	require.NoError(t, err)
+	assert.Empty(t, set.Auto.Tools)
+}
+
+func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
+	s, _, _ := open(t, policy.Plan)
+	s.Get("/settings").Press("Set the mode", "mode", "ask").Settled().See("The mode of this console was not set and is ask now.")
+	_, _, sent := s.Get("/settings").Filled("Set the mode")
+	assert.Equal(t, "ask", sent.Get("mode"))
+	s.Get("/settings").Press("Set the mode", "mode", "plan").Settled().See("was ask and is plan now")
+	p := s.Get("/settings").Press("Set the mode", "mode", "execute")
+	assert.Contains(t, p.Text(), "mode_not_permitted")
+	assert.Contains(t, s.Get("/settings").Text(), "The highest mode here is plan")
+}
+
+func TestALogInForAPartChangesNothingForAll(t *testing.T) {
+	dir := t.TempDir()
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	keeper := l.Admission()
+	c, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("secret")})
+	require.NoError(t, err)
+	own, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Browser, Name: "mine", Digest: access.DigestOf("cookie"), ExpiresAt: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	for name, narrow := range map[string]func(*httpguard.Visitor){
+		"a toolset": func(v *httpguard.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
+		"reading":   func(v *httpguard.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
+		"a ceiling": func(v *httpguard.Visitor) { v.Principal.Ceiling = policy.Plan },
+		"no grants": func(v *httpguard.Visitor) { v.Principal.Grants = policy.Read },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := consolerig.Person()
+			v.Credential = own.ID
+			narrow(&v)
+			mux := http.NewServeMux()
+			settingpages.New(work.New(t.Context(), l.App, func() string { return "x" }), l.App, keeper).Mount(mux, consolerig.LetIn(v))
+			post := func(path string, fields url.Values) int {
+				fields.Set(httpguard.FieldForm, consolerig.Form)
+				r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(fields.Encode()))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				w := httptest.NewRecorder()
+				mux.ServeHTTP(w, r)
+				return w.Code
+			}
+			assert.Equal(t, http.StatusForbidden, post("/settings/level", url.Values{"level": {"full_access"}, "was": {"execute_with_confirm"}}))
+			assert.Equal(t, http.StatusForbidden, post("/settings/auto", url.Values{"enabled": {"true"}, "tools": {"output"}, "was": {"false "}}))
+			assert.Equal(t, http.StatusForbidden, post("/settings/credentials/"+c.ID+"/revoke", url.Values{}))
+		})
+	}
+	v := consolerig.Person()
+	v.Credential, v.Within = own.ID, []tool.Narrowing{{ReadOnly: true}}
+	mux := http.NewServeMux()
+	settingpages.New(work.New(t.Context(), l.App, func() string { return "x" }), l.App, keeper).Mount(mux, consolerig.LetIn(v))
+	r := httptest.NewRequest(http.MethodPost, "/settings/credentials/"+own.ID+"/revoke", strings.NewReader(url.Values{httpguard.FieldForm: {consolerig.Form}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	assert.Equal(t, http.StatusSeeOther, w.Code, "everybody may leave")
+}
+
+func TestInABrowser(t *testing.T) {
+	b := browser.Open(t)
+	s, l, keeper := open(t, policy.Execute)
+	s.Live(l.App, l.App)
+	_, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("secret")})
+	require.NoError(t, err)
+	p := b.Page(t, s.URL+"/settings")
+	p.Axe()
+	p.Shot("settings")
+	p.Choose("#level", "read_only")
+	p.Press("Set the level")
+	p.WaitText(".notice", "was execute_with_confirm and is read_only now")
+	p.Dark(true)
+	p.Narrow(true)
+	p.Axe()
+	p.Shot("settings, dark and narrow")
+}
+
+func TestCredentialsAreListedAndRevoked(t *testing.T) {
+	s, _, keeper := open(t, policy.Execute)
+	ctx := context.Background()
+	assert.Contains(t, s.Get("/settings").Text(), "Nobody, over the network.")
+	digest := access.DigestOf("secret")
+	c, err := keeper.Issue(ctx, "test", access.Credential{Kind: access.Token, Name: `<i>ci</i>`, Digest: digest, ExpiresAt: time.Now().Add(time.Hour),
+		Scope: access.Scope{Toolsets: []string{"packs"}, ReadOnly: true, Ceiling: policy.Plan}})
+	require.NoError(t, err)
+	p := s.Get("/settings")
+	assert.Contains(t, p.Text(), "packs; reading only; up to mode plan")
+	assert.NotContains(t, p.HTML, "<i>ci")
+	p = p.Press("Revoke token <i>ci</i>")
+	assert.Contains(t, p.Text(), "Nobody, over the network.")
+	_, err = keeper.Admit(ctx, access.Token, digest)
+	require.ErrorIs(t, err, access.ErrUnknown)
+	assert.Equal(t, http.StatusNotFound, s.Send("/settings/credentials/key_none/revoke", nil).Status)
+	assert.NotEmpty(t, c.ID)
+}

@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The headers of calls. What a call asks to have confirmed stands in them as well as in its body, because not every contract has room for it there.
+const (
+	HeaderCall         = "X-Call-Id"         // of an answer: the id of the call
+	HeaderConfirmation = "X-Confirmation-Id" // of an answer: the confirmation that was asked for
+	HeaderToken        = "X-Confirm-Token"   // of an answer: confirm_token of the call when it is repeated; never where only people confirm
+	HeaderWait         = "X-Confirm-Wait"    // of a request: how long to wait for a person
+)
+
+// looking is how often it is looked whether a person has decided.
+const looking = 100 * time.Millisecond
+
+// callTool calls a tool. Everything about the answer is its contract's, but for the status, which is that of the kind of the failure.
+func (a *API) callTool(x *exchange.Exchange) error {
+	patience, err := patienceOf(x)
+	if err != nil {
+		return err
+	}
+	args, err := x.Body()
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage("{}")
+	}
+	call := x.Visitor.Call(tool.Name(x.Name), args)
+	out := a.Caller.Call(x.R.Context(), call)
+	if patience > 0 && asksPeople(out) && a.decided(x, out.Issued.ID, patience) {
+		call.ID, call.Asked = out.CallID, out.Issued.Digest
+		out = a.Caller.Call(x.R.Context(), call)
+	}
+	show(x, out)
+	return nil
+}
+
+// show writes what came of a call.
+func show(x *exchange.Exchange, out tool.Outcome) {
+	doc := present.For(out.Spec.Contract)(out)
+	h, status := x.W.Header(), http.StatusOK
+	if out.CallID != "" {
+		h.Set(HeaderCall, out.CallID)
+	}
+	if i := out.Issued; i != nil {
+		h.Set(HeaderConfirmation, i.ID)
+		if token := i.Token.Reveal(); token != "" {
+			h.Set(HeaderToken, token)
+		}
+	}
+	if out.Err != nil { // a question to a person is no failure in every contract, and yet nothing was done
+		f := fault.From(out.Err)
+		status = present.HTTPStatus(f.Kind)
+		if seconds := retryAfter(f); seconds > 0 {
+			h.Set("Retry-After", strconv.FormatInt(seconds, 10))
+		}
+	}
+	x.Write(status, "application/json", doc.Body)
+}
+
+// retryAfter is after how many seconds to try again, where the fault says so.
+func retryAfter(f *fault.Error) int64 {
+	details, _ := f.Details.(json.RawMessage)
+	var rate struct {
+		MS int64 `json:"retry_after_ms"`
+	}
+	_ = json.Unmarshal(details, &rate) // details that are no such object say nothing
+	return (rate.MS + 999) / 1000
+}
+
+// patienceOf is how long the request waits for a person: a duration or whole seconds, at most as long as a confirmation lives.
+func patienceOf(x *exchange.Exchange) (time.Duration, error) {
+	text := x.R.URL.Query().Get("wait")
+	if text == "" {
+		text = x.R.Header.Get(HeaderWait)
+	}
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if seconds, number := strconv.ParseUint(text, 10, 32); number == nil {
+		d, err = time.Duration(seconds)*time.Second, nil
+	}
+	if err != nil || d < 0 {
+		return 0, exchange.ErrQuery.Sayf("wait %q is no duration; write 30s", exchange.Shorten(text))
+	}
+	return min(d, confirm.MaxTTL), nil
+}
+
+// asksPeople reports a question that only a person may answer: its caller has no token.
+func asksPeople(out tool.Outcome) bool {
+	return out.Issued != nil && out.Err != nil && out.Issued.Token.IsZero()
+}
+
+// decided waits until somebody has answered the confirmation, and reports whether that is so. A client that goes away leaves the question standing.
+func (a *API) decided(x *exchange.Exchange, id string, patience time.Duration) bool {
+	if !a.patience.TryAcquire(1) {
+		return false
+	}
+	defer a.patience.Release(1)
+	ctx, cancel := context.WithTimeout(x.R.Context(), patience)
+	defer cancel()
+	ticking := time.NewTicker(looking)
+	defer ticking.Stop()
+	for {
+		waiting, err := a.App.Waiting(x.R.Context(), id) // once more when the time is over
+		if err == nil && !waiting {
+			a.recorded(ctx, id)
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticking.C:
+		}
+	}
+}
+
+// recorded waits until the record of a call that was denied has what the person said, which is put there a moment after the denial.
+func (a *API) recorded(ctx context.Context, id string) {
+	const most = 40
+	for range most {
+		views, err := a.App.Confirmations(ctx, "")
+		approved := slices.ContainsFunc(views, func(v confirm.View) bool { return v.ID == id })
+		rec, unknown := a.App.RunRecord(ctx, id)
+		if err != nil || approved || unknown != nil || rec.Status.Final() {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(looking / 4):
+		}
+	}
+}

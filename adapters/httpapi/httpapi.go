@@ -1,0 +1,123 @@
+// Package httpapi is the JSON face of the one door, below /api/v1: every tool under its name, what waits for people, what was done, the settings, and
+// what happens as a stream of events.
+//
+// It refuses to know credentials and where requests may come from (package httpguard has let in whoever arrives here), what any tool does, and how its
+// contract looks. Only a person's browser answers confirmations here.
+package httpapi
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
+	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+)
+
+// Prefix is what the path of every route begins with.
+const Prefix = "/api/v1"
+
+// App is what is served: an *app.App.
+type App interface {
+	Caller
+	Catalogue
+	Desk
+	Book
+	Rules
+}
+
+// Caller is the door itself.
+type Caller interface {
+	Call(ctx context.Context, c tool.Call) tool.Outcome
+}
+
+// Catalogue is which tools there are, and what policy says of them.
+type Catalogue interface {
+	Specs() iter.Seq[tool.Spec]
+	Spec(n tool.Name) (tool.Spec, bool)
+	Toolsets() []tool.Toolset
+	Outlook(ctx context.Context, c tool.Call) policy.Decision
+}
+
+// Desk is where people answer.
+type Desk interface {
+	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
+	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
+	Waiting(ctx context.Context, id string) (bool, error)
+}
+
+// Book is what is on record.
+type Book interface {
+	Runs(ctx context.Context, f app.RunFilter) ([]toolrun.Record, error)
+	RunRecord(ctx context.Context, id string) (toolrun.Record, error)
+	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
+	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
+	VerifyAudit(ctx context.Context) (int64, error)
+}
+
+// Rules is what people set.
+type Rules interface {
+	Settings(ctx context.Context) (app.Settings, error)
+	ChangeSettings(ctx context.Context, by string, change func(*app.Settings) error) (app.Settings, error)
+}
+
+// Options says what is served.
+type Options struct {
+	App     App
+	Caller  Caller    // what calls go through when that is more than App: measured, say; nil is App
+	Hub     *feed.Hub // what happens
+	Version string    // of the product
+	Cookie  string    // name of the cookie of browsers, for the OpenAPI document
+	// Observe is told of every request that was answered: the route as this package has it, never what somebody sent. nil is nobody.
+	Observe func(route string, status int, took time.Duration)
+	Log     *slog.Logger // nil discards
+}
+
+// maxWaiting bounds how many calls wait for people at a time. One more is answered at once; its confirmation stays.
+const maxWaiting = 64
+
+// API serves the routes. It is safe for concurrent use; New makes it.
+type API struct {
+	Options
+	routes    []route
+	patience  *semaphore.Weighted // of calls that wait for people
+	verifying *semaphore.Weighted
+	document  func() (described, error)
+}
+
+// New is an API of what the options name.
+func New(o Options) *API {
+	if o.Caller == nil {
+		o.Caller = o.App
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = func(string, int, time.Duration) {}
+	}
+	a := &API{Options: o, patience: semaphore.NewWeighted(maxWaiting), verifying: semaphore.NewWeighted(1)}
+	a.routes = a.table()
+	a.document = sync.OnceValues(func() (described, error) { return a.describe(nil) })
+	return a
+}
+
+// Serve serves one request of a visitor; it is an httpguard.Handler.
+func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	began := time.Now()
+	x := &exchange.Exchange{W: &exchange.Watched{ResponseWriter: w}, R: r, Visitor: v}
+	name := a.dispatch(x)
+	a.Observe(name, x.W.Status(), time.Since(began))
+}

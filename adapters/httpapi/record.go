@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/toolrun"
+)
+
+// How many records a list has when nobody says, and at most.
+const (
+	callsListed = 50
+	callsAtMost = 200
+	auditListed = 100
+)
+
+// callList is calls that wanted to change something, newest first (seed 001, ToolExecutionState).
+type callList struct {
+	Count     int              `json:"count"`
+	ToolCalls []toolrun.Record `json:"toolCalls"`
+	Next      string           `json:"next,omitempty"` // before, for the ones that follow
+}
+
+// sees reports whether the visitor may see what is on record of a tool.
+func (a *API) sees(v httpguard.Visitor, name string) bool {
+	if len(v.Within) == 0 {
+		return true
+	}
+	s, ok := a.App.Spec(tool.Name(name))
+	return ok && tool.Covered(v.Within, s)
+}
+
+func (a *API) listCalls(x *exchange.Exchange) error {
+	q := x.R.URL.Query()
+	f := app.RunFilter{Tool: q.Get("tool"), Session: q.Get("conversationId")}
+	var err error
+	if f.Limit, err = number(q, "limit", callsListed, 1, callsAtMost); err != nil {
+		return err
+	}
+	if err := f.Status.UnmarshalText([]byte(q.Get("status"))); err != nil {
+		return exchange.ErrQuery.Sayf("%s", fault.From(err).Message)
+	}
+	if before := q.Get("before"); before != "" {
+		if f.Before, err = time.Parse(time.RFC3339Nano, before); err != nil {
+			return exchange.ErrQuery.Sayf("before %q is no time such as 2026-01-02T15:04:05Z", exchange.Shorten(before))
+		}
+	}
+	found, err := a.App.Runs(x.R.Context(), f)
+	if err != nil {
+		return err
+	}
+	list := callList{ToolCalls: []toolrun.Record{}}
+	if len(found) == f.Limit {
+		list.Next = found[len(found)-1].At.UTC().Format(time.RFC3339Nano)
+	}
+	list.ToolCalls = append(list.ToolCalls, slices.DeleteFunc(found, func(r toolrun.Record) bool { return !a.sees(x.Visitor, r.Tool) })...)
+	list.Count = len(list.ToolCalls)
+	x.Answer(http.StatusOK, list)
+	return nil
+}
+
+func (a *API) showCall(x *exchange.Exchange) error {
+	rec, err := a.App.RunRecord(x.R.Context(), x.Name)
+	if err == nil && !a.sees(x.Visitor, rec.Tool) {
+		err = toolrun.Unknown(exchange.Shorten(x.Name))
+	}
+	if err != nil {
+		return err
+	}
+	x.Answer(http.StatusOK, rec)
+	return nil
+}
+
+// auditList is audit records, oldest first.
+type auditList struct {
+	Count   int            `json:"count"`
+	Records []audit.Record `json:"records"`
+	Next    int64          `json:"next"` // after, for the ones that follow
+}
+
+// listAudit lists the records after one, or the last ones when none is named, as far as the rest of the query chooses them.
+func (a *API) listAudit(x *exchange.Exchange) error {
+	q := x.R.URL.Query()
+	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Call: q.Get("callId"), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true"}
+	var err error
+	if f.Limit, err = number(q, "limit", auditListed, 1, audit.AtMost); err != nil {
+		return err
+	}
+	before, err := number(q, "before", 0, 1, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	after, err := number(q, "after", -1, 0, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	f.Before = int64(before)
+	list := auditList{Records: []audit.Record{}, Next: max(int64(after), 0)}
+	if after < 0 {
+		records, err := a.App.AuditSearch(x.R.Context(), f)
+		if err != nil {
+			return err
+		}
+		slices.Reverse(records)
+		list.keep(records...)
+	} else if err := a.after(x.R.Context(), int64(after), f, &list); err != nil {
+		return err
+	}
+	list.Records = slices.DeleteFunc(list.Records, func(r audit.Record) bool { return !a.sees(x.Visitor, r.Event.Tool) })
+	list.Count = len(list.Records)
+	x.Answer(http.StatusOK, list)
+	return nil
+}
+
+func (l *auditList) keep(records ...audit.Record) {
+	for _, r := range records {
+		l.Records, l.Next = append(l.Records, r), r.Seq
+	}
+}
+
+// looked is how many records are looked through at most for those that follow one; the next request goes on.
+const looked = 20_000
+
+// after keeps the records after one that the filter chooses.
+func (a *API) after(ctx context.Context, after int64, f audit.Filter, list *auditList) error {
+	n := 0
+	for r, err := range a.App.AuditTrail(ctx, after) {
+		if err != nil {
+			return err
+		}
+		if list.Next = r.Seq; f.Matches(&r) {
+			list.keep(r)
+		}
+		if n++; len(list.Records) == f.Limit || n == looked {
+			break
+		}
+	}
+	return nil
+}
+
+// number is a whole number of the query within its bounds.
+func number(q url.Values, name string, otherwise, least, most int) (int, error) {
+	text := q.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, exchange.ErrQuery.Sayf("%s %q is no whole number from %d to %d", name, exchange.Shorten(text), least, most)
+	}
+	return n, nil
+}
+
+// verified is what a walk over the whole chain found.
+type verified struct {
+	Intact  bool              `json:"intact"`
+	Records int64             `json:"records"` // that hold
+	Error   *exchange.Problem `json:"error,omitempty"`
+}
+
+// verifyAudit walks the chain, for one request at a time. That it is broken is an answer.
+func (a *API) verifyAudit(x *exchange.Exchange) error {
+	if err := a.verifying.Acquire(x.R.Context(), 1); err != nil {
+		return fault.From(err)
+	}
+	defer a.verifying.Release(1)
+	n, err := a.App.VerifyAudit(x.R.Context())
+	f := fault.From(err)
+	if f != nil && f.Code != audit.ErrBroken.Code {
+		return f
+	}
+	v := verified{Intact: f == nil, Records: n}
+	if f != nil {
+		v.Error = &exchange.Problem{Code: f.Code, Message: f.Message}
+	}
+	x.Answer(http.StatusOK, v)
+	return nil
+}
+
+// exportAudit writes every record as a line of JSON. Where it cannot go on, the connection breaks off, so that half of it is not taken for all.
+func (a *API) exportAudit(x *exchange.Exchange) error {
+	after, err := number(x.R.URL.Query(), "after", 0, 0, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	if x.R.Method == http.MethodHead {
+		export(x)
+		return nil
+	}
+	begun := false
+	for r, err := range a.App.AuditTrail(x.R.Context(), int64(after)) {
+		if err != nil && !begun {
+			return err
+		}
+		if err != nil {
+			a.Log.Error("an export of the audit broke off", "cause", err.Error())
+			panic(http.ErrAbortHandler)
+		}
+		if !begun {
+			begun = true
+			export(x)
+		}
+		if !a.sees(x.Visitor, r.Event.Tool) {
+			continue
+		}
+		line, err := tool.Encode(r)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if _, err := x.W.Write(append(line, '\n')); err != nil {
+			return nil //nolint:nilerr // whoever asked is gone
+		}
+	}
+	if !begun {
+		export(x)
+	}
+	return nil
+}
+
+// export begins a body of lines.
+func export(x *exchange.Exchange) {
+	h := x.W.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("Content-Disposition", `attachment; filename="countersign-audit.jsonl"`)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	x.W.WriteHeader(http.StatusOK)
+}

@@ -1,0 +1,191 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+)
+
+// names are the values of one member of a list's items.
+func names(v map[string]any, list, member string) (all []string) {
+	for _, one := range v[list].([]any) {
+		all = append(all, fmt.Sprint(one.(map[string]any)[member]))
+	}
+	return all
+}
+
+func TestCallsAreListed(t *testing.T) {
+	d := newDepot(t)
+	for _, name := range []string{"a", "b", "c"} {
+		d.send("POST /api/v1/tools/wipe", fmt.Sprintf(`{"name":%q}`, name), "")
+		d.clock.Advance(time.Second)
+	}
+	v := d.asked()
+	d.get(200, path(v, "approve"), shown(v, ""), "person")
+	d.get(200, "POST /api/v1/tools/wipe", `{"name":"c"}`, "")
+	d.story("calls", [3]string{"GET /api/v1/tool-calls?status=completed"}, [3]string{"GET /api/v1/tool-calls/cf_none"})
+	all := d.get(200, "GET /api/v1/tool-calls", "", "")
+	assert.Equal(t, []string{"completed", "pending_confirmation", "pending_confirmation"}, names(all, "toolCalls", "status"))
+	assert.NotContains(t, all, "next")
+	first := d.get(200, "GET /api/v1/tool-calls?limit=2", "", "")
+	require.Len(t, first["toolCalls"], 2)
+	rest := d.get(200, "GET /api/v1/tool-calls?limit=2&before="+first["next"].(string), "", "")
+	assert.Equal(t, `{"name":"a"}`, compact(t, rest["toolCalls"].([]any)[0].(map[string]any)["arguments"]))
+	assert.EqualValues(t, 1, rest["count"])
+	assert.EqualValues(t, 0, d.get(200, "GET /api/v1/tool-calls?tool=raze", "", "")["count"])
+	assert.EqualValues(t, 3, d.get(200, "GET /api/v1/tool-calls?conversationId=s1&tool=wipe", "", "")["count"])
+	assert.EqualValues(t, 0, d.get(200, "GET /api/v1/tool-calls?conversationId=s2", "", "")["count"])
+	assert.EqualValues(t, 0, d.get(200, "GET /api/v1/tool-calls", "", "narrow")["count"])
+	id := all["toolCalls"].([]any)[0].(map[string]any)["callId"].(string)
+	assert.Equal(t, id, d.get(200, "GET /api/v1/tool-calls/"+v["id"].(string), "", "")["callId"], "by the id of its confirmation as well")
+	assert.Equal(t, "run_unknown", problem(t, d.get(404, "GET /api/v1/tool-calls/"+id, "", "narrow")))
+	for _, query := range []string{"status=done", "limit=0", "limit=201", "limit=x", "before=yesterday"} {
+		assert.Equal(t, "query_invalid", problem(t, d.get(400, "GET /api/v1/tool-calls?"+query, "", "")), query)
+	}
+}
+
+func compact(t *testing.T, v any) string {
+	t.Helper()
+	doc, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(doc)
+}
+
+func TestTheAuditIsListed(t *testing.T) {
+	d := newDepot(t)
+	for i := range 5 {
+		d.send("POST /api/v1/tools/wipe", fmt.Sprintf(`{"name":"w%d"}`, i), "")
+	}
+	d.send("POST /api/v1/tools/look", `{"name":"x"}`, "narrow")
+	require.NoError(t, d.app.Close(t.Context()))
+	all := d.get(200, "GET /api/v1/audit", "", "")
+	require.EqualValues(t, 6, all["count"])
+	assert.EqualValues(t, 6, all["next"])
+	assert.Equal(t, []string{"1", "2", "3", "4", "5", "6"}, names(all, "records", "seq"))
+	assert.Equal(t, []string{"5", "6"}, names(d.get(200, "GET /api/v1/audit?limit=2", "", ""), "records", "seq"))
+	part := d.get(200, "GET /api/v1/audit?after=0&limit=4", "", "")
+	assert.Equal(t, []string{"1", "2", "3", "4"}, names(part, "records", "seq"))
+	part = d.get(200, fmt.Sprintf("GET /api/v1/audit?after=%v", part["next"]), "", "")
+	assert.Equal(t, []string{"5", "6"}, names(part, "records", "seq"))
+	part = d.get(200, "GET /api/v1/audit?after=6", "", "")
+	assert.EqualValues(t, 6, part["next"])
+	assert.Equal(t, []any{}, part["records"])
+	for query, want := range map[string]int{"text=w3": 1, "tool=wipe": 5, "failed=true": 6, "code=tool_unknown": 1, "phase=answer": 0, "before=3": 2, "after=0&tool=wipe": 5, "after=4&failed=true": 2} {
+		assert.EqualValues(t, want, d.get(200, "GET /api/v1/audit?"+query, "", "")["count"], query)
+	}
+	for _, query := range []string{"limit=501", "after=-1", "after=x", "before=0"} {
+		assert.Equal(t, "query_invalid", problem(t, d.get(400, "GET /api/v1/audit?"+query, "", "")), query)
+	}
+	assert.EqualValues(t, 0, d.get(200, "GET /api/v1/audit", "", "narrow")["count"])
+}
+
+// TestTheAuditIsVerifiedAndExported: what comes out is the chain, and a chain that was changed is said to be.
+func TestTheAuditIsVerifiedAndExported(t *testing.T) {
+	var dir string
+	s := home(t, func(c *local.Config) { dir = c.Dir })
+	assert.Equal(t, map[string]any{"intact": true, "records": 0.0}, s.get(200, "GET /api/v1/audit/verify", "", ""))
+	r := s.send("GET /api/v1/audit/export", "", "")
+	assert.Equal(t, 200, r.status)
+	assert.Empty(t, r.body)
+	for range 1200 {
+		s.send("POST /api/v1/tools/get_policy", `{}`, "")
+	}
+	require.NoError(t, s.app.Close(t.Context()))
+	assert.Equal(t, map[string]any{"intact": true, "records": 1200.0}, s.get(200, "GET /api/v1/audit/verify", "", ""))
+	r = s.send("GET /api/v1/audit/export", "", "")
+	assert.Equal(t, "application/x-ndjson", r.header.Get("Content-Type"))
+	var records []audit.Record
+	for lines := bufio.NewScanner(bytes.NewReader(r.body)); lines.Scan(); {
+		var one audit.Record
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &one))
+		records = append(records, one)
+	}
+	n, err := audit.Verify(audit.Record{}, func(yield func(audit.Record, error) bool) {
+		for _, one := range records {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	})
+	require.NoError(t, err)
+	assert.EqualValues(t, 1200, n)
+	assert.Len(t, strings.Split(strings.TrimSpace(string(s.send("GET /api/v1/audit/export?after=1190", "", "").body)), "\n"), 10)
+	assert.Equal(t, 400, s.send("GET /api/v1/audit/export?after=x", "", "").status)
+	assert.Empty(t, s.send("HEAD /api/v1/audit/export", "", "").body)
+
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "countersign.db"))
+	require.NoError(t, err)
+	defer db.Close()
+	changed, err := db.ExecContext(t.Context(), `UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'get_policy', 'nothing') AS BLOB) WHERE seq = 700`)
+	require.NoError(t, err)
+	rows, err := changed.RowsAffected()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, rows)
+	v := s.get(200, "GET /api/v1/audit/verify", "", "")
+	assert.Equal(t, false, v["intact"])
+	assert.EqualValues(t, 699, v["records"])
+	assert.Equal(t, "audit_chain_broken", v["error"].(map[string]any)["code"])
+}
+
+func TestSettings(t *testing.T) {
+	s := home(t, nil)
+	s.story("settings",
+		[3]string{"GET /api/v1/settings", ""},
+		[3]string{"PUT /api/v1/settings", `{"revision":0,"permission_level":"read_only","tool_permissions":{"create_workflow":"allowed","old_tool":"blocked","input":""},"auto_approve":{"enabled":true,"tools":["run_script"]}}`, "person"},
+		[3]string{"GET /api/v1/settings", ""},
+		[3]string{"PUT /api/v1/settings", `{"revision":0,"permission_level":"full_access"}`, "person"},
+		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"full_access"}`, ""},
+		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"whatever"}`, "person"},
+		[3]string{"PUT /api/v1/settings", `{"permission_level":"full_access"}`, "person"},
+		[3]string{"PUT /api/v1/settings", `{"revision":1}`, "person"},
+		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"full_access","level":1}`, "person"},
+		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"execute_with_confirm"}`, "person"},
+	)
+	tail := s.get(200, "GET /api/v1/audit?tool=settings&phase=outcome", "", "")
+	for _, r := range tail["records"].([]any) {
+		assert.Equal(t, "console key_ada", r.(map[string]any)["event"].(map[string]any)["approved_by"])
+	}
+}
+
+// TestTheCatalogue is what is served to whoever asks, with what policy says to that visitor.
+func TestTheCatalogue(t *testing.T) {
+	s := home(t, nil)
+	all := s.get(200, "GET /api/v1/tools", "", "")
+	list := names(all, "tools", "name")
+	assert.EqualValues(t, len(list), all["count"])
+	assert.IsIncreasing(t, list)
+	assert.Greater(t, len(list), 90)
+	assert.NotContains(t, list, "project_add")
+	person := names(s.get(200, "GET /api/v1/tools", "", "person"), "tools", "name")
+	assert.IsIncreasing(t, person)
+	assert.Contains(t, person, "project_add")
+	narrow := names(s.get(200, "GET /api/v1/tools", "", "narrow"), "tools", "toolset")
+	assert.Subset(t, []string{"control", "packs"}, narrow)
+	assert.Equal(t, []string{"input", "output"}, names(s.get(200, "GET /api/v1/tools?toolset=packs", "", ""), "tools", "name"))
+	golden.JSON(t, "tool", s.send("GET /api/v1/tools/run_script", "", "").body)
+	assert.Equal(t, "tool_unknown", problem(t, s.get(404, "GET /api/v1/tools/run_script", "", "narrow")))
+	assert.Equal(t, "tool_unknown", problem(t, s.get(404, "GET /api/v1/tools/project_add", "", "")))
+	s.get(200, "GET /api/v1/tools/project_add", "", "person")
+
+	sets := names(s.get(200, "GET /api/v1/toolsets", "", ""), "toolsets", "name")
+	assert.Subset(t, sets, []string{"control", "packs", "deployments", "projects", "sandboxes", "ecosystems"})
+	for _, set := range s.get(200, "GET /api/v1/toolsets", "", "narrow")["toolsets"].([]any) {
+		assert.Contains(t, []string{"control", "packs"}, set.(map[string]any)["name"])
+	}
+	s.get(200, "PUT /api/v1/settings", `{"revision":0,"permission_level":"full_access","tool_permissions":{"run_script":"confirm"}}`, "person")
+	after := s.get(200, "GET /api/v1/tools/run_script", "", "")["decision"].(map[string]any)
+	assert.Equal(t, "confirm", after["verdict"])
+}

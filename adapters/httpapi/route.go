@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/httpapi/eventstream"
+	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
+)
+
+// route is one method of one path. A segment {name} stands for any.
+type route struct {
+	method string
+	path   string // below Prefix
+	serve  func(*exchange.Exchange) error
+}
+
+// unrouted is the route of what there is not, for whoever counts requests.
+const unrouted = "unknown"
+
+func (a *API) table() []route {
+	return []route{
+		{http.MethodGet, "/tools", a.listTools},
+		{http.MethodGet, "/tools/{name}", a.showTool},
+		{http.MethodPost, "/tools/{name}", a.callTool},
+		{http.MethodGet, "/toolsets", a.listToolsets},
+		{http.MethodGet, "/confirmations", a.listConfirmations},
+		{http.MethodGet, "/confirmations/{name}", a.showConfirmation},
+		{http.MethodPost, "/confirmations/{name}/approve", a.approve},
+		{http.MethodPost, "/confirmations/{name}/deny", a.deny},
+		{http.MethodPost, "/confirmations/{name}/cancel", a.cancel},
+		{http.MethodGet, "/tool-calls", a.listCalls},
+		{http.MethodGet, "/tool-calls/{name}", a.showCall},
+		{http.MethodGet, "/audit", a.listAudit},
+		{http.MethodGet, "/audit/verify", a.verifyAudit},
+		{http.MethodGet, "/audit/export", a.exportAudit},
+		{http.MethodGet, "/settings", a.showSettings},
+		{http.MethodPut, "/settings", a.putSettings},
+		{http.MethodGet, "/events", func(x *exchange.Exchange) error { return eventstream.Serve(x, a.Hub, a.Caller.Call) }},
+		{http.MethodGet, "/openapi.json", a.showDocument},
+	}
+}
+
+// dispatch serves the request and returns the name of its route.
+func (a *API) dispatch(x *exchange.Exchange) string {
+	path, below := strings.CutPrefix(x.R.URL.Path, Prefix)
+	method := x.R.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // the server leaves the body away
+	}
+	var allowed []string
+	for _, rt := range a.routes {
+		name, ok := match(rt.path, path)
+		if !ok || !below {
+			continue
+		}
+		if rt.method != method {
+			allowed = append(allowed, rt.method)
+			continue
+		}
+		x.Name = name
+		if err := rt.serve(x); err != nil {
+			x.Refuse(a.Log, err)
+		}
+		return rt.method + " " + Prefix + rt.path
+	}
+	if len(allowed) == 0 {
+		x.Refuse(a.Log, exchange.ErrRoute.Sayf("there is no %s here; GET %s/openapi.json has every route", exchange.Shorten(x.R.URL.Path), Prefix))
+		return unrouted
+	}
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	slices.Sort(allowed)
+	x.W.Header().Set("Allow", strings.Join(allowed, ", "))
+	x.Refuse(a.Log, exchange.ErrMethod.Sayf("%s is not for this; it takes %s", exchange.Shorten(x.R.Method), strings.Join(allowed, ", ")))
+	return unrouted
+}
+
+// match reports whether a path is of that pattern, and what stands for {name} in it.
+func match(pattern, path string) (name string, ok bool) {
+	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(have) {
+		return "", false
+	}
+	for i := range want {
+		switch {
+		case want[i] == "{name}" && have[i] != "":
+			name = have[i]
+		case want[i] != have[i]:
+			return "", false
+		}
+	}
+	return name, true
+}

@@ -1,0 +1,97 @@
+package httpguard_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/accessdb"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app/admission"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// mute is an answer that nobody reads.
+type mute struct{ head http.Header }
+
+func (m mute) Header() http.Header         { return m.head }
+func (m mute) Write(p []byte) (int, error) { return len(p), nil }
+func (m mute) WriteHeader(int)             {}
+
+// guarded is a guard over a real database.
+func guarded(t testing.TB) (*httpguard.Guard, *admission.Keeper) {
+	store := sqlitestore.Open(filepath.Join(t.TempDir(), "countersign.db"))
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	k := admission.New(admission.Parts{Credentials: accessdb.New(store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
+	return httpguard.New(httpguard.Options{Credentials: k, Owner: policy.Principal{ID: "local", Grants: policy.All}}), k
+}
+
+// cost is what the guard adds to one request.
+func cost(t testing.TB) func() {
+	g, k := guarded(t)
+	secret := httpguard.Secret(httpguard.TokenPrefix)
+	_, err := k.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf(secret), Scope: access.Scope{Toolsets: []string{"packs"}}})
+	require.NoError(t, err)
+	let := false
+	h := g.Around(g.Program(func(http.ResponseWriter, *http.Request, httpguard.Visitor) { let = true }))
+	q := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8317/mcp", nil)
+	q.Header.Set("Authorization", "Bearer "+secret)
+	w := mute{http.Header{}}
+	ask := func() { h.ServeHTTP(w, q) }
+	ask()
+	require.True(t, let)
+	return ask
+}
+
+func BenchmarkGuard(b *testing.B) {
+	ask := cost(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		ask()
+	}
+}
+
+func BenchmarkGuardParallel(b *testing.B) {
+	g, k := guarded(b)
+	secret := httpguard.Secret(httpguard.TokenPrefix)
+	_, err := k.Issue(b.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf(secret)})
+	require.NoError(b, err)
+	h := g.Around(g.Program(func(http.ResponseWriter, *http.Request, httpguard.Visitor) {}))
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		q := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8317/mcp", nil)
+		q.Header.Set("Authorization", "Bearer "+secret)
+		for w := (mute{http.Header{}}); pb.Next(); {
+			h.ServeHTTP(w, q)
+		}
+	})
+}
+
+// TestTheGuardCostsLittle: of a request that may take a few hundred microseconds, it is not to be noticed.
+func TestTheGuardCostsLittle(t *testing.T) {
+	if raced {
+		t.Skip("the race detector makes everything slower")
+	}
+	ask := cost(t)
+	best := time.Hour
+	for range 5 { // the machine may be busy with something else
+		took := make([]time.Duration, 1001)
+		for i := range took {
+			began := time.Now()
+			ask()
+			took[i] = time.Since(began)
+		}
+		slices.Sort(took)
+		best = min(best, took[len(took)/2])
+	}
+	require.Less(t, best, 15*time.Microsecond)
+}

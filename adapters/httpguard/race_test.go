@@ -1,0 +1,5 @@
+//go:build race
+
+package httpguard_test
+
+const raced = true

@@ -1,0 +1,41 @@
+package hostside
+
+import (
+	"github.com/countersign-dev/countersign/adapters/deployfile"
+	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/app/deployments/connecting"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Parts is what the tools work with.
+type Parts struct {
+	Home      string // Countersign's own directory
+	Dir       string // stands for the working directory; the project is looked for from here
+	Env       func(string) string
+	Clock     ports.Clock
+	Admission Admission // nil: no host is connected over HTTP
+}
+
+// Tools are the tools that connect hosts. It opens nothing.
+func Tools(p Parts) []tool.Entry {
+	here := New(p.Home, p.Env)
+	machine := deployfile.New(deployfile.Options{Index: statindex.Open(""), Clock: p.Clock, Env: durable})
+	d := connecting.Deps{Places: place.New(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: textdiff.Differ{},
+		Clock: p.Clock, Here: here}
+	if p.Admission != nil {
+		d.Keys = Keys{p.Admission}
+	}
+	return connecting.Entries(d)
+}
+
+// durable has files of hosts survive a crash of the machine: they are few, and none of them is ours to lose.
+func durable(name string) string {
+	if name == "AGENTPACK_FSYNC" {
+		return "1"
+	}
+	return ""
+}

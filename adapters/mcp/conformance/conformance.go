@@ -1,0 +1,56 @@
+//go:build conformance
+
+//lint:file-ignore SA1019 the suite still asks for what is deprecated in the protocol
+
+// Package conformance is what the official conformance suite of MCP wants to find in a server: tools, prompts and resources of its own names. They are
+// served by the product's own server and endpoint, in builds with the tag conformance alone.
+//
+// It refuses to be in any release: nothing in it is governed.
+package conformance
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Endpoint serves the suite's fixtures until life ends, to anybody.
+func Endpoint(life context.Context) *dualera.Endpoint {
+	s := mcpserver.New(life, door{}, mcpserver.Options{
+		Version: "conformance", Principal: policy.Principal{ID: "suite", Grants: policy.All}, Resources: shelf{life}, Completer: nothing{},
+	})
+	s.Fit(announce, append(append(contents(), questions()...), append(rounds(), changes(s.MCP())...)...)...)
+	addBinary(s.MCP())
+	addPrompts(s.MCP())
+	return dualera.New(life, dualera.Options{Server: s})
+}
+
+// announce is what the suite wants to be told that there is.
+func announce(c *mcp.ServerCapabilities) {
+	c.Logging = &mcp.LoggingCapabilities{}
+	c.Tools.ListChanged = true
+	c.Prompts = &mcp.PromptCapabilities{ListChanged: true}
+}
+
+// fixture is a tool with a schema, which may be empty for one without arguments.
+func fixture(name, about, schema string, h mcp.ToolHandler) mcpserver.Fixture {
+	if schema == "" {
+		schema = `{"type":"object"}`
+	}
+	return mcpserver.Fixture{Tool: mcp.Tool{Name: name, Description: about, InputSchema: rawSchema(schema)}, Handler: h}
+}
+
+// say is a result of that text.
+func say(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// failed is a result that says why there is none.
+func failed(err error) *mcp.CallToolResult {
+	r := say(err.Error())
+	r.IsError = true
+	return r
+}

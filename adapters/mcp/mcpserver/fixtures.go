@@ -1,0 +1,21 @@
+//go:build conformance
+
+package mcpserver
+
+import "github.com/modelcontextprotocol/go-sdk/mcp"
+
+// Fixture is a tool that nobody but the official conformance suite calls. It does not go through the door; so there is none in any release.
+type Fixture struct {
+	Tool    mcp.Tool
+	Handler mcp.ToolHandler
+}
+
+// Fit adds fixtures to the server before it serves anybody, and announces what they need.
+func (s *Server) Fit(announce func(*mcp.ServerCapabilities), all ...Fixture) {
+	announce(s.caps)
+	s.fixtures = map[string]bool{}
+	for _, f := range all {
+		s.fixtures[f.Tool.Name] = true
+		s.sdk.AddTool(&f.Tool, f.Handler)
+	}
+}

@@ -1,0 +1,305 @@
+package connecting_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/deployments/connecting"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/internal/testkit/golden"
+)
+
+// TestThePlanIsWhatHappens: it names the file and the entry, shows the diff without other programs' secrets, changes nothing, and is the same as long
+// as nothing changes.
+func TestThePlanIsWhatHappens(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := s.put(filepath.Join(s.home, ".claude.json"), `{
+  "mcpServers": {
+    "files": {"command": "files", "env": {"GREETING": "good morning all"}, "headers": {"X-Auth": "quiet\"one"}}
+  },
+  "oauthAccount": {"emailAddress": "me@example.com"}
+}
+`)
+	before := s.tree()
+	b, err := s.begin("connect_host", args{"host": "claude-code", "toolsets": []string{"packs", "projects"}})
+	require.NoError(t, err)
+	shown, err := golden.Indent(b.plan)
+	require.NoError(t, err)
+	for _, secret := range []string{"good morning all", "quiet", "me@example.com"} {
+		assert.NotContains(t, string(shown), secret)
+	}
+	golden.Text(t, "plan", s.plain(string(shown)))
+	assert.Equal(t, before, s.tree())
+	assert.NoFileExists(t, s.own)
+	again, err := s.begin("connect_host", args{"host": "claude-code", "toolsets": []string{"packs", "projects"}})
+	require.NoError(t, err)
+	assert.Equal(t, b.plan.Hash(), again.plan.Hash())
+	other, err := s.begin("connect_host", args{"host": "claude-code", "toolsets": []string{"packs"}})
+	require.NoError(t, err)
+	assert.NotEqual(t, b.plan.Hash(), other.plan.Hash())
+	s.put(path, s.read(path)+" ")
+	other, err = s.begin("connect_host", args{"host": "claude-code", "toolsets": []string{"packs", "projects"}})
+	require.NoError(t, err)
+	assert.NotEqual(t, b.plan.Hash(), other.plan.Hash(), "the whole file counts")
+
+	answer := s.must(args{"host": "claude-code", "dry_run": true})
+	assert.False(t, answer.Applied)
+	assert.Contains(t, answer.Diff, "+    \"countersign\": {")
+	assert.NotContains(t, s.read(path), "countersign")
+}
+
+// TestBackupsAreNeverOverwritten: at one moment, too.
+func TestBackupsAreNeverOverwritten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := s.put(filepath.Join(s.home, ".claude.json"), `{"a": 1}`)
+	first := s.must(args{"host": "claude-code"})
+	s.must(args{"host": "claude-code", "remove": true})
+	s.put(path, `{"a": 2}`)
+	third := s.must(args{"host": "claude-code"})
+	assert.NotEqual(t, first.Backup, third.Backup)
+	assert.Equal(t, `{"a": 1}`, s.read(first.Backup))
+	assert.Equal(t, `{"a": 2}`, s.read(third.Backup))
+	assert.Equal(t, filepath.Join(s.own, "backups"), filepath.Dir(first.Backup))
+	assert.Contains(t, filepath.Base(first.Backup), "claude-code-20261122T093000")
+}
+
+func TestRemoveTakesExactlyOurEntry(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := filepath.Join(s.home, ".cursor", "mcp.json")
+	s.must(args{"host": "cursor"})
+	var doc map[string]any
+	require.NoError(t, json.Unmarshal([]byte(s.read(path)), &doc))
+	doc["mcpServers"].(map[string]any)["later"] = map[string]any{"command": "later"}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	require.NoError(t, err)
+	s.put(path, string(text))
+	s.must(args{"host": "cursor", "remove": true})
+	assert.JSONEq(t, `{"mcpServers": {"later": {"command": "later"}}}`, s.read(path), "what came since stays")
+
+	s.put(path, `{"mcpServers": {"countersign": {"command": "/x/countersign", "args": ["mcp"]}}}`)
+	require.NoError(t, os.RemoveAll(s.own))
+	s.must(args{"host": "cursor", "remove": true})
+	assert.JSONEq(t, `{"mcpServers": {}}`, s.read(path), "what nobody remembers making stays")
+}
+
+// TestOverHTTP: the entry has a token made for that host, which no plan and no answer shows, which stays as long as it is good, and goes with the entry.
+func TestOverHTTP(t *testing.T) {
+	t.Parallel()
+	const url = "http://127.0.0.1:7447/mcp"
+	for host, f := range map[string]struct{ path, address, headers string }{
+		"claude-code": {"/home/.claude.json", "url", "headers"}, "codex": {"/home/.codex/config.toml", "url", "http_headers"},
+		"cursor": {"/home/.cursor/mcp.json", "url", "headers"}, "vscode": {"/home/.config/Code/User/mcp.json", "url", "headers"},
+		"gemini-cli": {"/home/.gemini/settings.json", "httpUrl", "headers"}, "opencode": {"/home/.config/opencode/opencode.json", "url", "headers"},
+	} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			call := args{"host": host, "url": url, "toolsets": []string{"packs"}}
+			s.must(args{"host": host}) // over stdio before
+			b, err := s.begin("connect_host", call)
+			require.NoError(t, err)
+			assert.Empty(t, s.keys.secrets, "a plan makes no token")
+			data, _, err := b.commit()
+			require.NoError(t, err)
+			secret := s.keys.secrets["connect:"+host]
+			require.NotEmpty(t, secret)
+			assert.Equal(t, []string{"packs"}, s.keys.scopes["connect:"+host])
+			shown, err := json.Marshal(b.plan)
+			require.NoError(t, err)
+			assert.NotContains(t, string(shown)+string(data), secret)
+			text := s.read(s.top + f.path)
+			assert.Contains(t, text, "Bearer "+secret)
+			assert.NotContains(t, text, program, "it is reached in one way")
+			golden.Text(t, "http/"+host, strings.ReplaceAll(text, secret, "SECRET"))
+
+			assert.Equal(t, "already_connected", s.must(call).State)
+			assert.Equal(t, secret, s.keys.secrets["connect:"+host])
+			again, err := s.begin("connect_host", call)
+			require.NoError(t, err)
+			shown, err = json.Marshal(again.plan)
+			require.NoError(t, err)
+			assert.NotContains(t, string(shown), secret)
+			assert.Equal(t, "connected", s.listed(args{})[host].State)
+
+			delete(s.keys.secrets, "connect:"+host) // revoked
+			b, err = s.begin("connect_host", call)
+			require.NoError(t, err)
+			shown, err = json.Marshal(b.plan)
+			require.NoError(t, err)
+			assert.NotContains(t, string(shown), secret)
+			_, _, err = b.commit()
+			require.NoError(t, err)
+			assert.NotContains(t, s.read(s.top+f.path), secret)
+
+			s.must(args{"host": host, "remove": true})
+			assert.Empty(t, s.keys.secrets)
+			assert.Equal(t, "(no file)", s.read(s.top+f.path), "it was made for the entry")
+		})
+	}
+}
+
+func TestANewFileWithATokenIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	answer := s.must(args{"host": "cursor", "url": "http://127.0.0.1:1/mcp"})
+	info, err := os.Stat(answer.File)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	s.put(filepath.Join(s.home, ".claude.json"), "{}")
+	b, err := s.begin("connect_host", args{"host": "claude-code", "url": "http://127.0.0.1:1/mcp"})
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(b.plan.Context.Warnings, "; "), "others on this machine may read")
+}
+
+// TestAHomeThatWasChosen is told to the server: hosts pass on next to nothing of their environment.
+func TestAHomeThatWasChosen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.own = filepath.Join(s.top, "elsewhere")
+	s.env["COUNTERSIGN_HOME"] = s.own
+	s.put(filepath.Join(s.home, ".cursor", "mcp.json"), `{"mcpServers": {"countersign": {"command": "countersign", "args": ["mcp"], "env": {"MINE": "1"}}}}`)
+	s.must(args{"host": "cursor"})
+	text := s.read(filepath.Join(s.home, ".cursor", "mcp.json"))
+	assert.Contains(t, text, `"COUNTERSIGN_HOME":`)
+	assert.Contains(t, text, s.own)
+	assert.Contains(t, text, `"MINE": "1"`)
+	assert.Equal(t, "already_connected", s.must(args{"host": "cursor"}).State)
+	s.must(args{"host": "codex", "scope": "project"})
+	assert.NotContains(t, s.read(filepath.Join(s.project, ".codex", "config.toml")), "elsewhere", "a repository's file is for others, too")
+
+	delete(s.env, "COUNTERSIGN_HOME")
+	assert.Equal(t, "outdated", s.listed(args{})["cursor"].State)
+	s.must(args{"host": "cursor"})
+	assert.JSONEq(t, `{"mcpServers": {"countersign": {"command": "`+program+`", "args": ["mcp"], "env": {"MINE": "1"}}}}`, s.read(filepath.Join(s.home, ".cursor", "mcp.json")))
+}
+
+func TestWhereTheEnvironmentPutsDocuments(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for name, dir := range map[string]string{"CLAUDE_CONFIG_DIR": "a", "CODEX_HOME": "b", "GEMINI_CLI_HOME": "c", "XDG_CONFIG_HOME": "d"} {
+		s.env[name] = filepath.Join(s.top, dir)
+	}
+	for host, path := range map[string]string{"claude-code": "/a/.claude.json", "codex": "/b/config.toml", "gemini-cli": "/c/.gemini/settings.json",
+		"opencode": "/d/opencode/opencode.json", "vscode": "/d/Code/User/mcp.json", "cursor": "/home/.cursor/mcp.json"} {
+		assert.Equal(t, s.top+path, s.must(args{"host": host}).File)
+	}
+	assert.Equal(t, s.top+"/d/opencode/opencode.jsonc", func() string {
+		s.must(args{"host": "opencode", "remove": true})
+		s.put(filepath.Join(s.top, "d", "opencode", "opencode.jsonc"), "{} // mine\n")
+		return s.must(args{"host": "opencode"}).File
+	}(), "the one that is there")
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.lasting = false
+	warned := func(a args) string {
+		b, err := s.begin("connect_host", a)
+		require.NoError(t, err)
+		return strings.Join(b.plan.Context.Warnings, "; ")
+	}
+	assert.Contains(t, warned(args{"host": "cursor"}), "temporary build")
+	assert.Contains(t, warned(args{"host": "cursor"}), "was not found on this machine")
+	assert.NotContains(t, warned(args{"host": "codex", "scope": "project"}), "temporary")
+	assert.Contains(t, warned(args{"host": "codex", "scope": "project"}), "trusted")
+	require.NoError(t, os.Mkdir(filepath.Join(s.home, ".cursor"), 0o755))
+	assert.NotContains(t, warned(args{"host": "cursor"}), "not found")
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	bin := filepath.Join(s.top, "bin")
+	s.env["PATH"] = bin
+	require.NoError(t, os.Chmod(s.put(filepath.Join(bin, "codex"), "#!/bin/sh\n"), 0o755))
+	s.put(filepath.Join(s.home, ".gemini", "settings.json"), `{"mcpServers": {"countersign": {"command": "else"}}}`)
+	s.put(filepath.Join(s.home, ".cursor", "mcp.json"), `{"mcpServers": {"countersign": {"command": "/old/countersign", "args": ["mcp"]}, "mine": {"command": "countersign-mcp"}}}`)
+	s.must(args{"host": "claude-code"})
+	hosts := s.listed(args{})
+	for host, want := range map[string]string{"claude-code": "connected", "codex": "not_connected", "cursor": "outdated", "vscode": "not_connected", "gemini-cli": "other_entry",
+		"opencode": "not_connected"} {
+		assert.Equal(t, want, hosts[host].State, host)
+	}
+	for host, want := range map[string]bool{"claude-code": false, "codex": true, "cursor": true, "vscode": false, "gemini-cli": true, "opencode": false} {
+		assert.Equal(t, want, hosts[host].Installed, host)
+	}
+	assert.Equal(t, []string{"countersign", "mine"}, hosts["cursor"].Servers)
+	shown, err := golden.Indent(hosts)
+	require.NoError(t, err)
+	golden.Text(t, "list", s.plain(string(shown)))
+
+	remote, err := golden.Indent(s.listed(args{"url": "http://127.0.0.1:7447/mcp", "name": "cs", "toolsets": []string{"packs"}}))
+	require.NoError(t, err)
+	golden.Text(t, "list_remote", s.plain(string(remote)))
+	project, err := golden.Indent(s.listed(args{"scope": "project", "toolsets": []string{"packs", "projects"}}))
+	require.NoError(t, err)
+	golden.Text(t, "list_project", s.plain(string(project)))
+	assert.Empty(t, s.keys.secrets)
+}
+
+// TestAtOnce: of many that connect several hosts and several servers at the same time, each either does it or is told that the file changed; then
+// nothing is lost.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := s.put(filepath.Join(s.home, ".claude.json"), "{\n  // mine\n  \"a\": 1\n}\n")
+	var group errgroup.Group
+	for _, name := range []string{"one", "two", "three", "four"} {
+		for _, host := range []string{"claude-code", "codex"} {
+			group.Go(func() error {
+				for {
+					_, err := s.try(args{"host": host, "name": name})
+					if !errors.Is(err, deployment.ErrStale) {
+						return err
+					}
+				}
+			})
+		}
+	}
+	require.NoError(t, group.Wait())
+	for _, f := range []struct {
+		format plan.Format
+		path   string
+		key    string
+	}{{plan.JSON, path, "mcpServers"}, {plan.TOML, filepath.Join(s.home, ".codex", "config.toml"), "mcp_servers"}} {
+		values, err := docedit.Documents{}.Values(f.format, []byte(s.read(f.path)), []plan.Key{{Path: []string{f.key, "one"}}, {Path: []string{f.key, "two"}},
+			{Path: []string{f.key, "three"}}, {Path: []string{f.key, "four"}}})
+		require.NoError(t, err)
+		assert.Len(t, values, 4, f.path)
+	}
+	assert.Contains(t, s.read(path), "// mine")
+	backups, err := os.ReadDir(filepath.Join(s.own, "backups"))
+	require.NoError(t, err)
+	assert.Len(t, backups, 7, "of every change but the one that made a file")
+}
+
+// TestPublishedSchemas are those of the types.
+func TestPublishedSchemas(t *testing.T) {
+	t.Parallel()
+	for _, e := range newStage(t).tools() {
+		want := map[string]json.RawMessage{"connect_host": bind.SchemaOf[connecting.Input](), "list_hosts": bind.SchemaOf[connecting.Query]()}[string(e.Spec.Name)]
+		var published, derived map[string]any
+		require.NoError(t, json.Unmarshal(e.Spec.Input, &published))
+		require.NoError(t, json.Unmarshal(want, &derived))
+		for _, name := range []string{"confirm_token", "typed_value"} {
+			delete(published["properties"].(map[string]any), name)
+		}
+		assert.Equal(t, derived, published, e.Spec.Name)
+	}
+}

@@ -1,0 +1,200 @@
+package hosting
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
+)
+
+// Program is what this program is called where no path can be given.
+const Program = "countersign"
+
+// The command of this program that hosts start, and its flag for toolsets.
+const (
+	serveCommand = "mcp"
+	toolsetsFlag = "--toolsets"
+)
+
+// HomeVariable is the environment variable that moves Countersign's home. Hosts start servers with few variables of their own.
+const HomeVariable = "COUNTERSIGN_HOME"
+
+// Placeholder stands for a token that is made when the entry is written, or that is nobody's to see.
+const Placeholder = "<token>"
+
+// Offer is how a host is to reach Countersign.
+type Offer struct {
+	Name    string // of the server, as the host calls it
+	Scope   deployment.Scope
+	Program string
+	Args    []string
+	Home    string // of Countersign, where it has to be said
+	URL     string // over HTTP; then there is no program
+	Secret  string // of the token, over HTTP
+}
+
+// Serve are the arguments with which this program serves those toolsets, or those it serves by itself.
+func Serve(toolsets []string) []string {
+	if len(toolsets) == 0 {
+		return []string{serveCommand}
+	}
+	return []string{serveCommand, toolsetsFlag, strings.Join(toolsets, ",")}
+}
+
+// Remote reports an offer over HTTP.
+func (o Offer) Remote() bool { return o.URL != "" }
+
+func (o Offer) authorization() string { return "Bearer " + o.Secret }
+
+// Server is the offer as an entry in the words of a host.
+func (o Offer) Server(h Host, d entry.Dialect) (entry.Object, error) {
+	neutral, extra := entry.Object{"command": o.Program, "args": anyOf(o.Args)}, h.local
+	if o.Home != "" {
+		neutral["env"] = map[string]any{HomeVariable: o.Home}
+	}
+	if o.Remote() {
+		neutral, extra = entry.Object{"url": o.URL, "headers": map[string]any{"Authorization": o.authorization()}}, h.remote
+	}
+	for key, value := range extra {
+		neutral[key] = value
+	}
+	return d.Server(neutral)
+}
+
+func anyOf(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}
+
+// Command is the host's own command that adds the entry; nil where it has none.
+func (h Host) Command(o Offer) []string {
+	if h.add == nil {
+		return nil
+	}
+	return h.add(o)
+}
+
+// environment is the flag for a variable, where one is needed.
+func (o Offer) environment(flag string) []string {
+	if o.Home == "" {
+		return nil
+	}
+	return []string{flag, HomeVariable + "=" + o.Home}
+}
+
+func claudeCommand(o Offer) []string {
+	argv := []string{"claude", "mcp", "add", "--scope", string(o.Scope)}
+	if o.Remote() {
+		return append(argv, "--transport", "http", o.Name, o.URL, "--header", "Authorization: "+o.authorization())
+	}
+	return slices.Concat(argv, []string{o.Name}, o.environment("--env"), []string{"--", o.Program}, o.Args) // --env takes all that follows
+}
+
+func codexCommand(o Offer) []string {
+	if o.Scope != deployment.User {
+		return nil // it writes its user's file alone
+	}
+	argv := []string{"codex", "mcp", "add", o.Name}
+	if o.Remote() {
+		return append(argv, "--url", o.URL, "--bearer-token-env-var", "COUNTERSIGN_TOKEN")
+	}
+	return slices.Concat(argv, o.environment("--env"), []string{"--", o.Program}, o.Args)
+}
+
+func geminiCommand(o Offer) []string {
+	argv := []string{"gemini", "mcp", "add", "-s", string(o.Scope)}
+	if o.Remote() {
+		return append(argv, "-t", "http", "-H", "Authorization: "+o.authorization(), o.Name, o.URL)
+	}
+	argv = slices.Concat(argv, o.environment("-e"), []string{o.Name, o.Program})
+	for i, arg := range o.Args {
+		if strings.HasPrefix(arg, "-") { // what looks like a flag would be taken for one of Gemini's
+			return slices.Concat(argv, []string{"--"}, o.Args[i:])
+		}
+		argv = append(argv, arg)
+	}
+	return argv
+}
+
+func codeCommand(o Offer) []string {
+	if o.Scope != deployment.User {
+		return nil
+	}
+	server := entry.Object{"name": o.Name, "command": o.Program, "args": anyOf(o.Args)}
+	if o.Home != "" {
+		server["env"] = map[string]any{HomeVariable: o.Home}
+	}
+	if o.Remote() {
+		server = entry.Object{"name": o.Name, "type": "http", "url": o.URL, "headers": map[string]any{"Authorization": o.authorization()}}
+	}
+	text, err := entry.Value(server)
+	if err != nil {
+		return nil
+	}
+	return []string{"code", "--add-mcp", string(text)}
+}
+
+// Starts is the program and the arguments that an entry starts; none for one that leads to a server.
+func Starts(o entry.Object) []string {
+	switch c := o["command"].(type) {
+	case string:
+		more, _ := o["args"].([]any)
+		return append([]string{c}, textsOf(more)...)
+	case []any:
+		return textsOf(c)
+	}
+	return nil
+}
+
+func textsOf(list []any) (out []string) {
+	for _, one := range list {
+		if text, ok := one.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// Ours reports an entry that starts a server of Countersign's, wherever that program lies.
+func Ours(o entry.Object) bool {
+	argv := Starts(o)
+	if len(argv) == 0 {
+		return false
+	}
+	name := argv[0][strings.LastIndexAny(argv[0], `/\`)+1:]
+	switch strings.TrimSuffix(strings.ToLower(name), ".exe") {
+	case Program:
+		return slices.Contains(argv[1:], serveCommand)
+	case Program + "-mcp":
+		return true
+	}
+	return false
+}
+
+// Leads is where an entry leads over HTTP, and the secret of the token it shows there.
+func Leads(o entry.Object, d entry.Dialect) (url, secret string) {
+	for _, key := range []string{d.Events, d.URL} {
+		if text, ok := o[key].(string); ok && key != "" {
+			url = text
+		}
+	}
+	headers, _ := o[d.Headers].(map[string]any)
+	value, _ := headers["Authorization"].(string)
+	secret, _ = strings.CutPrefix(value, "Bearer ")
+	return url, secret
+}
+
+// Said is what an entry says in a few words: what it starts, or where it leads.
+func Said(o entry.Object, d entry.Dialect) string {
+	if argv := Starts(o); len(argv) > 0 {
+		return "starts " + strings.Join(argv, " ")
+	}
+	if url, _ := Leads(o, d); url != "" {
+		return "leads to " + url
+	}
+	return "says neither what to start nor where to go"
+}

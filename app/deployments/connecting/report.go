@@ -1,0 +1,162 @@
+package connecting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/app/deployments/action"
+	"github.com/countersign-dev/countersign/app/deployments/connecting/veiling"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/plan"
+)
+
+// Answer is what connect_host says it did, or would do.
+type Answer struct {
+	Host      string           `json:"host"`
+	Title     string           `json:"title"`
+	Scope     deployment.Scope `json:"scope"`
+	Server    string           `json:"server"`
+	File      string           `json:"file"`
+	FilePosix string           `json:"file_posix"`
+	State     string           `json:"state"` // connected, already_connected, removed, not_connected
+	Applied   bool             `json:"applied"`
+	Entry     json.RawMessage  `json:"entry,omitempty"`
+	LetInBy   string           `json:"let_in_by,omitempty"` // the name of its token; never the token
+	Backup    string           `json:"backup,omitempty"`
+	BackupPx  string           `json:"backup_posix,omitempty"`
+	Diff      string           `json:"diff,omitempty"`
+	Next      string           `json:"next,omitempty"`
+}
+
+// The states of an answer.
+const (
+	connected    = "connected"
+	already      = "already_connected"
+	removed      = "removed"
+	notConnected = "not_connected"
+)
+
+// state is what a call ends in.
+func (k *work) state() string {
+	switch {
+	case k.in.Remove && k.before == nil:
+		return notConnected
+	case k.in.Remove:
+		return removed
+	case !k.changes():
+		return already
+	}
+	return connected
+}
+
+// answer is what is said of the work, done or not.
+func (p *Plan) answer(applied bool) Answer {
+	k := &p.work
+	a := Answer{Host: k.host.Name, Title: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, FilePosix: deployment.Posix(k.sight.path),
+		State: k.state(), Applied: applied, Entry: p.Context.Entry, Diff: p.Context.Diff}
+	if k.changes() && !k.in.Remove {
+		a.Next = k.host.Next
+	}
+	if !k.in.Remove && k.offer.Remote() {
+		a.LetInBy = k.key()
+	}
+	return a
+}
+
+// report is an answer with what a person should know besides.
+func (p *Plan) report(a Answer) action.Report {
+	return action.Report{Data: a, Warnings: action.Unique(p.Context.Warnings)}
+}
+
+// plan shows the work.
+func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
+	p := &Plan{Tool: ConnectHost.Name, work: *k, Before: k.sight.seen.Sum, After: deployment.SumOf(k.after)}
+	p.Context = Shown{Host: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, Entry: k.entry(), Warnings: s.warnings(ctx, k)}
+	if k.sight.real != k.sight.path {
+		p.Context.LeadsTo = k.sight.real
+	}
+	if k.before != nil && !k.ours {
+		p.Context.Replaces = veiling.Entry(k.before)
+	}
+	switch {
+	case !k.in.Remove && k.offer.Remote() && !k.good:
+		p.Context.LetInBy = "a new one is made, named " + k.key() + ", in place of any before it"
+	case k.in.Remove && k.memory.URL != "":
+		p.Context.LetInBy = k.key() + " is revoked"
+	}
+	if k.changes() {
+		if k.sight.there() {
+			p.Context.Backups = k.world.Join(s.Here.Home, backupsDir)
+		}
+		p.Context.Diff = s.diff(k)
+	}
+	p.Summary = k.summary()
+	var err error
+	p.hash, err = canon.Sum("deployment.connect.v1", p)
+	return p, err
+}
+
+// entry is the entry as it is shown.
+func (k *work) entry() json.RawMessage {
+	if k.in.Remove {
+		return veiling.Entry(k.before)
+	}
+	return veiling.Entry(k.want)
+}
+
+func (k *work) summary() string {
+	what := fmt.Sprintf("%s (%s)", k.host.Title, k.in.scope())
+	switch k.state() {
+	case notConnected:
+		return "nothing to take out of " + what
+	case removed:
+		return fmt.Sprintf("take the server %s out of %s", k.in.name(), what)
+	case already:
+		return what + " is connected already"
+	}
+	if k.before != nil && !k.ours {
+		return fmt.Sprintf("replace the server %s in %s, which is not Countersign's", k.in.name(), what)
+	}
+	if k.before != nil {
+		return fmt.Sprintf("change the server %s in %s", k.in.name(), what)
+	}
+	return fmt.Sprintf("connect %s as server %s", what, k.in.name())
+}
+
+// warnings are what a person should know of the work.
+func (s *service) warnings(ctx context.Context, k *work) (out []string) {
+	if k.in.Remove {
+		return nil
+	}
+	if k.offer.Remote() && k.sight.shared() {
+		out = append(out, fmt.Sprintf("others on this machine may read %s, and with it the token; chmod 600 keeps them out", k.sight.real))
+	}
+	if k.in.scope() == deployment.Project {
+		out = append(out, "a project's file is shared: whoever uses it needs countersign on their PATH")
+		if k.host.Note != "" {
+			out = append(out, k.host.Note)
+		}
+	} else if !k.offer.Remote() {
+		if path, lasting, err := s.Here.Program(); err == nil && !lasting {
+			out = append(out, path+" is a temporary build that will be gone; install countersign, then connect again")
+		}
+	}
+	if !s.installed(ctx, k.world, k.host) {
+		out = append(out, k.host.Title+" was not found on this machine; the entry is for when it is there")
+	}
+	return out
+}
+
+// diff is the change of the document, without what its owner would not show.
+func (s *service) diff(k *work) string {
+	var docs []json.RawMessage
+	for _, doc := range [][]byte{k.sight.data, k.after} {
+		if values, err := s.Documents.Values(k.doc.Format, doc, []plan.Key{{Path: nil}}); err == nil {
+			docs = append(docs, values[0])
+		}
+	}
+	hidden := veiling.Hidden(docs...)
+	return veiling.Diff(k.sight.path, veiling.Mask(string(k.sight.data), hidden), veiling.Mask(string(k.after), hidden), s.Differ.Unified)
+}

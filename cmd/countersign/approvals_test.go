@@ -1,0 +1,457 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
+)
+
+// sitting is a person at a terminal with a program that draws on it.
+type sitting struct {
+	t       testing.TB
+	person  *os.File
+	program *os.File // kept open, so that what the terminal is set to can be asked
+	cmd     *exec.Cmd
+	exited  chan struct{}
+
+	mu     sync.Mutex
+	raw    bytes.Buffer
+	screen [][]rune
+	row    int
+	col    int
+	parsed int
+}
+
+// sits starts a command at a terminal of that size.
+func (w *workshop) sits(width, height uint16, arguments ...string) *sitting {
+	w.t.Helper()
+	return sit(w.t, w.command(arguments...), width, height)
+}
+
+func sit(t testing.TB, cmd *exec.Cmd, width, height uint16) *sitting {
+	t.Helper()
+	person, program := openTerminal(t)
+	s := &sitting{t: t, person: person, program: program, exited: make(chan struct{})}
+	s.resize(width, height)
+	s.cmd = cmd
+	s.cmd.Env = append(s.cmd.Env, "TERM=xterm-256color")
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = program, program, program
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, s.cmd.Start())
+	go s.watch()
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.exited)
+	}()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+		_ = program.Close()
+	})
+	return s
+}
+
+func (s *sitting) resize(width, height uint16) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.screen = make([][]rune, height)
+	for i := range s.screen {
+		s.screen[i] = blank(int(width))
+	}
+	s.mu.Unlock()
+	require.NoError(s.t, unix.IoctlSetWinsize(int(s.person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: height, Col: width}))
+}
+
+func blank(width int) []rune { return []rune(strings.Repeat(" ", width)) }
+
+func (s *sitting) watch() {
+	data := make([]byte, 4096)
+	for {
+		n, err := s.person.Read(data)
+		s.mu.Lock()
+		s.raw.Write(data[:n])
+		s.parse()
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// drawing is every sequence that the view may send: where to write, what to erase, modes, colours.
+var drawing = regexp.MustCompile(`^\x1b\[(?:(\d+);(\d+)H|(2J)|(K)|\?(\d+)[hl]|[\d;]*m)`)
+
+// parse draws what has come since. Anything that is neither text nor one of the sequences of drawing fails the test.
+func (s *sitting) parse() {
+	text := s.raw.String()
+	for s.parsed < len(text) {
+		rest := text[s.parsed:]
+		switch c := rest[0]; {
+		case c == 0x1b:
+			m := drawing.FindStringSubmatch(rest)
+			if m == nil {
+				if len(rest) < 16 {
+					return // it may not be whole
+				}
+				s.t.Errorf("the terminal is sent %q", rest[:16])
+				s.parsed = len(text)
+				return
+			}
+			s.sequence(m)
+			s.parsed += len(m[0])
+		case c == '\r':
+			s.col = 0
+			s.parsed++
+		case c == '\n':
+			s.row++
+			s.parsed++
+		case c < ' ' || c == 0x7f:
+			s.t.Errorf("the terminal is sent %q", rest[:1])
+			s.parsed++
+		case !utf8.FullRuneInString(rest):
+			return
+		default:
+			r, n := utf8.DecodeRuneInString(rest)
+			if s.row < len(s.screen) && s.col < len(s.screen[s.row]) {
+				s.screen[s.row][s.col] = r
+			}
+			s.col++
+			s.parsed += n
+		}
+	}
+}
+
+func (s *sitting) sequence(m []string) {
+	switch {
+	case m[1] != "":
+		s.row, _ = strconv.Atoi(m[1])
+		s.col, _ = strconv.Atoi(m[2])
+		s.row, s.col = s.row-1, s.col-1
+	case m[3] != "":
+		for i := range s.screen {
+			s.screen[i] = blank(len(s.screen[i]))
+		}
+	case m[4] != "":
+		if s.row < len(s.screen) {
+			for i := s.col; i < len(s.screen[s.row]); i++ {
+				s.screen[s.row][i] = ' '
+			}
+		}
+	}
+}
+
+// shown is the screen as it is.
+func (s *sitting) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for _, row := range s.screen {
+		lines = append(lines, strings.TrimRight(string(row), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (s *sitting) bytes() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw.String()
+}
+
+// sees waits until all of the texts are on the screen.
+func (s *sitting) sees(texts ...string) {
+	s.t.Helper()
+	ok := assert.Eventually(s.t, func() bool {
+		shown := s.shown()
+		for _, text := range texts {
+			if !strings.Contains(shown, text) {
+				return false
+			}
+		}
+		return true
+	}, 20*time.Second, 20*time.Millisecond)
+	require.True(s.t, ok, "%q are not on the screen:\n%s", texts, s.shown())
+}
+
+func (s *sitting) types(text string) {
+	s.t.Helper()
+	_, err := io.WriteString(s.person, text)
+	require.NoError(s.t, err)
+}
+
+// leaves waits until the program has ended, and holds it to giving the terminal back.
+func (s *sitting) leaves() int {
+	s.t.Helper()
+	select {
+	case <-s.exited:
+	case <-time.After(20 * time.Second):
+		require.FailNow(s.t, "it does not end", s.shown())
+	}
+	require.Eventually(s.t, func() bool { return strings.Contains(s.bytes(), "\x1b[?1049l") }, 5*time.Second, 10*time.Millisecond)
+	out := s.bytes()
+	for _, mode := range []string{"\x1b[?25h", "\x1b[?7h", "\x1b[?2004l"} {
+		assert.Contains(s.t, out, mode)
+	}
+	termios, err := unix.IoctlGetTermios(int(s.program.Fd()), unix.TCGETS)
+	require.NoError(s.t, err)
+	assert.NotZero(s.t, termios.Lflag&unix.ICANON, "lines are read as lines again")
+	assert.NotZero(s.t, termios.Lflag&unix.ECHO)
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// TestApprovals: agents ask over MCP in other processes, a person decides on the screen, and their calls go on.
+func TestApprovals(t *testing.T) {
+	w, h, hi := office(t)
+	s := w.sits(100, 30, "approvals")
+	s.sees("Nothing waits for an answer")
+	h.send("one", "run_script", hi)
+	s.sees("run_script", "1 waiting", "Enter open")
+	s.types("a")
+	s.sees("open it first")
+	s.types("\r")
+	s.sees("echo hi", "script_name", "a approve", "expires in")
+	s.types("a")
+	s.sees("approved", "Nothing waits")
+	value, failed := h.answer("one")
+	require.Nil(t, failed)
+	assert.Contains(t, string(value), "hi")
+
+	h.send("two", "run_script", hi)
+	s.sees("1 waiting")
+	s.types("\rd")
+	s.sees("why not?")
+	s.types("not before lunch\x7f\x7f\x1b[200~ch\n\x1b[31m!\x1b[201~\r")
+	_, failed = h.answer("two")
+	require.NotNil(t, failed)
+	assert.Equal(t, "USER_CANCELLED", failed.Code)
+	assert.Contains(t, failed.Message, "not before lunch")
+	s.sees("denied; run_script does not run")
+
+	s.types("?")
+	s.sees("any key goes back")
+	s.types("x")
+	s.sees("Nothing waits")
+	s.types("q")
+	assert.Zero(t, s.leaves())
+	h.leaves()
+}
+
+// TestApprovalsMoveAndScroll: several wait, the list is moved in, a long plan is scrolled, the screen is resized, and the kind that may be allowed for
+// good is.
+func TestApprovalsMoveAndScroll(t *testing.T) {
+	w, h, hi := office(t)
+	h.send("one", "run_script", hi)
+	w.questions(1)
+	h.send("two", "run_script", args{"project_path": hi["project_path"], "script_name": "risky"})
+	w.questions(2)
+	s := w.sits(80, 12, "approvals")
+	s.sees("2 waiting")
+	s.types("j\x1b[Ak\x1b[B\r")
+	s.sees("risk      high", "Space goes on")
+	assert.NotContains(t, s.shown(), "A always")
+	s.types("A")
+	s.sees("asked about every time")
+	s.types("G")
+	s.sees("script_name")
+	s.types("\x1b[5~\x1b[5~g")
+	s.sees("risk      high")
+	s.resize(44, 20)
+	s.sees("risk      high", "expires in")
+	s.resize(10, 4)
+	s.sees("too small")
+	s.resize(100, 40)
+	s.sees("risk      high", "script_name")
+	s.types("\x1b")
+	s.sees("2 waiting")
+	s.types("k\r")
+	s.sees("A always")
+	s.types("A")
+	s.sees("1 waiting", "not asked about any more")
+	_, failed := h.answer("one")
+	require.Nil(t, failed)
+	s.types("\x03")
+	assert.Zero(t, s.leaves())
+	var again struct{ Success bool }
+	h.sees(&again, "run_script", hi)
+	assert.True(t, again.Success)
+	w.must("deny", w.questions(1)[0].ID)
+	_, failed = h.answer("two")
+	require.NotNil(t, failed)
+	h.leaves()
+}
+
+// TestApprovalsAreOvertaken: by another person, by whoever asked, and by what the plan was made from.
+func TestApprovalsAreOvertaken(t *testing.T) {
+	w, h, hi := office(t)
+	s := w.sits(110, 40, "approvals")
+	h.send("one", "run_script", hi)
+	s.sees("1 waiting")
+	s.types("\r")
+	s.sees("echo hi")
+	w.must("deny", w.questions(1)[0].ID, "--reason", "I was faster")
+	s.sees("somebody denied it in another terminal before you: I was faster", "does not wait any more")
+	s.types("a")
+	_, failed := h.answer("one")
+	require.NotNil(t, failed)
+	s.types("q")
+
+	h.send("two", "run_script", hi)
+	s.sees("1 waiting")
+	s.types("\r")
+	s.sees("echo hi")
+	h.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
+	s.sees("whoever asked does not wait for it any more")
+	s.types("q")
+
+	h.send("three", "run_script", hi)
+	s.sees("1 waiting")
+	s.types("\r")
+	s.sees("echo hi", "a approve")
+	write(t, w.at("shop/package.json"), `{"name": "shop", "version": "1.0.0", "scripts": {"hi": "echo something else", "risky": "true"}}`)
+	s.types("a")
+	s.sees("out of date", "What has changed since the plan below was made", `- "echo hi"`, `+ "echo something else"`)
+	s.types("q")
+	assert.Zero(t, func() int { s.types("q"); return s.leaves() }())
+	assert.NoFileExists(t, w.at("shop/out"))
+}
+
+// TestApprovingWhatIsOutOfDate: the command shows what has changed, and approves nothing.
+func TestApprovingWhatIsOutOfDate(t *testing.T) {
+	w, h, hi := office(t)
+	h.send("one", "run_script", hi)
+	s := w.sits(100, 60, "approve", w.questions(1)[0].ID)
+	s.sees("echo hi", "go ahead?")
+	write(t, w.at("shop/package.json"), `{"name": "shop", "version": "1.0.0", "scripts": {"hi": "echo something else"}}`)
+	s.types("y\n")
+	s.sees("what has changed since that plan was made", `- "echo hi"`, `+ "echo something else"`)
+	<-s.exited
+	assert.Equal(t, 6, s.cmd.ProcessState.ExitCode())
+	w.questions(0)
+	_, failed := h.answer("one")
+	require.NotNil(t, failed)
+}
+
+// TestApprovalsGiveTheTerminalBack: when they are ended by a signal, too.
+func TestApprovalsGiveTheTerminalBack(t *testing.T) {
+	w, h, hi := office(t)
+	h.send("one", "run_script", hi)
+	w.questions(1)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		s := w.sits(80, 24, "approvals")
+		s.sees("1 waiting")
+		s.types("\r")
+		s.sees("echo hi")
+		require.NoError(t, s.cmd.Process.Signal(signal))
+		s.leaves()
+	}
+	w.must("deny", w.questions(1)[0].ID)
+}
+
+// TestApprovalsShowHostileTextAsText: nothing that somebody else wrote reaches the terminal as anything but text (which parse checks for every byte),
+// and NO_COLOR is heeded.
+func TestApprovalsShowHostileTextAsText(t *testing.T) {
+	needs(t, "npm", "git")
+	t.Parallel()
+	w := newWorkshop(t)
+	w.env = append(w.env, "NO_COLOR=1")
+	shop := w.shop(map[string]string{"hi": "echo 漢字かな交じり文 \x1b]0;owned\x07\x1b[2J\x1b[1;1H\x9b2J \u202egnp.exe \u200bhidden \r approved"}, nil)
+	h := w.serve("--approval", "human")
+	h.send("one", "run_script", args{"project_path": shop, "script_name": "hi"})
+	w.questions(1)
+	for _, width := range []uint16{100, 30} {
+		s := w.sits(width, 40, "approvals")
+		s.sees("1 waiting", "run script hi")
+		s.types("\r")
+		s.sees("漢", "U+202E", "U+001B")
+		s.types("qq")
+		assert.Zero(t, s.leaves())
+		assert.NotRegexp(t, `\x1b\[[\d;]*m`, s.bytes())
+		assert.NotContains(t, s.bytes(), "\u202e")
+	}
+	w.must("deny", w.questions(1)[0].ID)
+}
+
+// TestApprovalsWithoutAScreen are a list.
+func TestApprovalsWithoutAScreen(t *testing.T) {
+	w, h, hi := office(t)
+	h.send("one", "run_script", hi)
+	q := w.questions(1)[0]
+	assert.Contains(t, w.must("approvals"), q.ID)
+	var list struct{ Count int }
+	w.typed(&list, "approvals")
+	assert.Equal(t, 1, list.Count)
+	w.env = append(w.env, "TERM=dumb")
+	seen, code := w.atTerminal("", "approvals", "--json")
+	assert.Zero(t, code)
+	assert.Contains(t, seen, q.ID)
+	w.must("deny", q.ID)
+}
+
+// TestApprovalsOfADeployment: the files that change, each with its diff, and then they are deployed.
+func TestApprovalsOfADeployment(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	a := site.agentIn(site.project, "--approval", "human")
+	require.True(t, a.ask("deploy", nil).OK)
+	applied := make(chan stdiotest.Result, 1)
+	go func() { applied <- a.Call("deploy_apply", args{"yes": true}) }()
+	s := sit(t, site.commandIn(site.project, "approvals"), 120, 200)
+	s.sees("1 waiting", "deploy_apply")
+	s.types("\r")
+	s.sees("| create "+site.inProject("AGENTS.md"), "+# House rules", "a approve")
+	s.types("a")
+	answer := checked(t, <-applied)
+	require.True(t, answer.OK, "%+v", answer.Errors)
+	assert.FileExists(t, site.inProject("AGENTS.md"))
+	s.types("q")
+	assert.Zero(t, s.leaves())
+}
+
+// TestApprovalsOfALoss: what would be lost is listed, and the name is typed.
+func TestApprovalsOfALoss(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	c.must("eco", "create", "shop", "--provisioner", "noop", "--repo", "api="+c.at("origin/api.git"))
+	c.must("eco", "install", "shop", "-y")
+	write(t, c.at("ws/worktrees/shop/repos/api/main.txt"), "nowhere else\n")
+	agent := stdiotest.Start(t, c.command("mcp", "--toolsets", "ecosystems", "--approval", "human", "--confirm-wait", "30s"))
+	agent.Initialize("2025-06-18")
+	gone := make(chan stdiotest.Result, 1)
+	go func() {
+		agent.Call("amof_set_mode", args{"mode": "execute"})
+		gone <- agent.Call("amof_discard_ecosystem", args{"ecosystem": "shop"})
+	}()
+	s := c.sits(100, 60, "approvals")
+	s.sees("amof_discard_ecosystem", "1 waiting")
+	s.types("\r")
+	s.sees("main.txt", "risk      high", "approving asks for the name shop to be typed")
+	s.types("ashopp\r")
+	s.sees("2 of 3 tries are left")
+	assert.DirExists(t, c.at("ws/worktrees/shop"))
+	s.types("ashop\r")
+	answer := <-gone
+	assert.False(t, answer.IsError, answer.Text)
+	s.sees("approved")
+	s.types("q")
+	assert.Zero(t, s.leaves())
+	require.Eventually(t, func() bool { _, err := os.Stat(c.at("ws/worktrees/shop")); return os.IsNotExist(err) }, 20*time.Second, 50*time.Millisecond)
+	agent.CloseStdin()
+	assert.Zero(t, agent.Wait())
+	c.deserted()
+}

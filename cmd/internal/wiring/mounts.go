@@ -1,0 +1,113 @@
+package wiring
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/console"
+	"github.com/countersign-dev/countersign/adapters/httpapi"
+	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
+	"github.com/countersign-dev/countersign/adapters/httpapi/gauges"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
+	"github.com/countersign-dev/countersign/adapters/mcp/policyresource"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// callsAtOnce is how many calls of all clients together run at once.
+const callsAtOnce = 128
+
+// parts are what a server is made of.
+type parts struct {
+	local   *local.Local
+	version string
+	cookie  string // name of the browsers' cookie
+	open    bool   // whether everybody who reaches the server may read its figures: nobody but this machine can
+	wait    time.Duration
+	log     *slog.Logger
+
+	hub    *feed.Hub
+	gauges *gauges.Gauges
+	mcp    *dualera.Endpoint
+}
+
+// assemble makes the parts, which serve until life ends. Whoever ends it calls close.
+func (p *parts) assemble(life context.Context) {
+	p.hub = feed.New(p.local.App, p.log)
+	p.gauges = gauges.New(gauges.Options{Version: p.version, Book: p.local.App, Streams: p.hub.Listeners, Sessions: func() int { return p.mcp.Sessions() }})
+	o := published(p.gauges.Observe(p.local.App), p.version)
+	o.Log, o.People, o.Wait, o.Forecaster = p.log, p.local.App, p.wait, p.local.App
+	o.Concurrency, o.Each = callsAtOnce, mcpserver.DefaultConcurrency // no client's long calls keep the others waiting
+	p.mcp = dualera.New(life, dualera.Options{Server: mcpserver.New(life, o.door, o.Options), Known: dualera.KnownOf(p.local.Toolsets()), Log: p.log,
+		EndSession: p.local.EndSession})
+}
+
+// mount adds the parts to a mux, each behind what lets visitors in.
+func (p *parts) mount(life context.Context, mux *http.ServeMux, g *httpguard.Guard) {
+	api := httpapi.New(httpapi.Options{App: p.local.App, Caller: p.gauges.Observe(p.local.App), Hub: p.hub, Version: p.version, Cookie: p.cookie,
+		Observe: p.gauges.Requested, Log: p.log})
+	mux.Handle(httpapi.Prefix+"/", g.Anyone(api.Serve))
+	mux.Handle("/mcp", p.gauges.Route("/mcp", g.Program(p.mcp.ServeVisitor)))
+	figures := func(w http.ResponseWriter, r *http.Request) { p.gauges.Serve(w, r, httpguard.Visitor{}) }
+	if p.open {
+		mux.HandleFunc("GET /metrics", figures)
+	} else {
+		mux.Handle("GET /metrics", g.Anyone(p.gauges.Serve))
+	}
+	console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.Person, IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+}
+
+// close ends what would not by itself.
+func (p *parts) close(ctx context.Context) error {
+	p.hub.Close()
+	return p.mcp.Close(ctx)
+}
+
+// face is what the tools of a door look like over MCP, on whichever transport.
+type face struct {
+	mcpserver.Options
+	door mcpserver.Door
+}
+
+// published is the face of a door: its tools, and resources, prompts and completions where it serves what they are made of.
+func published(door mcpserver.Door, version string) face {
+	f := face{door: door, Options: mcpserver.Options{Version: version, Instructions: instructions}}
+	as := tool.Call{Client: "resources"}
+	if packresources.Served(door) {
+		packs := packresources.New(door, as)
+		f.Source, f.door, f.Resources, f.Prompts, f.Completer = packresources.Toolset, packs, packs.Resources(), packs.Prompts(), packs
+	}
+	if policyresource.Served(door) {
+		f.Resources = policyresource.Beside(f.Resources, door, as)
+	}
+	return f
+}
+
+// patience is how long calls wait for people, as the environment says.
+func patience(env func(string) string) (time.Duration, error) {
+	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
+	if !ok {
+		return 0, shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 10m", env("COUNTERSIGN_CONFIRM_WAIT"))
+	}
+	return wait, nil
+}
+
+// heedful is the door that heeds signals as soon as there is something to cancel.
+type heedful struct {
+	*app.App
+	heed func()
+}
+
+// Call is app.App's.
+func (h heedful) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	h.heed()
+	return h.App.Call(ctx, c)
+}

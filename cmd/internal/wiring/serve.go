@@ -1,0 +1,102 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpguard/serving"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// host serves what it opened over HTTP.
+type host struct {
+	version string
+	local   *local.Local
+}
+
+// web is what the commands of the server need.
+func web(version string) servecmd.Machine {
+	h := &host{version: version}
+	return servecmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Alive: system.Owner{}.Alive, Version: version,
+		Token: func() string { return httpguard.Secret(httpguard.TokenPrefix) }}
+}
+
+// linkOf is a new one-time log-in.
+func linkOf(base, wanted string) (link, code string) {
+	code = httpguard.Secret(httpguard.LoginPrefix)
+	return httpguard.LoginURL(base, code, wanted), code
+}
+
+// open is the door for a server: it has every toolset, unless the operator chooses, because the console shows everything there is.
+func (h *host) open(env func(string) string) (shell.Door, error) {
+	l, err := openLocal(env, h.version, func(c *local.Config) {
+		c.Toolsets = nil
+		c.Log = local.Logger(os.Stderr, env, "off")
+	})
+	if err != nil {
+		return shell.Door{}, err
+	}
+	h.local = l
+	return doorOf(l), nil
+}
+
+// serve serves what was opened until ctx ends.
+func (h *host) serve(ctx context.Context, o servecmd.Options, ready func(servecmd.Address) error) error {
+	if h.local == nil {
+		return fault.ErrInternal.Sayf("nothing was opened to be served")
+	}
+	wait, err := patience(o.Env)
+	if err != nil {
+		return err
+	}
+	names := make([]httpguard.Host, len(o.Hosts))
+	for i, text := range o.Hosts {
+		if names[i], err = httpguard.ParseHost(text); err != nil {
+			return err
+		}
+	}
+	ciphered, err := serving.Certificate(o.Cert, o.Key)
+	if err != nil {
+		return err
+	}
+	listener, err := serving.Listen(ctx, o.Addr, o.Plain || ciphered != nil)
+	if err != nil {
+		return err
+	}
+	at := servecmd.Address{Listens: listener.Addr().String(), URL: httpguard.BaseURL(listener.Addr(), names, ciphered != nil)}
+	log := local.Logger(os.Stderr, o.Env, "off")
+	guard := httpguard.New(httpguard.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Hosts: httpguard.Reached(listener.Addr(), names), TLS: ciphered != nil, Log: log})
+	if err := ready(at); err != nil {
+		_ = listener.Close() // what went wrong is said already
+		return err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // calls end with the requests that made them, not before
+	defer end()
+	p := &parts{local: h.local, version: h.version, cookie: httpguard.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
+	p.assemble(life)
+	err = serving.Serve(ctx, listener, behind(life, guard, p), serving.Options{TLS: ciphered, Ending: guard.End, Log: log})
+	end()
+	return errors.Join(err, p.close(context.WithoutCancel(ctx)))
+}
+
+// onlyHere reports an address that nobody but this machine reaches.
+func onlyHere(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// behind is everything of a server, behind the guard.
+func behind(life context.Context, g *httpguard.Guard, p *parts) http.Handler {
+	mux := http.NewServeMux()
+	g.Mount(mux)
+	p.mount(life, mux, g)
+	return g.Around(mux)
+}

@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// How many records a Filter chooses when nobody says, and at most.
+const (
+	Listed = 50
+	AtMost = 500
+)
+
+// Filter chooses records. Zero fields match everything.
+type Filter struct {
+	Before int64 // only records with a smaller Seq
+	Phase  Phase
+	Call   string // id of the call; of an Answer, of the confirmation
+	Tool   string
+	Code   string
+	Failed bool   // only those with a code
+	Text   string // somewhere in the event as JSON, whatever the case of its ASCII letters
+	Limit  int    // 1 to AtMost; less than 1 is Listed
+}
+
+// Most is the limit within its bounds.
+func (f Filter) Most() int {
+	if f.Limit < 1 {
+		return Listed
+	}
+	return min(f.Limit, AtMost)
+}
+
+// Matches reports whether the filter chooses the record, its limit aside.
+func (f Filter) Matches(r *Record) bool {
+	e := &r.Event
+	return (f.Before <= 0 || r.Seq < f.Before) && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
+		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (!f.Failed || e.Code != "") && (f.Text == "" || e.says(f.Needle()))
+}
+
+// says reports whether the event as JSON holds the needle of a filter.
+func (e *Event) says(needle string) bool {
+	doc, err := json.Marshal(e)
+	return err == nil && strings.Contains(Fold(string(doc)), needle)
+}
+
+// Needle is Text as it stands in an event's JSON, its ASCII letters in lower case.
+func (f Filter) Needle() string {
+	doc, err := json.Marshal(f.Text)
+	if err != nil { // of a text it never is
+		return f.Text
+	}
+	return Fold(string(doc[1 : len(doc)-1]))
+}
+
+// Fold is a text with its ASCII letters in lower case, and everything else as it is.
+func Fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}

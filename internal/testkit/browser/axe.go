@@ -1,0 +1,57 @@
+package browser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Axe has axe-core judge the page as it is now and fails the test for every serious or critical finding. The test is skipped where axe-core is
+// missing: AXE_CORE may name its axe.min.js; else it is looked for in NODE_PATH and below npm's global modules.
+func (p *Page) Axe() {
+	p.t.Helper()
+	script := axeScript()
+	if script == "" {
+		p.t.Skip("axe-core is not installed (AXE_CORE)")
+	}
+	source, err := os.ReadFile(script)
+	if err != nil {
+		p.t.Fatalf("axe-core: %v", err)
+	}
+	var present bool
+	if p.Eval("!!globalThis.axe", &present); !present {
+		p.Eval("(() => {"+string(source)+"\n; return true; })()", nil)
+	}
+	var found []struct {
+		ID, Impact, Help string
+		Nodes            []string
+	}
+	p.Eval(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => ({ID: v.id, Impact: v.impact, Help: v.help,
+		Nodes: v.nodes.slice(0, 5).map((n) => n.target.join(" ") + "  " + n.html.slice(0, 200) + "  " + (n.failureSummary || "").replaceAll("\n", " "))})))`, &found)
+	for _, f := range found {
+		report := p.t.Logf
+		if f.Impact == "serious" || f.Impact == "critical" {
+			report = p.t.Errorf
+		}
+		report("axe on %s: %s: %s (%s)\n\t%s", p.Address(), f.Impact, f.Help, f.ID, strings.Join(f.Nodes, "\n\t"))
+	}
+}
+
+// axeScript is the path of axe-core, or empty.
+func axeScript() string {
+	if named := os.Getenv("AXE_CORE"); named != "" {
+		return named
+	}
+	roots := filepath.SplitList(os.Getenv("NODE_PATH"))
+	if out, err := exec.Command("npm", "root", "-g").Output(); err == nil {
+		roots = append(roots, strings.TrimSpace(string(out)))
+	}
+	for _, root := range roots {
+		script := filepath.Join(root, "axe-core", "axe.min.js")
+		if _, err := os.Stat(script); err == nil {
+			return script
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+// Package browser drives a real, headless Chromium for tests of pages: it opens them, presses, types, waits, takes pictures, and has axe judge
+// them.
+//
+// It refuses to let a page misbehave unseen: a script that fails, something that the content security policy stops, or a request to another server
+// than the page's own fails the test.
+package browser
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// How long something on a page is waited for, and how often it is looked for. Machines that test are busy.
+const (
+	patience = 30 * time.Second
+	pace     = 10 * time.Millisecond
+)
+
+// Browser is a running Chromium, or a profile of its own within one. Open makes it.
+type Browser struct {
+	ctx   context.Context //nolint:containedctx // it is the browser
+	shots string
+}
+
+// Open starts a Chromium that ends with the test. The test is skipped, by the name of what is missing, where there is none. The environment
+// variable CHROMIUM may name the program.
+func Open(t testing.TB) *Browser {
+	t.Helper()
+	path := program()
+	if path == "" {
+		t.Skip("chromium is not installed")
+	}
+	opts := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.WindowSize(1280, 1000), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Flag("lang", "en-US"), chromedp.Flag("hide-scrollbars", true),
+	})
+	if os.Geteuid() == 0 {
+		opts = append(opts, chromedp.NoSandbox)
+	}
+	outer, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, cancel := chromedp.NewContext(outer, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits for the program to end
+		cancel()
+		stop()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("chromium does not start: %v", err)
+	}
+	return &Browser{ctx: ctx, shots: shots(t)}
+}
+
+// Apart is another profile in the same browser, with cookies of its own: another person at another machine.
+func (b *Browser) Apart(t testing.TB) *Browser {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("another profile cannot be opened: %v", err)
+	}
+	return &Browser{ctx: ctx, shots: b.shots}
+}
+
+func program() string {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// shots is where pictures go: a directory for the package's test in CONSOLE_SHOTS, so that they are kept, or one that goes with the test.
+func shots(t testing.TB) string {
+	t.Helper()
+	kept := os.Getenv("CONSOLE_SHOTS")
+	if kept == "" {
+		return t.TempDir()
+	}
+	dir := filepath.Join(kept, fileName(strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")), fileName(t.Name()))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatalf("pictures cannot be kept: %v", err)
+	}
+	return dir
+}
+
+// fileName is a name with nothing in it that a path could stumble over.
+func fileName(name string) string {
+	return regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(name, "_")
+}

@@ -1,0 +1,268 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// Page is one open page. What cannot be done on it within half a minute fails the test.
+type Page struct {
+	t     testing.TB
+	ctx   context.Context //nolint:containedctx // it is the page
+	shots string
+	watch *watcher
+}
+
+// Page opens an address in a tab of its own, which is closed with the test.
+func (b *Browser) Page(t testing.TB, url string) *Page {
+	t.Helper()
+	w := &watcher{}
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithListener(w.hear))
+	t.Cleanup(cancel)
+	p := &Page{t: t, ctx: ctx, shots: b.shots, watch: w}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("a tab cannot be opened: %v", err)
+	}
+	t.Cleanup(p.wellBehaved) // before the tab is closed
+	p.Go(url)
+	return p
+}
+
+// Go opens another address in the same tab and waits until it is there.
+func (p *Page) Go(url string) {
+	p.t.Helper()
+	p.watch.home(url)
+	p.do("open "+url, chromedp.Navigate(url))
+}
+
+// Reload opens the same address anew.
+func (p *Page) Reload() {
+	p.t.Helper()
+	p.do("reload", chromedp.Reload())
+}
+
+// Eval computes a JavaScript expression on the page, awaits it when it is a promise, and decodes its JSON into into, which may be nil.
+func (p *Page) Eval(expression string, into any) {
+	p.t.Helper()
+	doc, err := p.eval(expression)
+	if err == nil && into != nil {
+		err = json.Unmarshal([]byte(doc), into)
+	}
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+// Click presses the first element in sight that the CSS selector fits, with the mouse, once it can be pressed.
+func (p *Page) Click(selector string) {
+	p.t.Helper()
+	p.press("document.querySelectorAll("+quoted(selector)+")", selector)
+}
+
+// Press presses the first button or link in sight that people know by that name: its label for screen readers, or its text.
+func (p *Page) Press(name string) {
+	p.t.Helper()
+	p.press("[...document.querySelectorAll('button, a[href], summary')].filter((e) => (e.getAttribute('aria-label') || e.innerText || '').trim() === "+quoted(name)+")", name)
+}
+
+// Type presses the keys of a text into the field that the CSS selector fits, after what is in it.
+func (p *Page) Type(selector, text string) {
+	p.t.Helper()
+	p.Click(selector)
+	p.Keys(text)
+}
+
+// Choose has a select show the choice of that value.
+func (p *Page) Choose(selector, value string) {
+	p.t.Helper()
+	p.Eval("(() => { const s = document.querySelector("+quoted(selector)+"); s.value = "+quoted(value)+"; s.dispatchEvent(new Event('change', {bubbles: true})); })()", nil)
+}
+
+// Keys presses keys where the focus is. Special keys are those of chromedp's package kb; "\t" is the tabulator and "\r" is enter.
+func (p *Page) Keys(keys string) {
+	p.t.Helper()
+	p.do("type", chromedp.KeyEvent(keys))
+}
+
+// Focus is what has the focus, as people know it: its label, its name or its text.
+func (p *Page) Focus() string {
+	p.t.Helper()
+	var name string
+	p.Eval("(() => { const e = document.activeElement; return (e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].innerText : '') || e.innerText || e.tagName).trim(); })()", &name)
+	return name
+}
+
+// Text is what people read in the first element that the CSS selector fits; empty when there is none.
+func (p *Page) Text(selector string) string {
+	p.t.Helper()
+	var text string
+	p.Eval(reading(selector), &text)
+	return text
+}
+
+// Count is how many elements the CSS selector fits.
+func (p *Page) Count(selector string) int {
+	p.t.Helper()
+	var n int
+	p.Eval("document.querySelectorAll("+quoted(selector)+").length", &n)
+	return n
+}
+
+// Address is the path of the page, with its parameters.
+func (p *Page) Address() string {
+	p.t.Helper()
+	var path string
+	p.Eval("location.pathname + location.search", &path)
+	return path
+}
+
+// WaitText waits until the first element that the CSS selector fits reads want, among other things.
+func (p *Page) WaitText(selector, want string) {
+	p.t.Helper()
+	last := ""
+	p.until(func() error {
+		doc, err := p.eval(reading(selector))
+		if err == nil {
+			err = json.Unmarshal([]byte(doc), &last)
+		}
+		if err == nil && !strings.Contains(last, want) {
+			err = errNotYet
+		}
+		return err
+	}, func() string { return fmt.Sprintf("%s never read %q; it reads %q", selector, want, last) })
+}
+
+// WaitFor waits until a JavaScript expression is true.
+func (p *Page) WaitFor(expression string) {
+	p.t.Helper()
+	p.until(func() error {
+		if doc, err := p.eval("!!(" + expression + ")"); err != nil || doc != "true" {
+			return errors.Join(errNotYet, err)
+		}
+		return nil
+	}, func() string { return expression + " was never true" })
+}
+
+// Dark has the page believe that its person prefers dark colours, or light ones.
+func (p *Page) Dark(dark bool) {
+	p.t.Helper()
+	value := map[bool]string{true: "dark", false: "light"}[dark]
+	p.call("prefer colours", func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
+		return err
+	})
+}
+
+// Scripts turns the page's scripts off or on, from the next address on.
+func (p *Page) Scripts(on bool) {
+	p.t.Helper()
+	p.call("scripts", func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+		return err
+	})
+}
+
+// Narrow makes the window as wide as a telephone's, or wide again.
+func (p *Page) Narrow(narrow bool) {
+	p.t.Helper()
+	width := map[bool]int64{true: 390, false: 1280}[narrow]
+	p.do("width", chromedp.EmulateViewport(width, 1000))
+}
+
+// Shot keeps a picture of the whole page as NAME.png, where CONSOLE_SHOTS says, and gives its path.
+func (p *Page) Shot(name string) string {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	path := filepath.Join(p.shots, fileName(name)+".png")
+	if err == nil {
+		err = os.WriteFile(path, picture, 0o644)
+	}
+	if err != nil {
+		p.t.Fatalf("picture %s: %v", name, err)
+	}
+	return path
+}
+
+var errNotYet = errors.New("not yet")
+
+func (p *Page) eval(expression string) (string, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => JSON.stringify((await ("+expression+")) ?? null))()", chromedp.EvalAwaitPromise))
+}
+
+// press clicks the middle of the first element of a list that is in sight, can be pressed, and has nothing above it.
+func (p *Page) press(list, name string) {
+	p.t.Helper()
+	var at *struct{ X, Y float64 }
+	p.until(func() error {
+		doc, err := p.eval(`(() => { for (const e of ` + list + `) {
+			if (e.disabled || !e.checkVisibility() || getComputedStyle(e).cursor === "wait") continue;
+			e.scrollIntoView({block: "center", behavior: "instant"});
+			const b = e.getBoundingClientRect(), x = b.left + b.width / 2, y = b.top + b.height / 2, top = document.elementFromPoint(x, y);
+			if (top && (e.contains(top) || top.contains(e))) return {X: x, Y: y};
+		} return null; })()`)
+		if err == nil {
+			err = json.Unmarshal([]byte(doc), &at)
+		}
+		if err == nil && at == nil {
+			err = errNotYet
+		}
+		return err
+	}, func() string { return "there was nothing to press that is called " + name })
+	p.do("press "+name, chromedp.MouseClickXY(at.X, at.Y))
+}
+
+// until repeats what fails until it does not. Pages that are just being exchanged fail, too.
+func (p *Page) until(try func() error, otherwise func() string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(pace) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) || p.ctx.Err() != nil {
+			p.t.Fatalf("%s (%v)", otherwise(), err)
+		}
+	}
+}
+
+func (p *Page) do(what string, a chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	p.call(what, func(ctx context.Context) error { return chromedp.Do(ctx, a) })
+}
+
+func (p *Page) call(what string, f func(context.Context) error) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := f(ctx); err != nil {
+		p.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func reading(selector string) string {
+	return "(document.querySelector(" + quoted(selector) + ") || {innerText: ''}).innerText"
+}
+
+// quoted is a text as JavaScript writes it.
+func quoted(s string) string {
+	doc, err := json.Marshal(s)
+	if err != nil { // of a string it never is
+		return strconv.Quote(s)
+	}
+	return string(doc)
+}

@@ -1,0 +1,18 @@
+package consoletest
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/countersign-dev/countersign/adapters/httpapi"
+	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+)
+
+// Events adds the product's API to a mux, and with it the events of that door's database, which pages follow.
+func Events(t testing.TB, mux *http.ServeMux, h *House, person func(httpguard.Handler) http.Handler) {
+	t.Helper()
+	hub := feed.New(h.App, nil)
+	t.Cleanup(hub.Close)
+	mux.Handle(httpapi.Prefix+"/", person(httpapi.New(httpapi.Options{App: h.App, Hub: hub}).Serve))
+}

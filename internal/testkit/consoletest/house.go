@@ -1,0 +1,127 @@
+// Package consoletest is a door for tests of the console's pages: over a real database, which several of them may share as processes do, with a small
+// capability of notes in real files; and a web server around pages, with somebody who is logged in.
+//
+// It refuses to know the console, so that its pages can be tested with it.
+package consoletest
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// House is a door with the notes that it keeps.
+type House struct {
+	*app.App
+	Notes Notes
+	Store *sqlitestore.Store
+}
+
+// Change changes how a door is opened.
+type Change func(*app.Core, *app.Options)
+
+// At has the door believe another clock.
+func At(c ports.Clock) Change { return func(core *app.Core, _ *app.Options) { core.Clock = c } }
+
+// With changes the door's options.
+func With(change func(*app.Options)) Change {
+	return func(_ *app.Core, o *app.Options) { change(o) }
+}
+
+// Open opens a door in that directory, where people confirm. A second one there is another process.
+func Open(t testing.TB, dir string, changes ...Change) *House {
+	t.Helper()
+	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
+	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, HumanOnly: true, Version: "v0.0.0-test"}
+	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store,
+		Sessions: store.Sessions(), Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
+		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
+	for _, change := range changes {
+		change(&core, &opts)
+	}
+	h := &House{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
+	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
+		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
+	var err error
+	h.App, err = app.New(core, opts, ctl, h.Notes.capability())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, h.App.Close(context.Background()))
+		require.NoError(t, store.Close())
+	})
+	return h
+}
+
+// Agent is a client of the door: what an agent does through it.
+type Agent struct {
+	House   *House
+	Session string
+	Client  string
+}
+
+// Agent is an agent of that session.
+func (h *House) Agent(session string) *Agent {
+	return &Agent{House: h, Session: session, Client: "claude-code/2.1 (" + session + ")"}
+}
+
+// Call makes a call, as an agent does, with arguments that marshal to an object.
+func (a *Agent) Call(name string, args any) tool.Outcome {
+	doc, err := json.Marshal(args)
+	if err != nil {
+		return tool.Outcome{Err: err}
+	}
+	return a.House.Call(context.Background(), a.call(name, doc))
+}
+
+func (a *Agent) call(name string, args json.RawMessage) tool.Call {
+	return tool.Call{Session: a.Session, Client: a.Client, Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: tool.Name(name), Args: args}
+}
+
+// Ask makes a call that has to be confirmed, and gives the id of the question.
+func (a *Agent) Ask(t testing.TB, name string, args any) string {
+	t.Helper()
+	out := a.Call(name, args)
+	require.NotNil(t, out.Issued, "%s asked nothing: %v", name, out.Err)
+	return out.Issued.ID
+}
+
+// Waits makes a call and waits until a person has answered, as a transport does; then it says what came of it.
+func (a *Agent) Waits(t testing.TB, name string, args any) <-chan tool.Outcome {
+	t.Helper()
+	doc, err := json.Marshal(args)
+	require.NoError(t, err)
+	asked := a.House.Call(context.Background(), a.call(name, doc))
+	require.NotNil(t, asked.Issued, "%s asked nothing: %v", name, asked.Err)
+	done := make(chan tool.Outcome, 1)
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for poll := newPoll(stop); poll.wait(); {
+			if waits, err := a.House.Waiting(context.Background(), asked.Issued.ID); err == nil && !waits {
+				again := a.call(name, doc)
+				again.ID, again.Asked = asked.CallID, asked.Issued.Digest
+				done <- a.House.Call(context.Background(), again)
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { close(stop); wait.Wait() })
+	return done
+}
