@@ -10,13 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/activitypages"
 	"github.com/countersign-dev/countersign/adapters/console/agentpages"
 	"github.com/countersign-dev/countersign/adapters/console/approvalpages"
-	"github.com/countersign-dev/countersign/adapters/console/assets"
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
 	"github.com/countersign-dev/countersign/adapters/console/projectpages"
 	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
 	"github.com/countersign-dev/countersign/adapters/console/settingpages"
 	"github.com/countersign-dev/countersign/adapters/console/toolpages"
+	"github.com/countersign-dev/countersign/adapters/console/webassets"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/app"
@@ -45,6 +45,6 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) {
 	} {
 		s.Mount(mux, o.Person)
 	}
-	mux.Handle("/assets/", assets.Handler())
+	mux.Handle("/assets/", webassets.Handler())
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 }

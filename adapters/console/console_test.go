@@ -2,8 +2,10 @@ package console_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,12 +17,29 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console"
 	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is also the supervisor of what scripts start.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "supervise" {
+		if err := osproc.Supervise(os.Stdin, osproc.Options{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code := workroom.Run(m, "[user]\n\tname = Ada\n\temail = ada@example.com\n")
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // open is the whole console over a home of its own.
 func open(t *testing.T) *consoletest.Web {

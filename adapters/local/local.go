@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/local/ecohost"
@@ -99,13 +100,18 @@ func (c Config) core(store *sqlitestore.Store) app.Core {
 	}
 }
 
-// place is the directory that tools take for the one they are called in. It tells processes apart that stand elsewhere.
+// place is the directory that tools take for the one they are called in, and what else says where they look. It tells processes apart that stand
+// elsewhere.
 func (c Config) place() string {
 	dir, err := filepath.Abs(c.Deployments.Dir)
 	if err != nil { // the directory is gone: nothing stands there
 		return "?"
 	}
-	return dir + "\n" + c.Packs.Source
+	around := []string{dir, c.Packs.Source, c.Packs.Root}
+	for _, name := range []string{"HOME", "AGENTPACK_HOME", "AGENTPACK_PROJECT_ROOT", "CODEX_HOME", "AMOF_HOME", "AMOF_WORKSPACE_ROOT"} {
+		around = append(around, c.Env(name))
+	}
+	return strings.Join(around, "\n")
 }
 
 // Owner is the person at this machine, with what the options grant: everything, or reading alone.

@@ -113,7 +113,7 @@ func (s *Section) late(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		return
 	}
 	notice := page.Notice(page.Bad, markup.P(markup.Text("Your answer came too late and changed nothing.")))
-	s.told(w, v, http.StatusConflict, rec, s.answerer(r.Context(), r.PathValue("id"), rec), notice)
+	s.told(w, v, http.StatusConflict, ending{rec, s.answerer(r.Context(), r.PathValue("id"), rec)}, notice)
 }
 
 // answerer is who settled the confirmation, and how, as the audit has it: the first who said what came of it. What settled nothing has a code.
@@ -136,11 +136,18 @@ func (s *Section) answerer(ctx context.Context, id string, rec toolrun.Record) a
 
 // over is the page of a confirmation that does not wait any more.
 func (s *Section) over(w http.ResponseWriter, v httpguard.Visitor, rec toolrun.Record, by audit.Event) {
-	s.told(w, v, http.StatusOK, rec, by)
+	s.told(w, v, http.StatusOK, ending{rec, by})
+}
+
+// ending is what has become of a confirmation, and the answer that did it.
+type ending struct {
+	toolrun.Record
+	by audit.Event
 }
 
 // told says what has become of a confirmation, and by whose answer.
-func (s *Section) told(w http.ResponseWriter, v httpguard.Visitor, status int, rec toolrun.Record, by audit.Event, above ...markup.Node) {
+func (s *Section) told(w http.ResponseWriter, v httpguard.Visitor, status int, e ending, above ...markup.Node) {
+	rec, by := e.Record, e.by
 	verb := map[string]string{"approve": "approved it", "deny": "denied it", "cancel": "withdrew it"}[by.Verdict]
 	who := runview.By(by.ApprovedBy)
 	switch by.ApprovedBy {

@@ -87,9 +87,10 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		var cards markup.Group
 		room := shownAll
 		for _, c := range views {
-			whole := len(c.Plan) <= min(room, shownEach)
+			size := len(c.Plan) + len(c.Exhibit)
+			whole := size <= min(room, shownEach)
 			if whole {
-				room -= len(c.Plan)
+				room -= size
 			}
 			cards = append(cards, s.card(r.Context(), v, c, whole))
 		}
@@ -105,7 +106,7 @@ func (s *Section) card(ctx context.Context, v httpguard.Visitor, c confirm.View,
 		planpage.Asked(c, s.client(ctx, c)),
 	}
 	if whole {
-		body = append(body, planpage.Brief(c.Plan), s.desk.Diffs(ctx, v, c))
+		body = append(body, planpage.Brief(c.Plan), planpage.Exhibit(c.Exhibit))
 	}
 	return markup.Article(markup.ID(c.ID), markup.Class("card"), append(body, s.decide(v, c, whole)))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console/approvalpages"
-	"github.com/countersign-dev/countersign/adapters/console/assets"
+	"github.com/countersign-dev/countersign/adapters/console/webassets"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
@@ -24,7 +24,7 @@ func live(t *testing.T) (*consoletest.Agent, *consoletest.House, *consoletest.We
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
 		approvalpages.New(d, here.App).Mount(mux, consoletest.Person())
 		d.Mount(mux, consoletest.Person())
-		mux.Handle("/assets/", assets.Handler())
+		mux.Handle("/assets/", webassets.Handler())
 		consoletest.Events(t, mux, here, consoletest.Person())
 	})
 	return agent, here, web

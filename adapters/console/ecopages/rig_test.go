@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/countersign-dev/countersign/adapters/console/assets"
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
+	"github.com/countersign-dev/countersign/adapters/console/webassets"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/local"
@@ -89,7 +89,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	}
 	desk.Mount(mux, person)
 	ecopages.New(desk).Mount(mux, person)
-	mux.Handle("/assets/", assets.Handler())
+	mux.Handle("/assets/", webassets.Handler())
 	server := httptest.NewServer(mux)
 	r.url = server.URL
 	t.Cleanup(func() {

@@ -18,6 +18,7 @@ import (
 // How many lines of a log a page shows, unless it is asked for others, and at most.
 const (
 	logLines     = 200
+	liveLines    = 20 // of one that goes on: as many as are in sight at once
 	mostLogLines = 1000
 )
 
@@ -146,6 +147,9 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 		return
 	}
 	args := map[string]any{"run_id": now.ID, "tail": logLines}
+	if !now.Terminal {
+		args["tail"] = liveLines
+	}
 	if n, err := strconv.Atoi(q.Get("tail")); err == nil {
 		args["tail"] = min(max(n, 1), mostLogLines)
 	}

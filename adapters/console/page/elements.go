@@ -210,7 +210,7 @@ func Diff(label, text string) markup.Node {
 		case strings.HasPrefix(line, "-"):
 			class = "removed"
 		}
-		lines = append(lines, markup.Span(markup.If(class != "", markup.Class(class)), markup.Text(line)))
+		lines = append(lines, markup.Span(markup.If(class != "", markup.Class(class)), markup.Text(strings.TrimRight(line, "\r\n"))))
 	}
 	return markup.Pre(markup.Class("diff"), markup.TabIndex("0"), markup.Role("group"), named(label), markup.Code(lines))
 }

@@ -156,7 +156,7 @@ func TestValues(t *testing.T) {
 		`{`:                           `<pre tabindex="0" role="group" aria-label="value"><code>{</code></pre>`,
 		`"a\nb"`:                      `<pre tabindex="0" role="group" aria-label="text"><code>a` + "\n" + `b</code></pre>`,
 		`[[[[[[[1]]]]]]]`:             `<ul><li><ul><li><ul><li><ul><li><ul><li><ul><li><code>[1]</code></li></ul></li></ul></li></ul></li></ul></li></ul></li></ul>`,
-		`"--- a\n+++ b\n@@ -1 +1 @@"`: `<pre class="diff" tabindex="0" role="group" aria-label="diff"><code><span class="file">--- a` + "\n" + `</span><span class="file">+++ b` + "\n" + `</span><span class="hunk">@@ -1 +1 @@</span></code></pre>`,
+		`"--- a\n+++ b\n@@ -1 +1 @@"`: `<pre class="diff" tabindex="0" role="group" aria-label="diff"><code><span class="file">--- a</span><span class="file">+++ b</span><span class="hunk">@@ -1 +1 @@</span></code></pre>`,
 	} {
 		assert.Equal(t, want, render(t, page.Value(json.RawMessage(doc))), doc)
 	}

@@ -30,7 +30,7 @@ func block(fields []field, depth int) markup.Node {
 		case nothing(f.value) || unseen(f.name) || f.name == "argv" && said(fields):
 		case loses(f.name) && lists(f.value):
 			losses = append(losses, loss(f, depth))
-		case runs(f.name) && command(f.value) != "":
+		case runs(f.name) && !named(f) && command(f.value) != "":
 			commands = append(commands, run(f))
 		default:
 			n, across := shown(f, depth)
@@ -125,12 +125,12 @@ func list(name string, items []any, depth int) (n markup.Node, across bool) {
 	}
 	all, only := objects(items)
 	switch {
+	case only && text(all[0], "path") != "" && text(all[0], "root") != "":
+		return files(all), true
 	case only && text(all[0], "op") != "" && text(all[0], "path") != "":
 		return changes(label(name), all), true
 	case only && (name == "steps" || member(all[0], "command") != nil):
 		return steps(all, depth), true
-	case only && text(all[0], "unified") != "":
-		return files(all, depth), true
 	case only:
 		return table(label(name), all, depth), true
 	}

@@ -84,6 +84,12 @@ func codes(all []string) markup.Node {
 	return markup.Ul(markup.Map(all, func(s string) markup.Node { return markup.Li(page.Code(page.Printable(s))) }))
 }
 
+// named reports a script that is only the name of one.
+func named(f field) bool {
+	s, ok := f.value.(string)
+	return ok && f.name == "script" && !strings.ContainsAny(s, " \n\t;&|<>")
+}
+
 // command is a value that is to be run as one would type it; empty when it is no such value.
 func command(v any) string {
 	switch v := v.(type) {
@@ -144,16 +150,21 @@ func changes(name string, all [][]field) markup.Node {
 }
 
 // files are files with the lines that would change in each.
-func files(all [][]field, depth int) markup.Node {
+func files(all [][]field) markup.Node {
 	var out markup.Group
 	for _, f := range all {
-		path := strings.TrimPrefix(text(f, "root")+"/"+text(f, "path"), "/")
-		if strings.HasPrefix(text(f, "root"), "/") {
-			path = "/" + path
+		path := text(f, "path")
+		if root := text(f, "root"); strings.HasPrefix(root, "/") || len(root) > 1 && root[1] == ':' {
+			path = strings.TrimRight(root, `/\`) + "/" + path
 		}
-		body := markup.Node(markup.P(markup.Class("quiet"), markup.Text("Its lines are not shown.")))
-		if d := text(f, "unified"); d != "" {
+		var body markup.Node
+		switch d, op := text(f, "unified"), text(f, "op"); {
+		case d != "":
 			body = page.Diff("lines of "+path, page.Printable(d))
+		case op == "delete":
+			body = markup.P(markup.Text("It is deleted."))
+		default:
+			body = markup.P(markup.Class("quiet"), markup.Text("Its lines are not shown."))
 		}
 		out = append(out, page.Fold(strings.TrimSpace(text(f, "op")+" "+page.Printable(path)), true, body))
 	}

@@ -68,6 +68,16 @@ func Brief(plan json.RawMessage) markup.Node {
 	return markup.Div(markup.Class("plan"), explained(around), block(gathered(body, around), 0))
 }
 
+// Exhibit is what people see beside a plan, the lines of files for example; nil for nothing.
+func Exhibit(doc json.RawMessage) markup.Node {
+	v, err := parse(doc)
+	fields, ok := v.([]field)
+	if err != nil || !ok || nothing(fields) {
+		return nil
+	}
+	return markup.Div(markup.Class("plan"), block(fields, 0))
+}
+
 // opened is the member of a plan that says what would be done, and what stands around it: {tool, summary, context}, {data, warnings}, or
 // {preview, explanation, risk, …}. Any other plan is all body.
 func opened(fields []field) (body, around []field) {

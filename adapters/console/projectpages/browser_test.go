@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
-// TestInABrowser: every page is judged by axe and kept as a picture; what programs print appears while they run.
-func TestInABrowser(t *testing.T) {
+// TestProjectsInABrowser: every page is judged by axe and kept as a picture; what programs print appears while they run.
+func TestProjectsInABrowser(t *testing.T) {
 	b := newBench(t, nil)
 	chromium := browser.Open(t)
 	dir, at := b.project("shop")

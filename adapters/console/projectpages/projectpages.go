@@ -89,7 +89,7 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 	if query != "" {
 		empty = "No registered project has that in its name, path or description."
 	}
-	s.Show(w, r, v, page.Page{Title: "Projects", Live: []string{"ai-tool-result"}, Body: []markup.Node{ways(),
+	s.Show(w, r, v, page.Page{Title: "Projects", Body: []markup.Node{ways(),
 		page.Search(root, page.Field("q", "q", "Find projects", query), page.Button("Find")),
 		page.Table("registered projects", []string{"Name", "Type", "Package manager", "Branch", "State", "Workflows", "Directory"}, rows, empty),
 		s.registering(v)}})

@@ -189,14 +189,14 @@ func (a *about) settings() markup.Node {
 		return nil
 	}
 	set, to := a.of.Settings, at(a.of.ID)
-	return page.Part("Settings", page.Form(a.v, to+"/settings",
+	return markup.Group{page.Part("Settings", page.Form(a.v, to+"/settings",
 		page.Field("name", "name", "Name", a.of.Name), page.Field("description", "description", "Description", a.of.Description),
 		page.Area("env", "env", "Variables that its processes inherit beyond the usual, one a line", strings.Join(set.EnvPass, "\n")),
 		page.Check("loopback", "loopback", "Webhooks may reach this machine, at the hosts below", set.AllowLoopback),
 		page.Area("hosts", "hosts", "Hosts that webhooks may reach although they are private or plain (host:port, one a line)", strings.Join(set.AllowHosts, "\n")),
-		page.Button("Save")),
-		page.Form(a.v, to+"/unregister", page.Danger("Unregister", markup.Aria("label", "Unregister "+page.Printable(a.of.Name))),
-			markup.P(markup.Class("quiet"), page.Text("The project and its actions are forgotten; the directory and its workflows stay."))))
+		page.Button("Save"))),
+		page.Part("Unregister", page.Form(a.v, to+"/unregister", page.Danger("Unregister", markup.Aria("label", "Unregister "+page.Printable(a.of.Name))),
+			markup.P(markup.Class("quiet"), page.Text("The project and its actions are forgotten; the directory and its workflows stay."))))}
 }
 
 func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
-// TestInABrowser: every page is judged by axe and kept as a picture; a worktree with work is deleted only after it was shown and confirmed.
-func TestInABrowser(t *testing.T) {
+// TestSandboxesInABrowser: every page is judged by axe and kept as a picture; a worktree with work is deleted only after it was shown and confirmed.
+func TestSandboxesInABrowser(t *testing.T) {
 	b := newBench(t)
 	chromium := browser.Open(t)
 	at, url, _ := b.project("shop")

@@ -86,7 +86,7 @@ type listing struct {
 	Gateway  *front `json:"global_mcp_tool"`
 }
 
-var errUnknown = fault.New(fault.NotFound, "sandbox_page_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
+var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
 
 // find is the project of the address.
 func (s *Section) find(r *http.Request, v httpguard.Visitor) (item, error) {
@@ -131,7 +131,7 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 	}
 	s.Show(w, r, v, page.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []markup.Node{
 		markup.P(page.To(root+"/-/upkeep", "Duplicates, orphans and models")),
-		page.Table("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Server"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
+		page.Table("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
 		fronted(v, all.Gateway), starting(v)}})
 }
 

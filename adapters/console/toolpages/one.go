@@ -25,11 +25,11 @@ const (
 )
 
 func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	s.show(w, r, v, http.StatusOK, "{}", nil)
+	s.show(w, r, v, "{}", nil)
 }
 
 // show is the page of a tool; given is what stands in the form to try it, and problem what is wrong with that.
-func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, status int, given string, problem error) {
+func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, given string, problem error) {
 	name := tool.Name(r.PathValue("name"))
 	spec, served := s.door.Spec(name)
 	if !served || !s.desk.Serves(v, name) {
@@ -46,7 +46,9 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		mode = policy.ModeUnset
 	}
 	p := page.Page{Title: string(spec.Name), Section: path, Crumbs: []page.Link{{Text: "Tools", Href: path}}, Notice: markup.Group{changed(r), s.desk.Notice(r)}}
+	status := http.StatusOK
 	if problem != nil {
+		status = http.StatusBadRequest
 		p.Body = append(p.Body, page.Problem(fault.From(problem)))
 	}
 	p.Body = append(p.Body, markup.P(markup.Text(spec.Description)), about(spec),
@@ -120,7 +122,7 @@ func (s *Section) try(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	args := json.RawMessage(strings.TrimSpace(given))
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(args, &object); err != nil || object == nil {
-		s.show(w, r, v, http.StatusBadRequest, given, ErrArguments)
+		s.show(w, r, v, given, ErrArguments)
 		return
 	}
 	task := work.Task{Title: "Call " + string(name), Tool: name, Args: args, Back: pathOf(name), Show: func(tool.Outcome) markup.Node { return nil }}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/planpage"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/present/foreshown"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -13,8 +14,12 @@ import (
 // diffsShown bounds the diffs on a page, in bytes.
 const diffsShown = 256 << 10
 
-// Diffs are the diffs behind a plan that only lists files, as long as they are still of that plan; nil where there are none.
+// Diffs are the diffs behind a plan that only lists files: those that were made when it was asked, else those of now, as long as they are still of that
+// plan; nil where there are none.
 func (d *Desk) Diffs(ctx context.Context, v httpguard.Visitor, c confirm.View) markup.Node {
+	if shown := planpage.Exhibit(c.Exhibit); shown != nil {
+		return shown
+	}
 	name, args, ok := foreshown.Call(c.Tool, c.Arguments)
 	if !ok {
 		return nil

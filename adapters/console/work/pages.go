@@ -115,7 +115,7 @@ func back(j *Job) markup.Node {
 func (j *Job) question(ctx context.Context, v httpguard.Visitor, now View) []markup.Node {
 	i := now.Outcome.Issued
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
-		Plan: i.Plan, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt}
+		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt}
 	var wrong markup.Node
 	if now.Wrong != nil {
 		wrong = page.Problem(fault.From(now.Wrong))

@@ -61,7 +61,6 @@ const (
 	deriveSchema = "github.com/invopop/jsonschema"
 	checkSchema  = "github.com/google/jsonschema-go"
 	shellSyntax  = "mvdan.cc/sh/v3"
-	gomponents   = "maragu.dev/gomponents"
 	goldmark     = "github.com/yuin/goldmark"
 	vmMetrics    = "github.com/VictoriaMetrics/metrics"
 	chromium     = "github.com/chromedp/chromedp"
@@ -168,7 +167,7 @@ func drivingRows() []Row {
 		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpguard"}, door...),
 			Modules: []string{xSync, vmMetrics}, Reason: reason},
 		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpguard", "adapters/httpapi/feed"}, door...),
-			Modules: []string{xSync, gomponents, goldmark}, Reason: reason},
+			Modules: []string{xSync, goldmark}, Reason: reason},
 		{Packages: []string{"adapters/hookserver"}, Std: []string{Any}, Module: append([]string{"domain/project", "domain/project/webhook", "ports"}, kernel...),
 			Reason: "requests from outside are judged by rules that stand in the domain, and start workflows through a function"},
 		{Packages: []string{"adapters/present/..."}, Std: []string{Any}, Module: append([]string{"adapters/present/..."}, kernel...),

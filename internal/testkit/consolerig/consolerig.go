@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/console/assets"
+	"github.com/countersign-dev/countersign/adapters/console/webassets"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
 	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
@@ -85,7 +85,7 @@ func New(t testing.TB, door work.Door, mounts Mounts) *Site {
 	person := LetIn(Person())
 	desk.Mount(s.Mux, person)
 	mounts(desk, s.Mux, person)
-	s.Mux.Handle("/assets/", assets.Handler())
+	s.Mux.Handle("/assets/", webassets.Handler())
 	server := httptest.NewServer(s.Mux)
 	s.URL = server.URL
 	t.Cleanup(func() {

@@ -202,8 +202,8 @@ func (s *Section) deciding(ctx context.Context, v httpguard.Visitor, a action) m
 	}
 	called, name := page.Printable(a.Name), page.Hidden("name", a.Name)
 	return page.Part("Rule", held, page.Form(v, to+"/rule", page.Select("level", "level", "Rule of this action", "require_confirm", levels()...), page.Button("Set rule")),
-		page.Deed(v, to+"/switch", turn, called, name, page.Hidden("enabled", word)),
-		page.Form(v, to+"/remove", name, page.Danger("Remove action", markup.Aria("label", "Remove action "+called))))
+		markup.Div(markup.Class("buttons"), page.Deed(v, to+"/switch", turn, called, name, page.Hidden("enabled", word)),
+			page.Form(v, to+"/remove", name, page.Danger("Remove action", markup.Aria("label", "Remove action "+called)))))
 }
 
 func (s *Section) turn(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {

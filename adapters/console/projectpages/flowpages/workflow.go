@@ -202,11 +202,11 @@ func (s *Section) changing(v httpguard.Visitor, f flow) markup.Node {
 	if f.History > 0 {
 		kept = strconv.Itoa(f.History)
 	}
-	return page.Part("Change", page.Form(v, Path(f.ID)+"/change", page.Field("name", "name", "Name of the workflow", f.Name),
+	return markup.Group{page.Part("Change", page.Form(v, Path(f.ID)+"/change", page.Field("name", "name", "Name of the workflow", f.Name),
 		page.Field("description", "description", "Description", f.Description), sectionpage.Numeric("history", "history", "How many runs are kept (empty: 50)", kept),
-		page.Button("Save")),
-		page.Form(v, Path(f.ID)+"/remove", page.Hidden("name", f.Name), page.Danger("Remove workflow", markup.Aria("label", "Remove workflow "+page.Printable(f.Name))),
-			markup.P(markup.Class("quiet"), page.Text("Its history stays."))))
+		page.Button("Save"))),
+		page.Part("Remove", page.Form(v, Path(f.ID)+"/remove", page.Hidden("name", f.Name), page.Danger("Remove workflow", markup.Aria("label", "Remove workflow "+page.Printable(f.Name))),
+			markup.P(markup.Class("quiet"), page.Text("Its history stays."))))}
 }
 
 func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {

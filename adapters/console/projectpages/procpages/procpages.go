@@ -128,7 +128,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 	body := []markup.Node{page.Facts(page.Fact{Name: "State", Value: execview.Status(out.Status)}, page.Fact{Name: "End", Value: sectionpage.Text(p.end())},
 		page.Fact{Name: "Project", Value: sectionpage.Code(p.Project)}, page.Fact{Name: "Command", Value: sectionpage.Code(p.Command)},
 		page.Fact{Name: "Started", Value: page.When(out.StartedAt)}, page.Fact{Name: "Started by", Value: sectionpage.Text(p.Client)},
-		page.Fact{Name: "Process", Value: page.Text(fmt.Sprintf("pid %d", out.PID))}), s.stopping(v, p)}
+		page.Fact{Name: "Process", Value: page.Text(fmt.Sprintf("pid %d", out.PID))}), markup.Div(markup.Class("buttons"), s.stopping(v, p))}
 	if left := out.Left(); left > 0 {
 		more := page.Text(".")
 		if lines < most {

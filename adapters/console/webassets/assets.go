@@ -1,7 +1,7 @@
-// Package assets serves the files that the console's pages ask for: its style, its scripts and its icon, all of them in the binary.
+// Package webassets serves the files that the console's pages ask for: its style, its scripts and its icon, all of them in the binary.
 //
 // It refuses to serve anything else, and never asks another server for anything.
-package assets
+package webassets
 
 import (
 	"compress/gzip"

@@ -1,4 +1,4 @@
-package assets_test
+package webassets_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/console/assets"
+	"github.com/countersign-dev/countersign/adapters/console/webassets"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
@@ -32,7 +32,7 @@ func newStage(t *testing.T, live, main string) *stage {
 	t.Helper()
 	s := &stage{live: live, main: main, streams: map[chan string]string{}}
 	mux := http.NewServeMux()
-	mux.Handle("/assets/", assets.Handler())
+	mux.Handle("/assets/", webassets.Handler())
 	mux.HandleFunc("GET /page", s.page)
 	mux.HandleFunc("GET /approvals/count", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()

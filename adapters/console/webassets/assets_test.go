@@ -1,4 +1,4 @@
-package assets_test
+package webassets_test
 
 import (
 	"compress/gzip"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/console/assets"
+	"github.com/countersign-dev/countersign/adapters/console/webassets"
 )
 
 func get(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
@@ -24,7 +24,7 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	assets.Handler().ServeHTTP(w, r)
+	webassets.Handler().ServeHTTP(w, r)
 	return w
 }
 
