@@ -177,6 +177,7 @@ func TestTheMainJob(t *testing.T) {
 	p.Type("#waiting input[name=reason]", "leave it")
 	p.Press("Deny: roll back to initial: 0 to create, 1 to update, 0 to delete")
 	require.ErrorIs(t, m.came(denied).Err, confirm.ErrDenied)
+	p.WaitText(".notice", "a person denied it: leave it")
 	for _, path := range []string{"/activity", "/audit"} {
 		p.Go(m.web.URL + path)
 		p.WaitText("main", "deploy_apply")

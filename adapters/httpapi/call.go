@@ -37,8 +37,11 @@ func (a *API) callTool(x *exchange.Exchange) error {
 	if err != nil {
 		return err
 	}
-	if len(bytes.TrimSpace(args)) == 0 {
+	switch {
+	case len(bytes.TrimSpace(args)) == 0:
 		args = json.RawMessage("{}")
+	case !json.Valid(args):
+		args = json.RawMessage("null") // refused in the tool's contract all the same, and what is no JSON cannot be recorded
 	}
 	call := x.Visitor.Call(tool.Name(x.Name), args)
 	out := a.Caller.Call(x.R.Context(), call)

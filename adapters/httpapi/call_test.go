@@ -107,6 +107,29 @@ func TestOddTextPasses(t *testing.T) {
 	assert.True(t, json.Valid(r.body))
 }
 
+// TestArgumentsThatAreNoJSONAreRecorded with the calls about them: nobody wipes a record out by what cannot be written into one.
+func TestArgumentsThatAreNoJSONAreRecorded(t *testing.T) {
+	d := newDepot(t)
+	want := map[string]int{}
+	for _, body := range []string{"{", "{} {}", "{\"name\":\xff}", "\xff", "["} {
+		good := d.send("POST /api/v1/tools/look", `{"name":"a"}`, "")
+		require.Equal(t, 200, good.status)
+		bad := d.send("POST /api/v1/tools/look", body, "")
+		require.Equal(t, 400, bad.status, body)
+		want[good.header.Get("X-Call-Id")]++
+		want[bad.header.Get("X-Call-Id")]++
+	}
+	assert.Len(t, want, 10)
+	require.Eventually(t, func() bool {
+		records, err := d.app.AuditTail(t.Context(), 100)
+		got := map[string]int{}
+		for _, r := range records {
+			got[r.Event.CallID]++
+		}
+		return err == nil && assert.ObjectsAreEqual(want, got)
+	}, 5*time.Second, 10*time.Millisecond)
+}
+
 // TestEveryAnswerHasItsHeaders: the id of the call is that of its record.
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	d := newDepot(t)

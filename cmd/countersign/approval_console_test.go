@@ -91,6 +91,8 @@ func TestAnAgentWorksInAnotherDirectoryThanTheServer(t *testing.T) {
 	edit(t, rules, "# House rules", "# Other rules")
 	answer := agent.later("deploy_apply", args{"yes": true, "adopt": true})
 	p.WaitText("main", b.at("site/AGENTS.md"))
+	assert.Contains(t, p.Text("main"), "+# Other rules", "the diff is that of the agent's project")
+	p.Shot("an agent elsewhere")
 	approves(p)
 	e := checked(t, answer())
 	require.True(t, e.OK, "%+v", e.Errors)

@@ -126,6 +126,12 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 	_, problems, code := w.try("deny", "cf_x", "--reason", strings.Repeat("x", 501))
 	assert.Equal(t, 2, code)
 	assert.Contains(t, problems, "500")
+	for _, command := range []string{"deny", "approve"} {
+		_, problems, code = w.try(command, "cf_x")
+		assert.NotZero(t, code)
+		assert.Contains(t, problems, "no confirmation cf_x is waiting")
+		assert.Contains(t, problems, "hint: countersign approvals lists those that wait")
+	}
 
 	h.send("two", "run_script", hi)
 	q := w.questions(1)[0]

@@ -6,16 +6,15 @@ package approvaldesk
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/approvalview"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/present/foreshown"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // Desk is an approvalview.Desk over the door. New makes it.
@@ -116,19 +115,27 @@ func (d *Desk) fate(ctx context.Context, i approvalview.Item, verdict, by string
 	return "it was withdrawn (" + by + ")"
 }
 
-// Diffs implements approvalview.Desk: a deployment's plan names files, and the tool preview shows their diffs, as long as it is still that plan.
-func (d *Desk) Diffs(ctx context.Context, i approvalview.Item) string {
-	name, args, ok := foreshown.Call(i.Tool, i.Arguments)
-	if !ok {
-		return ""
+// Diffs implements approvalview.Desk: those that were made when the question was asked.
+func (d *Desk) Diffs(_ context.Context, i approvalview.Item) string {
+	var shown struct {
+		Files []struct {
+			Root    string `json:"root"`
+			Path    string `json:"path"`
+			Unified string `json:"unified"`
+		} `json:"files"`
+		Warnings []string `json:"warnings"`
 	}
-	o := d.door.App.Call(ctx, tool.Call{Tool: name, Args: args, Session: shell.Session, Client: d.client, Principal: d.door.Principal, Person: true})
-	if o.Err != nil {
+	if len(i.Exhibit) == 0 || json.Unmarshal(i.Exhibit, &shown) != nil {
 		return ""
 	}
 	var out strings.Builder
-	for _, f := range foreshown.Files(i.Plan, o.Value) {
-		out.WriteString(f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
+	for _, f := range shown.Files {
+		if f.Unified != "" {
+			out.WriteString(f.Root + "/" + f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
+		}
+	}
+	for _, w := range shown.Warnings {
+		out.WriteString(w + "\n")
 	}
 	return out.String()
 }

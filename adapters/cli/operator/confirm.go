@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -142,8 +143,12 @@ func lookUp(ctx context.Context, s *shell.Shell, id string) (confirm.View, error
 			return v, nil
 		}
 	}
-	return confirm.View{}, confirm.ErrUnknown.Sayf("no confirmation %s is waiting; it may have expired or been answered", id).
-		With(shell.Hint("countersign confirmations lists those that wait"))
+	return confirm.View{}, notWaiting(id)
+}
+
+func notWaiting(id string) error {
+	return confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
+		With(shell.Hint("countersign approvals lists those that wait"))
 }
 
 func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
@@ -152,6 +157,9 @@ func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
 		return err
 	}
 	v, err := a.Answer(ctx, said)
+	if errors.Is(err, confirm.ErrUnknown) {
+		return notWaiting(said.ID)
+	}
 	if err != nil {
 		outdated(s, err)
 		return err

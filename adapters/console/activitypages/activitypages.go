@@ -135,7 +135,7 @@ func row(r toolrun.Record) markup.Node {
 	if why := runview.Why(r); why != "" {
 		came = append(came, markup.Text(" "+why))
 	}
-	return page.Row(page.When(r.At), page.To(pathOf(r.CallID), cmp.Or(page.Printable(r.What), page.Printable(r.Tool))), page.Code(page.Printable(r.Tool)), came,
+	return page.Row(page.When(r.At), page.To(pathOf(r.CallID), cmp.Or(page.Printable(r.What), page.Printable(r.Tool))), page.Name(r.Tool), came,
 		markup.Text(page.Printable(r.Client)), markup.Text(runview.By(r.Decision)), markup.Text(took(r)))
 }
 

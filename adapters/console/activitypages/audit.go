@@ -91,7 +91,7 @@ func auditRow(r audit.Record) markup.Node {
 		return page.Row(page.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, page.Badge(page.Bad, "cannot be read"), nil, nil, nil, nil, nil)
 	}
 	return page.Row(page.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), page.When(e.Time), markup.Text(page.Printable(string(e.Phase))),
-		page.Code(page.Printable(e.Tool)), markup.Text(page.Printable(e.Verdict)), ended(e), page.Code(page.Printable(clip(string(e.Args)))), markup.Text(by(e)))
+		page.Name(e.Tool), markup.Text(page.Printable(e.Verdict)), ended(e), page.Code(page.Printable(clip(string(e.Args)))), markup.Text(by(e)))
 }
 
 // ended is what came of it, and how long that took.

@@ -57,7 +57,7 @@ func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 	case err == nil:
 		http.Redirect(w, r, path+"?"+answeredParam+"="+url.QueryEscape(id), http.StatusSeeOther)
 	case errors.Is(err, confirm.ErrTyped) && waits:
-		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusUnprocessableEntity, page.Problem(f))
+		s.question(w, v, s.sheet(r.Context(), c), http.StatusUnprocessableEntity, page.Problem(f))
 	case errors.Is(err, confirm.ErrMismatch):
 		s.outdated(w, v, c, f)
 	case f.Kind == fault.Unconfirmed || errors.Is(err, confirm.ErrDenied):

@@ -143,7 +143,7 @@ func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	case err != nil:
 		s.fail(w, v, err)
 	case waits:
-		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusOK)
+		s.question(w, v, s.sheet(r.Context(), c), http.StatusOK)
 	default:
 		rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
 		if err != nil {
@@ -172,8 +172,8 @@ type sheet struct {
 	diffs  markup.Node
 }
 
-func (s *Section) sheet(ctx context.Context, v httpguard.Visitor, c confirm.View) sheet {
-	return sheet{c, s.client(ctx, c), s.desk.Diffs(ctx, v, c)}
+func (s *Section) sheet(ctx context.Context, c confirm.View) sheet {
+	return sheet{c, s.client(ctx, c), planpage.Exhibit(c.Exhibit)}
 }
 
 func (s *Section) question(w http.ResponseWriter, v httpguard.Visitor, c sheet, status int, above ...markup.Node) {

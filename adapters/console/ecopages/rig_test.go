@@ -26,7 +26,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
@@ -214,14 +213,6 @@ func (r *room) quiet(name string) (l leaf) {
 		return !strings.Contains(l.html, `aria-label="Cancel run`)
 	}, time.Minute, 20*time.Millisecond, "runs of %s do not end", name)
 	return l
-}
-
-// call is a call of a tool past the pages, to look at what they did.
-func (r *room) call(name tool.Name, args string) string {
-	r.t.Helper()
-	out := r.door.Call(r.t.Context(), tool.Call{Session: "other", Principal: policy.Principal{ID: "local", Grants: policy.All}, Person: true, Tool: name, Args: []byte(args)})
-	require.NoError(r.t, out.Err)
-	return string(out.Value)
 }
 
 // shop is a room with an ecosystem of the three repositories, in mode execute; installed if so.

@@ -104,6 +104,11 @@ func Code(s string) markup.Node { return markup.Code(markup.Text(s)) }
 // named is the label of an element, for those who hear it.
 func named(label string) markup.Node { return markup.Aria("label", Printable(label)) }
 
+// Name is the name of a tool or the like, which stays on one line.
+func Name(s string) markup.Node {
+	return markup.Code(markup.Class("name"), markup.Text(Printable(s)))
+}
+
 // Pre is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
 func Pre(label, s string) markup.Node {
 	return markup.Pre(markup.TabIndex("0"), markup.Role("group"), named(label), markup.Code(markup.Text(s)))

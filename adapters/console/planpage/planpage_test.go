@@ -97,6 +97,17 @@ func TestLossesAndWarningsComeBeforeFacts(t *testing.T) {
 	assert.Equal(t, "careful Would be lost a.txt command make name x size bytes 2.0 KB", got)
 }
 
+func TestWhatPeopleSeeBesideAPlan(t *testing.T) {
+	t.Parallel()
+	got := words(render(t, planpage.Exhibit(json.RawMessage(`{"files":[{"op":"update","root":"/home/ada","path":".codex/<AGENTS>.md","target":"codex","unified":"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+<b>new</b>\n"},
+		{"op":"delete","root":"/home/ada/","path":"gone.md"},{"op":"create","root":"<unknown>","path":"/opt/large.bin"}],"warnings":["no diff of large.bin: it is not text"]}`))))
+	assert.Equal(t, "no diff of large.bin: it is not text files update /home/ada/.codex/<AGENTS>.md --- a/x +++ b/x @@ -1 +1 @@ -old +<b>new</b> delete /home/ada/gone.md It is deleted. "+
+		"create /opt/large.bin Its lines are not shown.", got)
+	for _, none := range []string{``, `null`, `{}`, `[]`, `"x"`, `{`, `{"files":[]}`} {
+		assert.Nil(t, planpage.Exhibit(json.RawMessage(none)), none)
+	}
+}
+
 func TestPlansThatSayNothingKnown(t *testing.T) {
 	t.Parallel()
 	for plan, want := range map[string]string{

@@ -25,6 +25,7 @@ type stage struct {
 	main    string
 	count   int
 	looks   int
+	refuses bool                   // streams
 	streams map[chan string]string // each open stream with its query
 }
 
@@ -57,6 +58,13 @@ func (s *stage) page(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *stage) events(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	refuses := s.refuses
+	s.mu.Unlock()
+	if refuses {
+		http.Error(w, "too many streams", http.StatusServiceUnavailable)
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := make(chan string, 1000)
 	s.mu.Lock()
@@ -121,6 +129,7 @@ func TestScripts(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"parts that are the same stay": partsThatAreTheSameStay, "what is typed is carried over": whatIsTypedIsCarriedOver, "many events are few looks": manyEventsAreFewLooks,
 		"tabs share one stream": tabsShareOneStream, "a stream grows": aStreamGrows, "a page that has ended is left alone": aPageThatHasEnded, "other kinds have a stream of their own": otherKinds,
+		"a server that refuses is asked again": aServerThatRefuses,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
@@ -256,4 +265,18 @@ func otherKinds(t *testing.T, b *browser.Browser) {
 	s.shows("<h1>ran on</h1>")
 	s.sends("run-progress", "{}")
 	p.WaitText("h1", "ran on")
+}
+
+func aServerThatRefuses(t *testing.T, b *browser.Browser) {
+	s := newStage(t, decided, "<h1>x</h1>")
+	s.mu.Lock()
+	s.refuses = true
+	s.mu.Unlock()
+	p := b.Page(t, s.URL+"/page")
+	p.WaitFor(`performance.getEntriesByType("resource").some((r) => r.name.includes("/events"))`)
+	s.mu.Lock()
+	s.refuses, s.main = false, "<h1>again</h1>"
+	s.mu.Unlock()
+	p.WaitText("h1", "again")
+	soon(t, func() bool { return len(s.open()) == 1 }, "it listens")
 }

@@ -82,7 +82,7 @@ func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 	switch now.State {
 	case Asking:
 		p.Live = Decided()
-		p.Body = j.question(r.Context(), v, now)
+		p.Body = j.question(v, now)
 	case Over:
 		p.Body = append(j.told(now.Outcome), back(j))
 	default:
@@ -112,7 +112,7 @@ func back(j *Job) markup.Node {
 	return markup.P(page.To(cmp.Or(j.Task.Back, "/"), "Back"))
 }
 
-func (j *Job) question(ctx context.Context, v httpguard.Visitor, now View) []markup.Node {
+func (j *Job) question(v httpguard.Visitor, now View) []markup.Node {
 	i := now.Outcome.Issued
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
 		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt}
@@ -120,7 +120,7 @@ func (j *Job) question(ctx context.Context, v httpguard.Visitor, now View) []mar
 	if now.Wrong != nil {
 		wrong = page.Problem(fault.From(now.Wrong))
 	}
-	return []markup.Node{wrong, planpage.Question(view, ""), j.desk.Diffs(ctx, v, view), Decide(v, "/work/"+j.ID+"/answer", view, false)}
+	return []markup.Node{wrong, planpage.Question(view, ""), planpage.Exhibit(view.Exhibit), Decide(v, "/work/"+j.ID+"/answer", view, false)}
 }
 
 // The fields of a decision's form.

@@ -17,6 +17,7 @@
   document.addEventListener("click", (e) => {
     const button = e.target.closest && e.target.closest("button[data-patience]");
     if (!button || performance.now() - slid >= Number(button.dataset.patience)) return;
+    if (e.detail === 0 && document.activeElement !== button && button.form && button.form.contains(document.activeElement)) return; // Enter, in one of its fields
     e.preventDefault();
     said("The page has just changed. Look again, then press.");
   }, true);
@@ -165,10 +166,16 @@
   // and tells the others: browsers open few connections to a server.
   const base = ["ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"];
   const events = (kinds, topics, tell) => {
-    const source = new EventSource("/api/v1/events?events=" + kinds.join(",") + (topics.length ? "&topics=" + topics.join(",") : ""));
-    kinds.forEach((kind) => source.addEventListener(kind, () => tell(kind)));
-    source.addEventListener("open", () => tell("open"));
-    return source;
+    let source, timer, over = false;
+    const begin = () => {
+      source = new EventSource("/api/v1/events?events=" + kinds.join(",") + (topics.length ? "&topics=" + topics.join(",") : ""));
+      kinds.forEach((kind) => source.addEventListener(kind, () => tell(kind)));
+      source.addEventListener("open", () => tell("open"));
+      // A server that refuses is not asked again by the browser: the page looks, which may lead to the log-in, and asks later.
+      source.addEventListener("error", () => { if (source.readyState === EventSource.CLOSED && !over) timer = setTimeout(() => { tell("open"); begin(); }, 3000); });
+    };
+    begin();
+    return { close: () => { over = true; clearTimeout(timer); source.close(); } };
   };
   const listen = (tell) => {
     const bus = navigator.locks && globalThis.BroadcastChannel ? new BroadcastChannel("countersign-events") : null;
