@@ -89,6 +89,10 @@ func (r *run) brought(ctx context.Context) error {
 		if rec, none := r.app.runs.Load(ctx, r.grantID); none == nil && rec.Said != "" {
 			return confirm.ErrDenied.Sayf("a person denied this call: %s", rec.Said)
 		}
+	case errors.Is(err, confirm.ErrCanceled):
+		if rec, none := r.app.runs.Load(ctx, r.grantID); none == nil && rec.Reason == toolrun.ContextChanged {
+			return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
+		}
 	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err):
 		return r.askAnew(ctx, err)
 	}

@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -89,4 +91,25 @@ func TestSettingsThatAreNotChangedStayAsTheyWere(t *testing.T) {
 	tail, err := h.AuditTail(ctx, 1)
 	require.NoError(t, err)
 	assert.Equal(t, "settings_conflict", tail[0].Event.Code)
+}
+
+// TestOneBadCallCostsNobodysRecord: arguments that are no JSON are refused, and neither their record nor that of any call beside them is lost; and a
+// secret that was sent as the name of a tool is masked.
+func TestOneBadCallCostsNobodysRecord(t *testing.T) {
+	h := open(t)
+	for _, args := range []string{"{", "{} {}", "[", "\xff", "{\"a\":\xff}"} {
+		require.NoError(t, h.call("read_note", `{"name":"before"}`).Err)
+		require.Error(t, h.call("read_note", args).Err, "%q", args)
+		require.NoError(t, h.call("read_note", `{"name":"after"}`).Err)
+	}
+	require.Error(t, h.call(secret(), `{}`).Err)
+	require.Error(t, h.call(strings.Repeat("long", 1000), `{}`).Err)
+	require.NoError(t, h.App.Close(context.Background()))
+	records, err := h.store.Records(context.Background(), 0, 100)
+	require.NoError(t, err)
+	assert.Len(t, records, 17)
+	doc, err := json.Marshal(records)
+	require.NoError(t, err)
+	assert.NotContains(t, string(doc), secret())
+	assert.LessOrEqual(t, len(records[16].Event.Tool), 64)
 }

@@ -107,3 +107,17 @@ func TestAForwardedCallReachesNoFurther(t *testing.T) {
 	assert.Zero(t, h.shelf.writes.Load())
 	require.NoError(t, h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`).Err)
 }
+
+// TestACallIsToldThatItsQuestionIsOutOfDate: the caller that waits learns why it is not asked about any more.
+func TestACallIsToldThatItsQuestionIsOutOfDate(t *testing.T) {
+	h := open(t, human)
+	asked := h.call("write_note", `{"name":"a"}`).Issued
+	h.shelf.mu.Lock()
+	h.shelf.version = 7
+	h.shelf.mu.Unlock()
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console"})
+	require.ErrorIs(t, err, confirm.ErrMismatch)
+	o := h.call("write_note", `{"name":"a"}`, func(c *tool.Call) { c.Asked = asked.Digest })
+	require.ErrorIs(t, o.Err, confirm.ErrCanceled)
+	assert.Contains(t, o.Err.Error(), "has changed meanwhile")
+}

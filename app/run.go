@@ -272,7 +272,7 @@ func (r *run) intend(ctx context.Context) error {
 func (r *run) event(p audit.Phase) audit.Event {
 	return audit.Event{
 		Time: r.app.core.Clock.Now(), Phase: p, CallID: r.call.ID, Session: r.call.Session, Principal: r.call.Principal.ID, Client: r.call.Client,
-		Tool: string(r.call.Tool), Class: r.claims.Class.String(), Args: r.mask.Args(r.call.Args), Plan: r.planHash,
+		Tool: r.mask.Name(string(r.call.Tool)), Class: r.claims.Class.String(), Args: r.mask.Args(r.call.Args), Plan: r.planHash,
 		Verdict: r.decision.Verdict.String(), Rule: r.decision.Rule, ApprovedBy: r.answerer,
 	}
 }

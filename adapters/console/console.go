@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/approvalpages"
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
+	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/console/projectpages"
 	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
 	"github.com/countersign-dev/countersign/adapters/console/settingpages"
@@ -20,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // Options are what the console stands on. Every field is required.
@@ -46,5 +48,13 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) {
 		s.Mount(mux, o.Person)
 	}
 	mux.Handle("/assets/", webassets.Handler())
+	mux.Handle("/", o.Person(missing))
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
+}
+
+// ErrPage reports a path that no page has.
+var ErrPage = fault.New(fault.NotFound, "page_unknown", "there is no such page; the sections above have all there are")
+
+func missing(w http.ResponseWriter, _ *http.Request, v httpguard.Visitor) {
+	page.Fail(w, v, "", http.StatusNotFound, ErrPage)
 }

@@ -89,6 +89,12 @@ func (j *Journal) write() {
 
 func (j *Journal) append(events []audit.Event) {
 	if err := j.log.Append(context.Background(), events...); err != nil {
+		if len(events) > 1 && fault.From(err).Kind == fault.Internal { // one of them cannot be written: the others need not be lost with it
+			for _, e := range events {
+				j.append([]audit.Event{e})
+			}
+			return
+		}
 		j.mu.Lock()
 		j.dropped += int64(len(events))
 		dropped := j.dropped

@@ -48,13 +48,23 @@ func (m *Mask) JSON(doc json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// Args is a call's arguments for records: masked, uncounted, and replaced by their beginning where they are long.
+// longestName is the longest name of a tool in records, in characters; those that exist are shorter.
+const longestName = 64
+
+// Name is the name of a tool for records: whoever calls what there is not may have written anything.
+func (m *Mask) Name(s string) string {
+	masked, _ := m.redact().Text(s)
+	return Runes(masked, longestName)
+}
+
+// Args is a call's arguments for records: masked, uncounted, and replaced by their beginning where they are long. What is no JSON cannot be recorded,
+// and is replaced.
 func (m *Mask) Args(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return nil
 	}
 	masked, _, err := m.redact().JSON(args)
-	if err != nil {
+	if err != nil || !json.Valid(masked) {
 		return json.RawMessage(`{"redaction_failed":true}`)
 	}
 	if len(masked) > maxArgs {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -355,7 +355,7 @@ func (g command) byHand(ctx context.Context, a asked) error {
 	g.Line("%s", strings.TrimSuffix(terminal.Block(h.Snippet), "\n"))
 	if len(h.Command) > 0 {
 		g.Note("or have %s do it:", h.Title)
-		g.Line("%s", terminal.Plain(planview.Words(h.Command)))
+		g.Line("%s", terminal.Plain(orderly.CommandLine(h.Command)))
 	}
 	if a.URL != "" {
 		g.Note("<token> stands for a token; countersign connect %s --http makes one", h.Host)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -26,31 +27,15 @@ func Text(plan json.RawMessage) (string, bool) {
 	if json.Unmarshal(plan, &own) != nil || len(own.Context) == 0 {
 		return "", false
 	}
-	v, err := parse(own.Context)
+	v, err := orderly.Parse(own.Context)
 	if err != nil {
 		return "", false
 	}
-	fields, ok := v.([]field)
+	fields, ok := v.([]orderly.Field)
 	if !ok {
 		return "", false
 	}
 	return strings.Join(block(fields), "\n"), true
-}
-
-// Words is an argument vector as one would type it into a shell.
-func Words(argv []string) string {
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = a
-		if a == "" || strings.ContainsFunc(a, special) {
-			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-func special(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))
 }
 
 // margin is before every line of a block.
@@ -78,18 +63,18 @@ type row struct {
 }
 
 // block is an object as lines: labels in one column, values in another, then what takes several lines, then what speaks against it.
-func block(fields []field) []string {
+func block(fields []orderly.Field) []string {
 	var rows []row
 	var marked []string
 	for _, f := range fields {
-		if nothing(f.value) || slices.Contains(unseen(), f.name) || f.name == "argv" && said(fields) {
+		if nothing(f.Value) || slices.Contains(unseen(), f.Name) || f.Name == "argv" && said(fields) {
 			continue
 		}
-		switch f.name {
+		switch f.Name {
 		case "findings":
-			marked = append(marked, findings(f.value)...)
+			marked = append(marked, findings(f.Value)...)
 		case "dangers", "warning", "warnings", "notes":
-			marked = append(marked, marks(f.value)...)
+			marked = append(marked, marks(f.Value)...)
 		default:
 			if r := rowOf(f); r.line != "" || len(r.below) > 0 {
 				rows = append(rows, r)
@@ -114,24 +99,24 @@ func block(fields []field) []string {
 }
 
 // said reports an argument vector that the command in the same object says already.
-func said(fields []field) bool {
-	command := text(fields, "command")
-	return command != "" && command == Words(texts(member(fields, "argv")))
+func said(fields []orderly.Field) bool {
+	command := orderly.Text(fields, "command")
+	return command != "" && command == orderly.CommandLine(texts(orderly.Member(fields, "argv")))
 }
 
-func rowOf(f field) row {
-	r := row{label: label(f.name)}
-	switch v := f.value.(type) {
+func rowOf(f orderly.Field) row {
+	r := row{label: label(f.Name)}
+	switch v := f.Value.(type) {
 	case string:
 		r.line, r.below = lines(v)
 	case json.Number:
-		r.line = number(f.name, v)
+		r.line = number(f.Name, v)
 	case bool:
 		r.line = "yes"
 	case []any:
-		r.line, r.below = list(f.name, v)
-	case []field:
-		if name, path := text(v, "name"), text(v, "path"); name != "" && path != "" && len(v) <= 3 {
+		r.line, r.below = list(f.Name, v)
+	case []orderly.Field:
+		if name, path := orderly.Text(v, "name"), orderly.Text(v, "path"); name != "" && path != "" && len(v) <= 3 {
 			r.line = terminal.Plain(name) + " (" + terminal.Plain(path) + ")"
 			return r
 		}
@@ -186,7 +171,7 @@ func number(name string, n json.Number) string {
 func list(name string, items []any) (line string, below []string) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "argv" || name == "args" {
-			return terminal.Block(Words(plain)), nil
+			return terminal.Block(orderly.CommandLine(plain)), nil
 		}
 		for i := range plain {
 			plain[i] = terminal.Plain(plain[i])
@@ -198,13 +183,13 @@ func list(name string, items []any) (line string, below []string) {
 		return strings.Join(plain, ", "), nil
 	}
 	for i, item := range items {
-		fields, ok := item.([]field)
+		fields, ok := item.([]orderly.Field)
 		if !ok {
 			below = append(below, margin+terminal.Plain(fmt.Sprint(item)))
 			continue
 		}
-		if value, ok := member(fields, "value").(string); ok && len(fields) == 2 {
-			below = append(below, margin+terminal.Plain(text(fields, "name")+": "+value))
+		if value, ok := orderly.Member(fields, "value").(string); ok && len(fields) == 2 {
+			below = append(below, margin+terminal.Plain(orderly.Text(fields, "name")+": "+value))
 			continue
 		}
 		below = append(below, step(i+1, fields)...)
@@ -213,33 +198,33 @@ func list(name string, items []any) (line string, below []string) {
 }
 
 // step is one of several numbered objects: its name or else its directory or repository, and its command, in the first line, the rest below.
-func step(n int, fields []field) []string {
+func step(n int, fields []orderly.Field) []string {
 	depth := 0
-	if d, ok := member(fields, "depth").(json.Number); ok {
+	if d, ok := orderly.Member(fields, "depth").(json.Number); ok {
 		depth, _ = strconv.Atoi(d.String())
 	}
 	indent := margin + strings.Repeat(margin, min(max(depth, 0), 8))
 	title := "name"
 	for _, other := range []string{"directory", "repo"} {
-		if text(fields, title) == "" {
+		if orderly.Text(fields, title) == "" {
 			title = other
 		}
 	}
-	head := fmt.Sprintf("%s%d. %s", indent, n, terminal.Plain(text(fields, title)))
-	var rest []field
+	head := fmt.Sprintf("%s%d. %s", indent, n, terminal.Plain(orderly.Text(fields, title)))
+	var rest []orderly.Field
 	for _, f := range fields {
-		if f.name == "argv" && said(fields) {
+		if f.Name == "argv" && said(fields) {
 			continue
 		}
-		switch f.name {
+		switch f.Name {
 		case title, "name", "workflow":
 		case "command":
-			command, more := lines(text(fields, "command"))
+			command, more := lines(orderly.Text(fields, "command"))
 			if head += ": " + command; len(more) > 0 {
 				rest = append(rest, f)
 			}
 		case "starts_workflow":
-			head += ": starts workflow " + terminal.Plain(text(fields, "starts_workflow"))
+			head += ": starts workflow " + terminal.Plain(orderly.Text(fields, "starts_workflow"))
 		default:
 			rest = append(rest, f)
 		}
@@ -256,12 +241,12 @@ func findings(v any) []string {
 	items, _ := v.([]any)
 	var out []string
 	for _, item := range items {
-		f, ok := item.([]field)
+		f, ok := item.([]orderly.Field)
 		if !ok {
 			continue
 		}
-		line := margin + "! " + terminal.Plain(text(f, "message"))
-		if fragment := text(f, "fragment"); fragment != "" {
+		line := margin + "! " + terminal.Plain(orderly.Text(f, "message"))
+		if fragment := orderly.Text(f, "fragment"); fragment != "" {
 			line += ": " + terminal.Plain(fragment)
 		}
 		out = append(out, line)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli/planview"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 )
 
 // plan is a plan with this context.
@@ -135,5 +136,5 @@ func FuzzText(f *testing.F) {
 }
 
 func TestWords(t *testing.T) {
-	assert.Equal(t, `npm run 'it'\''s' '' '$HOME' a=b 'a b'`, planview.Words([]string{"npm", "run", "it's", "", "$HOME", "a=b", "a b"}))
+	assert.Equal(t, `npm run 'it'\''s' '' '$HOME' a=b 'a b'`, orderly.CommandLine([]string{"npm", "run", "it's", "", "$HOME", "a=b", "a b"}))
 }

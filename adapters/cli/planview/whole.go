@@ -6,35 +6,36 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 )
 
 // Whole is any plan as lines for people: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
 // out as it is. Unified diffs stand in it line by line.
 func Whole(plan json.RawMessage) string {
-	v, err := parse(plan)
-	fields, ok := v.([]field)
+	v, err := orderly.Parse(plan)
+	fields, ok := v.([]orderly.Field)
 	if err != nil || !ok {
 		return terminal.Block(string(plan))
 	}
 	for _, part := range []string{"context", "data"} {
-		if inner, ok := member(fields, part).([]field); ok {
-			more := member(fields, "warnings")
-			return strings.Join(block(readable(append(slices.Clone(inner), field{"warnings", more}))), "\n")
+		if inner, ok := orderly.Member(fields, part).([]orderly.Field); ok {
+			more := orderly.Member(fields, "warnings")
+			return strings.Join(block(readable(append(slices.Clone(inner), orderly.Field{Name: "warnings", Value: more}))), "\n")
 		}
 	}
-	var shown []field
+	var shown []orderly.Field
 	for _, f := range fields {
-		switch f.name {
+		switch f.Name {
 		case "tool", "action", "summary", "facts", "current_state", "execute_hint", "preview_hash": // said elsewhere, or for programs
 		case "preview", "explanation":
-			inner, ok := f.value.([]field)
+			inner, ok := f.Value.([]orderly.Field)
 			if !ok {
-				inner = []field{f}
+				inner = []orderly.Field{f}
 			}
 			shown = append(shown, inner...)
 		case "risk":
-			risk, _ := f.value.([]field)
-			shown = append(shown, field{"because", member(risk, "reasons")})
+			risk, _ := f.Value.([]orderly.Field)
+			shown = append(shown, orderly.Field{Name: "because", Value: orderly.Member(risk, "reasons")})
 		default:
 			shown = append(shown, f)
 		}
@@ -43,19 +44,19 @@ func Whole(plan json.RawMessage) string {
 }
 
 // readable puts files that change, and their diffs, into words.
-func readable(fields []field) []field {
-	out := make([]field, 0, len(fields))
+func readable(fields []orderly.Field) []orderly.Field {
+	out := make([]orderly.Field, 0, len(fields))
 	for _, f := range fields {
-		switch v := f.value.(type) {
+		switch v := f.Value.(type) {
 		case []any:
 			if changes, diffs, ok := files(v); ok {
-				if out = append(out, field{"changes", changes}); diffs != "" {
-					out = append(out, field{"diff", diffs})
+				if out = append(out, orderly.Field{Name: "changes", Value: changes}); diffs != "" {
+					out = append(out, orderly.Field{Name: "diff", Value: diffs})
 				}
 				continue
 			}
-		case []field:
-			f.value = readable(v)
+		case []orderly.Field:
+			f.Value = readable(v)
 		}
 		out = append(out, f)
 	}
@@ -65,23 +66,23 @@ func readable(fields []field) []field {
 // files are changes of files, one line each, and their unified diffs; false for any other list.
 func files(items []any) (changes []any, diffs string, ok bool) {
 	for _, item := range items {
-		f, is := item.([]field)
-		op, path := text(f, "op"), text(f, "path")
+		f, is := item.([]orderly.Field)
+		op, path := orderly.Text(f, "op"), orderly.Text(f, "path")
 		if !is || op == "" || path == "" {
 			return nil, "", false
 		}
 		line := op + " " + path
-		if root := text(f, "root"); root != "" && !strings.HasPrefix(path, "/") {
+		if root := orderly.Text(f, "root"); root != "" && !strings.HasPrefix(path, "/") {
 			line = op + " " + root + "/" + path
 		}
-		if target := text(f, "target"); target != "" {
+		if target := orderly.Text(f, "target"); target != "" {
 			line += " for " + target
 		}
-		if reason := text(f, "reason"); reason != "" {
+		if reason := orderly.Text(f, "reason"); reason != "" {
 			line += " (" + reason + ")"
 		}
 		changes = append(changes, line)
-		diffs += text(f, "unified")
+		diffs += orderly.Text(f, "unified")
 	}
 	return changes, diffs, len(items) > 0
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -16,28 +17,28 @@ import (
 const deepest = 6
 
 // block is an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
-func block(fields []field, depth int) markup.Node {
+func block(fields []orderly.Field, depth int) markup.Node {
 	if depth > deepest {
 		return page.Code(page.Printable(string(encode(fields))))
 	}
 	var marks, losses, commands, facts, wide markup.Group
 	for _, f := range fields {
 		switch {
-		case f.name == "findings":
-			marks = append(marks, findings(f.value))
-		case warns(f.name):
-			marks = append(marks, warnings(f.value))
-		case nothing(f.value) || unseen(f.name) || f.name == "argv" && said(fields):
-		case loses(f.name) && lists(f.value):
+		case f.Name == "findings":
+			marks = append(marks, findings(f.Value))
+		case warns(f.Name):
+			marks = append(marks, warnings(f.Value))
+		case nothing(f.Value) || unseen(f.Name) || f.Name == "argv" && said(fields):
+		case loses(f.Name) && lists(f.Value):
 			losses = append(losses, loss(f, depth))
-		case runs(f.name) && !named(f) && command(f.value) != "":
+		case runs(f.Name) && !named(f) && command(f.Value) != "":
 			commands = append(commands, run(f))
 		default:
 			n, across := shown(f, depth)
 			if across {
-				wide = append(wide, row(label(f.name), n, true))
+				wide = append(wide, row(label(f.Name), n, true))
 			} else {
-				facts = append(facts, row(label(f.name), n, false))
+				facts = append(facts, row(label(f.Name), n, false))
 			}
 		}
 	}
@@ -53,21 +54,21 @@ func row(name string, value markup.Node, across bool) markup.Node {
 }
 
 // shown is a member for people, and whether it wants the whole width.
-func shown(f field, depth int) (n markup.Node, across bool) {
-	switch v := f.value.(type) {
+func shown(f orderly.Field, depth int) (n markup.Node, across bool) {
+	switch v := f.Value.(type) {
 	case string:
-		return word(f.name, v)
+		return word(f.Name, v)
 	case json.Number:
-		return markup.Text(quantity(f.name, v)), false
+		return markup.Text(quantity(f.Name, v)), false
 	case bool:
 		return markup.Text("yes"), false
 	case []any:
-		return list(f.name, v, depth)
-	case []field:
-		if name, path := text(v, "name"), text(v, "path"); name != "" && path != "" && len(v) <= 3 {
+		return list(f.Name, v, depth)
+	case []orderly.Field:
+		if name, path := orderly.Text(v, "name"), orderly.Text(v, "path"); name != "" && path != "" && len(v) <= 3 {
 			return markup.Group{markup.Text(page.Printable(name) + " "), page.Code(page.Printable(path))}, false
 		}
-		if text(v, "method") != "" && text(v, "url") != "" {
+		if orderly.Text(v, "method") != "" && orderly.Text(v, "url") != "" {
 			return request(v, depth), true
 		}
 		return block(v, depth+1), true
@@ -98,7 +99,7 @@ func word(name, s string) (n markup.Node, across bool) {
 
 // pretty is a JSON document over several lines, and any other text as it is.
 func pretty(s string) string {
-	if v, err := parse(json.RawMessage(s)); err == nil && strings.ContainsAny(s, "{[") && !nothing(v) {
+	if v, err := orderly.Parse(json.RawMessage(s)); err == nil && strings.ContainsAny(s, "{[") && !nothing(v) {
 		var doc bytes.Buffer
 		if json.Indent(&doc, []byte(s), "", "  ") == nil {
 			return doc.String()
@@ -125,11 +126,11 @@ func list(name string, items []any, depth int) (n markup.Node, across bool) {
 	}
 	all, only := objects(items)
 	switch {
-	case only && text(all[0], "path") != "" && text(all[0], "root") != "":
+	case only && orderly.Text(all[0], "path") != "" && orderly.Text(all[0], "root") != "":
 		return files(all), true
-	case only && text(all[0], "op") != "" && text(all[0], "path") != "":
+	case only && orderly.Text(all[0], "op") != "" && orderly.Text(all[0], "path") != "":
 		return changes(label(name), all), true
-	case only && (name == "steps" || member(all[0], "command") != nil):
+	case only && (name == "steps" || orderly.Member(all[0], "command") != nil):
 		return steps(all, depth), true
 	case only:
 		return table(label(name), all, depth), true
@@ -159,13 +160,13 @@ func numbered(all []string) markup.Node {
 // plain is any value as names and values, with nothing left out.
 func plain(v any, depth int) markup.Node {
 	switch v := v.(type) {
-	case []field:
+	case []orderly.Field:
 		if depth > deepest {
 			return page.Code(page.Printable(string(encode(v))))
 		}
 		facts := make([]page.Fact, 0, len(v))
 		for _, f := range v {
-			facts = append(facts, page.Fact{Name: label(f.name), Value: plain(f.value, depth+1)})
+			facts = append(facts, page.Fact{Name: label(f.Name), Value: plain(f.Value, depth+1)})
 		}
 		return page.Facts(facts...)
 	case []any:
@@ -196,15 +197,15 @@ func encode(v any) []byte {
 
 func write(b *strings.Builder, v any) {
 	switch v := v.(type) {
-	case []field:
+	case []orderly.Field:
 		b.WriteByte('{')
 		for i, f := range v {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			write(b, f.name)
+			write(b, f.Name)
 			b.WriteByte(':')
-			write(b, f.value)
+			write(b, f.Value)
 		}
 		b.WriteByte('}')
 	case []any:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
@@ -59,8 +60,8 @@ func Brief(plan json.RawMessage) markup.Node {
 	if len(plan) == 0 || string(plan) == "null" {
 		return nil
 	}
-	v, err := parse(plan)
-	fields, ok := v.([]field)
+	v, err := orderly.Parse(plan)
+	fields, ok := v.([]orderly.Field)
 	if err != nil || !ok {
 		return page.Value(plan)
 	}
@@ -70,8 +71,8 @@ func Brief(plan json.RawMessage) markup.Node {
 
 // Exhibit is what people see beside a plan, the lines of files for example; nil for nothing.
 func Exhibit(doc json.RawMessage) markup.Node {
-	v, err := parse(doc)
-	fields, ok := v.([]field)
+	v, err := orderly.Parse(doc)
+	fields, ok := v.([]orderly.Field)
 	if err != nil || !ok || nothing(fields) {
 		return nil
 	}
@@ -80,9 +81,9 @@ func Exhibit(doc json.RawMessage) markup.Node {
 
 // opened is the member of a plan that says what would be done, and what stands around it: {tool, summary, context}, {data, warnings}, or
 // {preview, explanation, risk, …}. Any other plan is all body.
-func opened(fields []field) (body, around []field) {
+func opened(fields []orderly.Field) (body, around []orderly.Field) {
 	for _, name := range []string{"context", "preview", "data"} {
-		if inner, ok := member(fields, name).([]field); ok {
+		if inner, ok := orderly.Member(fields, name).([]orderly.Field); ok {
 			return inner, without(fields, name)
 		}
 	}
@@ -90,10 +91,10 @@ func opened(fields []field) (body, around []field) {
 }
 
 // gathered is the body with the warnings and findings that stand around it.
-func gathered(body, around []field) []field {
-	out := append([]field(nil), body...)
+func gathered(body, around []orderly.Field) []orderly.Field {
+	out := append([]orderly.Field(nil), body...)
 	for _, f := range around {
-		if warns(f.name) || f.name == "findings" {
+		if warns(f.Name) || f.Name == "findings" {
 			out = append(out, f)
 		}
 	}
@@ -101,24 +102,24 @@ func gathered(body, around []field) []field {
 }
 
 // explained is what a plan says of itself in words: what it does, how much is at stake and why, and what could be done instead.
-func explained(around []field) markup.Node {
+func explained(around []orderly.Field) markup.Node {
 	var out markup.Group
-	why, _ := member(around, "explanation").([]field)
-	if what := text(why, "what"); what != "" {
+	why, _ := orderly.Member(around, "explanation").([]orderly.Field)
+	if what := orderly.Text(why, "what"); what != "" {
 		out = append(out, markup.P(markup.Text(page.Printable(what))))
 	}
-	risk, _ := member(around, "risk").([]field)
-	if gone, _ := member(risk, "irreversible").(bool); gone {
+	risk, _ := orderly.Member(around, "risk").([]orderly.Field)
+	if gone, _ := orderly.Member(risk, "irreversible").(bool); gone {
 		out = append(out, markup.P(page.Badge(page.Bad, "cannot be taken back")))
 	}
-	if reasons := texts(member(risk, "reasons")); len(reasons) > 0 {
+	if reasons := texts(orderly.Member(risk, "reasons")); len(reasons) > 0 {
 		tone := page.Warn
-		if level := text(risk, "level"); level == "critical" {
+		if level := orderly.Text(risk, "level"); level == "critical" {
 			tone = page.Bad
 		}
 		out = append(out, notice(tone, lines(reasons)))
 	}
-	if instead := texts(member(why, "alternatives")); len(instead) > 0 {
+	if instead := texts(orderly.Member(why, "alternatives")); len(instead) > 0 {
 		out = append(out, page.Fold("What could be done instead", false, lines(instead)))
 	}
 	return out

@@ -62,7 +62,7 @@ func By(word string) string {
 	case word == "elicitation":
 		return "a person in the agent's own window"
 	case word == "token":
-		return "its confirmation token, which the agent repeated"
+		return "its confirmation token, which whoever asked repeated"
 	}
 	return "rule " + page.Printable(word)
 }

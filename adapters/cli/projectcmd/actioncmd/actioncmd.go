@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 )
 
 // group is the commands at one workdesk.
@@ -79,7 +79,7 @@ func (a action) does() (string, config) {
 	_ = json.Unmarshal(a.Config, &c) // what cannot be read shows as nothing
 	switch a.Type {
 	case typeScript:
-		return planview.Words(append([]string{c.Command}, c.Args...)), c
+		return orderly.CommandLine(append([]string{c.Command}, c.Args...)), c
 	case typeWebhook:
 		method := c.Method
 		if method == "" {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -161,7 +161,7 @@ func (g group) drawOpened(o tool.Outcome, made opened, untimed bool) error {
 	g.Note("they are shown this once; requests are answered by: countersign webhooks serve")
 	g.Line("")
 	if made.Secret == "" {
-		g.Line("curl -X POST -H %s -d '{}' %s", planview.Words([]string{"X-Webhook-Token: " + made.Token}), made.URL)
+		g.Line("curl -X POST -H %s -d '{}' %s", orderly.CommandLine([]string{"X-Webhook-Token: " + made.Token}), made.URL)
 		return nil
 	}
 	g.Line("body='{}'")
@@ -171,7 +171,7 @@ func (g group) drawOpened(o tool.Outcome, made opened, untimed bool) error {
 		signed, stamp = `"$now.$body"`, ` -H "X-Webhook-Timestamp: $now"`
 	}
 	g.Line("sig=$(printf %%s %s | openssl dgst -sha256 -hmac %s -r | cut -d' ' -f1)", signed, made.Secret)
-	g.Line("curl -X POST -H %s%s -H \"X-Webhook-Signature: sha256=$sig\" -d \"$body\" %s", planview.Words([]string{"X-Webhook-Token: " + made.Token}), stamp, made.URL)
+	g.Line("curl -X POST -H %s%s -H \"X-Webhook-Signature: sha256=$sig\" -d \"$body\" %s", orderly.CommandLine([]string{"X-Webhook-Token: " + made.Token}), stamp, made.URL)
 	return nil
 }
 

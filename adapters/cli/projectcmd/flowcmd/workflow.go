@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 )
 
 // group is the commands at one workdesk.
@@ -154,7 +154,7 @@ func (g group) drawFlow(w flow, project string) {
 		workdesk.Pair{Name: "project", Value: project}, workdesk.Pair{Name: "last run", Value: workdesk.Age(w.Ran)}, workdesk.Pair{Name: "webhook", Value: outgoing},
 		workdesk.Pair{Name: "incoming", Value: incoming})
 	if len(w.Nodes) == 0 {
-		g.Note("no steps; add one with: countersign workflow add-step %s NAME -- COMMAND", terminal.Plain(planview.Words([]string{w.Name})))
+		g.Note("no steps; add one with: countersign workflow add-step %s NAME -- COMMAND", terminal.Plain(orderly.CommandLine([]string{w.Name})))
 		return
 	}
 	g.Line("")
@@ -194,7 +194,7 @@ func (g group) create() *cobra.Command {
 			if of.ID == "" {
 				where = "in no project"
 			}
-			g.Note("workflow %s, %s; next: countersign workflow add-step %s NAME -- COMMAND", terminal.Plain(args[0]), where, terminal.Plain(planview.Words(args[:1])))
+			g.Note("workflow %s, %s; next: countersign workflow add-step %s NAME -- COMMAND", terminal.Plain(args[0]), where, terminal.Plain(orderly.CommandLine(args[:1])))
 		})
 	}
 	return c
@@ -253,7 +253,7 @@ func spoken(words []string) string {
 	for i, w := range words {
 		out[i] = w
 		if !strings.Contains(w, "{pm}") {
-			out[i] = planview.Words([]string{w})
+			out[i] = orderly.CommandLine([]string{w})
 		}
 	}
 	return strings.Join(out, " ")
