@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/spoken"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -189,7 +190,7 @@ func warned(lists ...[]string) markup.Node {
 		for _, w := range list {
 			if !seen[w] {
 				seen[w] = true
-				out = append(out, markup.Li(page.Text(page.Printable(w))))
+				out = append(out, markup.Li(page.Text(page.Printable(spoken.Prose(w)))))
 			}
 		}
 	}

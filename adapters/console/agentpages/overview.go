@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/spoken"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -131,7 +132,7 @@ func (r reading) health(doctor report[agentview.Doctor], ill error) markup.Node 
 	mends := false
 	for _, command := range doctor.Data.Next {
 		mends = mends || strings.Contains(command, "doctor --fix")
-		next = append(next, markup.Li(page.Code(page.Printable(command))))
+		next = append(next, markup.Li(page.Code(page.Printable(spoken.Command(command)))))
 	}
 	var todo, mend markup.Node
 	if len(next) > 0 {

@@ -6,9 +6,9 @@ package show
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/spoken"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -27,35 +27,12 @@ func Read[T any](data json.RawMessage) (T, error) {
 // Next shows what can be done next.
 func (s Screen) Next(actions []string) {
 	for _, a := range actions {
-		s.Line("next: %s", terminal.Plain(Command(a)))
+		s.Line("next: %s", terminal.Plain(spoken.Command(a)))
 	}
-}
-
-// Command is a next action of the contract as a person types it: our program, and without the flags that are for programs. What is no
-// command of the contract stays as it is.
-func Command(action string) string {
-	rest, ok := strings.CutPrefix(action, "agentpack ")
-	if !ok {
-		return action
-	}
-	words := strings.Fields(rest)
-	kept := words[:0]
-	for _, w := range words {
-		if w != "--json" && w != "--yes" {
-			kept = append(kept, w)
-		}
-	}
-	return "countersign agents " + strings.Join(kept, " ")
 }
 
 // Prose is a sentence for people, in one line, with the commands of the contract in it as a person types them.
-func Prose(s string) string {
-	head, command, ok := strings.Cut(terminal.Plain(s), "agentpack --")
-	if !ok {
-		return head
-	}
-	return head + "countersign agents --" + strings.TrimSuffix(strings.TrimSuffix(command, " --json"), " --yes")
-}
+func Prose(s string) string { return spoken.Prose(terminal.Plain(s)) }
 
 // Done is the verb of something that was done, or of the same that would be.
 func Done(done bool, past, verb string) string {

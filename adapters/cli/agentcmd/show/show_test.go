@@ -24,14 +24,6 @@ func drawn(t *testing.T, draw func(show.Screen) error) string {
 
 func TestCommandsForPeople(t *testing.T) {
 	for in, want := range map[string]string{
-		"agentpack --repo /r deploy --apply --yes --json": "countersign agents --repo /r deploy --apply",
-		"agentpack status --json":                         "countersign agents status",
-		"mkdir -p /x --json":                              "mkdir -p /x --json",
-		"agentpacker --json":                              "agentpacker --json",
-	} {
-		assert.Equal(t, want, show.Command(in))
-	}
-	for in, want := range map[string]string{
 		"missing; write them with agentpack --target codex bootstrap --yes --json": "missing; write them with countersign agents --target codex bootstrap",
 		"the agentpack config repo, with --yes --json":                             "the agentpack config repo, with --yes --json",
 		"two\nlines\x1b[2J": "two lines\uFFFD[2J",
