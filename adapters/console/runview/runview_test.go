@@ -24,7 +24,7 @@ func TestWhyAndBy(t *testing.T) {
 	assert.Equal(t, "a person denied it: not on Sundays", runview.Why(toolrun.Record{Reason: toolrun.UserDenied, Said: "not on Sundays"}))
 	assert.Equal(t, "another reason", runview.Why(toolrun.Record{Reason: "another reason"}))
 	for word, want := range map[string]string{"": "", "console": "a person in the console", "console key_1": "a person in the console (browser key_1)", "terminal": "a person in a terminal",
-		"elicitation": "a person in the agent's own window", "token": "its confirmation token, which the agent repeated", "tool_allowed": "rule tool_allowed"} {
+		"elicitation": "a person in the agent's own window", "token": "its confirmation token, which whoever asked repeated", "tool_allowed": "rule tool_allowed"} {
 		assert.Equal(t, want, runview.By(word))
 	}
 }

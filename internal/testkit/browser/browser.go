@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 
 // How long something on a page is waited for, and how often it is looked for. Machines that test are busy.
 const (
-	patience = 30 * time.Second
+	patience = time.Minute
 	pace     = 10 * time.Millisecond
 )
 
@@ -39,6 +40,7 @@ func Open(t testing.TB) *Browser {
 	if path == "" {
 		t.Skip("chromium is not installed")
 	}
+	alone(t)
 	opts := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.WindowSize(1280, 1000), chromedp.WSURLReadTimeout(time.Minute),
 		chromedp.Flag("lang", "en-US"), chromedp.Flag("hide-scrollbars", true),
@@ -57,6 +59,22 @@ func Open(t testing.TB) *Browser {
 		t.Fatalf("chromium does not start: %v", err)
 	}
 	return &Browser{ctx: ctx, shots: shots(t)}
+}
+
+// alone waits until no other process's tests drive a browser: two at a time, on a machine that also tests everything else, are slow enough to look
+// broken. The lock goes with the process.
+func alone(t testing.TB) {
+	t.Helper()
+	file, err := syscall.Open(filepath.Join(os.TempDir(), "countersign-browser.lock"), syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
+	for lock := (syscall.Flock_t{Type: syscall.F_WRLCK}); err == nil; {
+		if err = syscall.FcntlFlock(uintptr(file), syscall.F_SETLKW, &lock); err != syscall.EINTR {
+			break
+		}
+		err = nil
+	}
+	if err != nil {
+		t.Fatalf("other tests' browsers cannot be waited for: %v", err)
+	}
 }
 
 // Apart is another profile in the same browser, with cookies of its own: another person at another machine.

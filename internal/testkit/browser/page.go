@@ -207,18 +207,20 @@ func (p *Page) eval(expression string) (string, error) {
 // press clicks the middle of the first element of a list that is in sight, can be pressed, and has nothing above it.
 func (p *Page) press(list, name string) {
 	p.t.Helper()
-	var at *struct{ X, Y float64 }
+	type place struct{ X, Y float64 }
+	var before, at *place
 	p.until(func() error {
-		doc, err := p.eval(`(() => { for (const e of ` + list + `) {
+		doc, err := p.eval(`(() => { if (document.readyState !== "complete") return null; for (const e of ` + list + `) {
+			if (e.dataset.patience && "held" in document.body.dataset) continue;
 			if (e.disabled || !e.checkVisibility() || getComputedStyle(e).cursor === "wait") continue;
 			e.scrollIntoView({block: "center", behavior: "instant"});
 			const b = e.getBoundingClientRect(), x = b.left + b.width / 2, y = b.top + b.height / 2, top = document.elementFromPoint(x, y);
 			if (top && (e.contains(top) || top.contains(e))) return {X: x, Y: y};
 		} return null; })()`)
-		if err == nil {
+		if before, at = at, nil; err == nil {
 			err = json.Unmarshal([]byte(doc), &at)
 		}
-		if err == nil && at == nil {
+		if err == nil && (at == nil || before == nil || *before != *at) { // what still moves is not where it was seen
 			err = errNotYet
 		}
 		return err
