@@ -159,8 +159,8 @@ func TestAnAgentsDiscardIsTypedInTheConsole(t *testing.T) {
 	b := newBureau(t)
 	for way, connect := range b.callers("site", "ecosystems") {
 		b.part(way, func(t *testing.T) {
-			b.ecosystem()
 			p, agent := b.person("/approvals"), connect()
+			b.ecosystem()
 			var answer func() stdiotest.Result
 			b.shows(p, "amof_discard_ecosystem", func() { answer = agent.later("amof_discard_ecosystem", args{"ecosystem": "shop", "mode": "execute"}) })
 			p.WaitText("main", "new.txt")

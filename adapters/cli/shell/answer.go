@@ -19,7 +19,6 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	given := s.Yes && ask.Strength < policy.Typed || s.Typed != "" && ask.Strength == policy.Typed
 	if !s.Interactive() {
 		if !given || ask.Token.IsZero() {
-			s.leave(ctx, ask)
 			return unanswered(ask)
 		}
 		c.Token, c.Typed = ask.Token, s.Typed
@@ -74,17 +73,6 @@ func (s *Shell) Question(ctx context.Context, v confirm.View, always bool) (conf
 	typed, err := s.Ask(ctx, fmt.Sprintf("this cannot be waived: type %s to go ahead:", v.Target))
 	said.Typed, said.Approve = typed, typed != ""
 	return said, err
-}
-
-// leave withdraws a question that nobody will answer: whoever could have had its token is gone. One that only people answer stays, for the command
-// that is repeated.
-func (s *Shell) leave(ctx context.Context, ask tool.Issued) {
-	if ask.Token.IsZero() {
-		return
-	}
-	if a, err := s.App(); err == nil {
-		_ = a.Withdraw(ctx, ask.ID) // if that fails, it runs out
-	}
 }
 
 // unanswered says how a confirmation that nobody could be asked about can be answered.

@@ -30,15 +30,20 @@ const (
 type Browser struct {
 	ctx   context.Context //nolint:containedctx // it is the browser
 	shots string
+	axe   string // path of axe-core
 }
 
-// Open starts a Chromium that ends with the test. The test is skipped, by the name of what is missing, where there is none. The environment
-// variable CHROMIUM may name the program.
+// Open starts a Chromium that ends with the test. The test is skipped, by the name of what is missing, where there is none, or no
+// axe-core. The environment variable CHROMIUM may name the program.
 func Open(t testing.TB) *Browser {
 	t.Helper()
 	path := program()
 	if path == "" {
 		t.Skip("chromium is not installed")
+	}
+	script := axeScript()
+	if script == "" {
+		t.Skip("axe-core is not installed (AXE_CORE)") // here, and not when a test is half-way
 	}
 	alone(t)
 	opts := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
@@ -58,7 +63,7 @@ func Open(t testing.TB) *Browser {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("chromium does not start: %v", err)
 	}
-	return &Browser{ctx: ctx, shots: shots(t)}
+	return &Browser{ctx: ctx, shots: shots(t), axe: script}
 }
 
 // alone waits until no other process's tests drive a browser: two at a time, on a machine that also tests everything else, are slow enough to look
@@ -85,7 +90,7 @@ func (b *Browser) Apart(t testing.TB) *Browser {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("another profile cannot be opened: %v", err)
 	}
-	return &Browser{ctx: ctx, shots: b.shots}
+	return &Browser{ctx: ctx, shots: b.shots, axe: b.axe}
 }
 
 func program() string {

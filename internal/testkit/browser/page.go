@@ -21,6 +21,7 @@ type Page struct {
 	t     testing.TB
 	ctx   context.Context //nolint:containedctx // it is the page
 	shots string
+	axe   string
 	watch *watcher
 }
 
@@ -30,7 +31,7 @@ func (b *Browser) Page(t testing.TB, url string) *Page {
 	w := &watcher{}
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithListener(w.hear))
 	t.Cleanup(cancel)
-	p := &Page{t: t, ctx: ctx, shots: b.shots, watch: w}
+	p := &Page{t: t, ctx: ctx, shots: b.shots, axe: b.axe, watch: w}
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("a tab cannot be opened: %v", err)
 	}
