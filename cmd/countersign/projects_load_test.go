@@ -162,7 +162,7 @@ func TestProjectsManyAtOnce(t *testing.T) {
 }
 
 // inUse is what a database says that cannot be shared.
-const inUse = `(?i)busy|locked|sqlite|database`
+const inUse = `(?i)(^|[^a-z0-9])(busy|locked|sqlite|database)`
 
 // in is the workshop for a part of a test.
 func (w *workshop) in(t testing.TB) *workshop {
