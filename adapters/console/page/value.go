@@ -16,7 +16,7 @@ func Value(doc json.RawMessage) markup.Node {
 	d.UseNumber()
 	n, err := value(d, 0)
 	if err != nil {
-		return Pre("value", string(doc))
+		return Pre("value", Printable(string(doc)))
 	}
 	return n
 }
@@ -26,7 +26,7 @@ func value(d *json.Decoder, depth int) (markup.Node, error) {
 	if depth >= deepest {
 		var raw json.RawMessage
 		err := d.Decode(&raw)
-		return Code(string(raw)), err
+		return Code(Printable(string(raw))), err
 	}
 	t, err := d.Token()
 	if err != nil {
