@@ -1,5 +1,0 @@
-//go:build race
-
-package httpguard_test
-
-const raced = true
