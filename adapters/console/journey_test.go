@@ -116,7 +116,7 @@ func (m *machine) asks(name, args string) <-chan tool.Outcome {
 				done <- m.agent.Call(context.Background(), call)
 				return
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // between two looks, as a waiting call of another process has
 		}
 	}()
 	return done
