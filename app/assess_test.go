@@ -234,6 +234,6 @@ func TestAScopeHoldsNoSecret(t *testing.T) {
 	stored, err := h.store.Sessions().Load(context.Background(), ports.SessionKey("me", "s1"))
 	require.NoError(t, err)
 	require.Len(t, stored.Granted, 1)
-	assert.Contains(t, stored.Granted[0], "[REDACTED:github_token]")
-	assert.NotContains(t, stored.Granted[0], secret())
+	assert.Contains(t, stored.Granted[0].Scope, "[REDACTED:github_token]")
+	assert.NotContains(t, stored.Granted[0].Scope, secret())
 }

@@ -85,14 +85,9 @@ func (r *run) brought(ctx context.Context) error {
 	switch {
 	case errors.Is(err, confirm.ErrBurnt):
 		r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped, "")
-	case errors.Is(err, confirm.ErrDenied):
-		if rec, none := r.app.runs.Load(ctx, r.grantID); none == nil && rec.Said != "" {
-			return confirm.ErrDenied.Sayf("a person denied this call: %s", rec.Said)
-		}
-	case errors.Is(err, confirm.ErrCanceled):
-		if rec, none := r.app.runs.Load(ctx, r.grantID); none == nil && rec.Reason == toolrun.ContextChanged {
-			return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
-		}
+	case errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled):
+		rec, _ := r.app.runs.Load(ctx, r.grantID)
+		return grants.Because(rec, err)
 	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err):
 		return r.askAnew(ctx, err)
 	}
@@ -136,18 +131,13 @@ func (r *run) ask(ctx context.Context) error {
 	}
 	r.asks = true
 	r.pend(ctx, g)
-	if err := r.issue(ctx, g); err != nil {
+	if err := r.app.grants.Issue(ctx, g, r.call.Person); err != nil {
 		return err
 	}
 	if r.entry.Spec.Anew {
 		r.app.grants.Supersede(ctx, g)
 	}
 	return r.asked(g, token)
-}
-
-// issue stores a grant. Only so many may wait for people, but what a person does by hand is never held up by what agents ask.
-func (r *run) issue(ctx context.Context, g confirm.Grant) error {
-	return r.app.grants.Issue(ctx, g, g.HumanOnly && !r.call.Person)
 }
 
 // asked puts the question into the outcome.
@@ -202,7 +192,7 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	}
 	if again, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &g.Binding}, g.IssuedAt); err == nil && g.HumanOnly && len(again) > 0 {
 		g = again[0] // people need not be asked twice
-	} else if err := r.issue(ctx, g); errors.Is(err, grants.ErrLimit) {
+	} else if err := r.app.grants.Issue(ctx, g, r.call.Person); errors.Is(err, grants.ErrLimit) {
 		r.out.Warnings = append(r.out.Warnings, fault.From(err).Message)
 		return nil // looking is no question; the call that carries it out asks
 	} else if err != nil {
@@ -244,6 +234,16 @@ func (a *App) Waiting(ctx context.Context, id string) (bool, error) { return a.g
 // Withdraw ends a confirmation whose call nobody waits for any more: its client cancelled it.
 func (a *App) Withdraw(ctx context.Context, id string) error {
 	return a.grants.Withdraw(ctx, id, "client")
+}
+
+// AlwaysAllowed lists what is always allowed in any session, oldest first.
+func (a *App) AlwaysAllowed(ctx context.Context) ([]confirm.Always, error) {
+	return a.grants.Allowed(ctx)
+}
+
+// RevokeAlways ends the "always allow" of that id from the next call on; by is who does it. It fails with confirm.ErrNoAllowance.
+func (a *App) RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error) {
+	return a.grants.Revoke(ctx, id, by)
 }
 
 // Confirmations lists what is waiting for an answer, oldest first, each with the arguments it was asked with; session empty lists all of

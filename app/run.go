@@ -186,7 +186,7 @@ func (r *run) decide(ctx context.Context) error {
 	}
 	r.decision = p.Decide(policy.Request{
 		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: a.Strength, Risk: a.Risk, Action: a.Action, CallMode: r.call.Mode,
-		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling, Granted: session.Allows(string(r.call.Tool), a.Scope),
+		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling, Granted: session.Allows(string(r.call.Tool), a.Scope, r.app.core.Clock.Now()),
 	})
 	switch {
 	case r.decision.Verdict == policy.Deny:
@@ -249,9 +249,11 @@ func (r *run) intend(ctx context.Context) error {
 		}
 		r.intended = true
 	}
+	var spent confirm.Grant
 	if r.decision.Verdict == policy.Confirm {
 		now := r.app.core.Clock.Now()
 		err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+			spent = *g
 			return g.Redeem(r.binding(), r.call.Typed, now)
 		})
 		if err != nil {
@@ -264,7 +266,8 @@ func (r *run) intend(ctx context.Context) error {
 	}
 	asked := r.assessment.Raised(policy.Assessment{Strength: r.decision.Strength})
 	if r.decision.Verdict == policy.Confirm && r.call.Always && asked.Lasting() {
-		return r.app.grants.Remember(ctx, r.binding(), r.assessment.Scope)
+		spent.Scope = r.assessment.Scope
+		return r.app.grants.Remember(ctx, spent, r.answerer)
 	}
 	return nil
 }

@@ -104,8 +104,8 @@ var ErrSettingsConflict = fault.New(fault.Conflict, "settings_conflict", "the se
 
 // Session is what is remembered for one client instance. The zero Session is one nobody said anything to.
 type Session struct {
-	Mode    policy.Mode `json:"mode"`
-	Granted []string    `json:"granted"` // what was answered "always allow": tools, and scopes of tools
+	Mode    policy.Mode         `json:"mode"`
+	Granted []confirm.Allowance `json:"allowances,omitempty"` // what was answered "always allow"
 	// Notes is what capabilities remember of the session, by capability.
 	Notes map[string]string `json:"notes,omitempty"`
 }
@@ -126,31 +126,29 @@ func (s *Session) Remember(capability, note string) {
 	}
 }
 
-// Grant remembers "always allow" for a tool, or for a scope of one (GrantOf).
-func (s *Session) Grant(what string) {
-	if !slices.Contains(s.Granted, what) {
-		s.Granted = append(s.Granted, what)
-	}
+// Grant remembers an "always allow", in place of an older one of the same; those that have run out by then are forgotten.
+func (s *Session) Grant(a confirm.Allowance) {
+	s.Granted = slices.DeleteFunc(s.Granted, func(have confirm.Allowance) bool {
+		return have.Tool == a.Tool && have.Scope == a.Scope || !have.Holds(a.At)
+	})
+	s.Granted = append(s.Granted, a)
 }
 
-// Allows reports whether "always allow" was answered for the tool, or for that scope of it.
-func (s Session) Allows(tool, scope string) bool {
-	return slices.Contains(s.Granted, tool) || scope != "" && slices.Contains(s.Granted, GrantOf(tool, scope))
+// Allows reports whether "always allow" was answered for the tool, or for that scope of it, and still holds.
+func (s Session) Allows(tool, scope string, now time.Time) bool {
+	return slices.ContainsFunc(s.Granted, func(a confirm.Allowance) bool {
+		return a.Tool == tool && (a.Scope == "" || a.Scope == scope) && a.Holds(now)
+	})
 }
-
-// GrantOf is what a Session remembers of a tool within a scope; an empty scope is the whole tool.
-func GrantOf(tool, scope string) string {
-	if scope == "" {
-		return tool
-	}
-	return tool + "\x00" + scope
-}
-
-// Granted is what a Session remembers, for people: "tool", or "tool: scope".
-func Granted(what string) string { return strings.Replace(what, "\x00", ": ", 1) }
 
 // SessionKey is the key of a principal's client instance in Sessions.
 func SessionKey(principal, instance string) string { return principal + "\x00" + instance }
+
+// SessionOf is what SessionKey has made a key of.
+func SessionOf(key string) (principal, instance string) {
+	principal, instance, _ = strings.Cut(key, "\x00")
+	return principal, instance
+}
 
 // Sessions keeps Session by key (principal and client instance).
 type Sessions interface {
@@ -160,6 +158,8 @@ type Sessions interface {
 	Update(ctx context.Context, key string, change func(*Session) error) error
 	// End forgets the session; ending one that is absent is no error.
 	End(ctx context.Context, key string) error
+	// List is copies of all that is remembered, by key.
+	List(ctx context.Context) (map[string]Session, error)
 }
 
 // Joint may be implemented by a SettingsStore that keeps sessions as well: both are asked for before every decision.

@@ -310,8 +310,9 @@ func TestAKilledProcess(t *testing.T) {
 
 func work(t *testing.T, base string) {
 	s, l := at(t, base)
-	_, err := s.States().Lock(t.Context(), l, 10*time.Second)
+	release, err := s.States().Lock(t.Context(), l, 10*time.Second)
 	require.NoError(t, err)
+	defer release() // a lock that nobody can release is a file that the collector closes
 	for i := 0; ; i++ {
 		_, err := s.States().Update(t.Context(), l, func(s *ecosystem.State) error {
 			s.Repos = []ecosystem.RepoState{{Name: fmt.Sprint(i)}}

@@ -55,10 +55,10 @@ func (a *API) waiting(x *exchange.Exchange) ([]pending, error) {
 	}
 	found := []pending{}
 	for _, v := range views {
-		spec, ok := a.App.Spec(tool.Name(v.Tool))
-		if len(x.Visitor.Within) > 0 && (!ok || !tool.Covered(x.Visitor.Within, spec)) {
+		if !a.seen(x, v.Tool) {
 			continue
 		}
+		spec, _ := a.App.Spec(tool.Name(v.Tool))
 		p := pending{View: v, Conversation: v.Session, Description: spec.Description, Context: present.ContextOf(v.Plan), Lasting: v.Lasting(), Own: v.Session == x.Visitor.Session}
 		rec, err := a.App.RunRecord(x.R.Context(), v.ID)
 		if err != nil && !errors.Is(err, toolrun.ErrUnknown) {

@@ -207,3 +207,18 @@ func TestAlwaysHoldsForTheSession(t *testing.T) {
 	d.get(200, "POST /api/v1/tools/wipe", `{"name":"something else"}`, "")
 	d.get(http.StatusPreconditionRequired, "POST /api/v1/tools/wipe", `{"name":"something else"}`, "another program")
 }
+
+// TestAlwaysIsListedAndRevoked: to whoever may see the tool, and by people alone.
+func TestAlwaysIsListedAndRevoked(t *testing.T) {
+	d := newDepot(t)
+	assert.Equal(t, map[string]any{"count": 0.0, "grants": []any{}}, d.get(200, "GET /api/v1/grants", "", "person"))
+	v := d.ask("wipe", "x")
+	id := v["id"].(string)
+	d.get(200, path(v, "approve"), shown(v, `,"always":true`), "person")
+	assert.Equal(t, []string{id}, names(d.get(200, "GET /api/v1/grants", "", ""), "grants", "id"))
+	assert.EqualValues(t, 0, d.get(200, "GET /api/v1/grants", "", "narrow")["count"])
+	d.story("grants", [3]string{"GET /api/v1/grants", "", "person"}, [3]string{"DELETE /api/v1/grants/" + id, "", ""}, [3]string{"DELETE /api/v1/grants/" + id, "", "person"},
+		[3]string{"DELETE /api/v1/grants/" + id, "", "person"}, [3]string{"DELETE /api/v1/grants", "", "person"}, [3]string{"GET /api/v1/grants", "", "person"})
+	d.get(200, "POST /api/v1/tools/wipe", `{"name":"x"}`, "")
+	d.get(http.StatusPreconditionRequired, "POST /api/v1/tools/wipe", `{"name":"something else"}`, "")
+}

@@ -67,8 +67,10 @@ type Book interface {
 	VerifyAudit(ctx context.Context) (int64, error)
 }
 
-// Rules is what people set.
+// Rules is what people set, and what they said shall always be allowed.
 type Rules interface {
+	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
+	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
 	Settings(ctx context.Context) (app.Settings, error)
 	ChangeSettings(ctx context.Context, by string, change func(*app.Settings) error) (app.Settings, error)
 }

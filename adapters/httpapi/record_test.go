@@ -67,7 +67,7 @@ func compact(t *testing.T, v any) string {
 func TestTheAuditIsListed(t *testing.T) {
 	d := newDepot(t)
 	for i := range 5 {
-		d.send("POST /api/v1/tools/wipe", fmt.Sprintf(`{"name":"w%d"}`, i), "")
+		d.send("POST /api/v1/tools/wipe", fmt.Sprintf(`{"name":"thing-%d"}`, i), "")
 	}
 	d.send("POST /api/v1/tools/look", `{"name":"x"}`, "narrow")
 	require.NoError(t, d.app.Close(t.Context()))
@@ -83,7 +83,7 @@ func TestTheAuditIsListed(t *testing.T) {
 	part = d.get(200, "GET /api/v1/audit?after=6", "", "")
 	assert.EqualValues(t, 6, part["next"])
 	assert.Equal(t, []any{}, part["records"])
-	for query, want := range map[string]int{"text=w3": 1, "tool=wipe": 5, "failed=true": 6, "code=tool_unknown": 1, "phase=answer": 0, "before=3": 2, "after=0&tool=wipe": 5, "after=4&failed=true": 2} {
+	for query, want := range map[string]int{"text=thing-3": 1, "tool=wipe": 5, "failed=true": 6, "code=tool_unknown": 1, "phase=answer": 0, "before=3": 2, "after=0&tool=wipe": 5, "after=4&failed=true": 2} {
 		assert.EqualValues(t, want, d.get(200, "GET /api/v1/audit?"+query, "", "")["count"], query)
 	}
 	for _, query := range []string{"limit=501", "after=-1", "after=x", "before=0"} {

@@ -30,6 +30,8 @@ func (a *API) table() []route {
 		{http.MethodPost, "/confirmations/{name}/approve", a.approve},
 		{http.MethodPost, "/confirmations/{name}/deny", a.deny},
 		{http.MethodPost, "/confirmations/{name}/cancel", a.cancel},
+		{http.MethodGet, "/grants", a.listGrants},
+		{http.MethodDelete, "/grants/{name}", a.revokeGrant},
 		{http.MethodGet, "/tool-calls", a.listCalls},
 		{http.MethodGet, "/tool-calls/{name}", a.showCall},
 		{http.MethodGet, "/audit", a.listAudit},
@@ -51,7 +53,7 @@ func (a *API) dispatch(x *exchange.Exchange) string {
 	}
 	var allowed []string
 	for _, rt := range a.routes {
-		name, ok := match(rt.path, path)
+		name, ok := exchange.Match(rt.path, path)
 		if !ok || !below {
 			continue
 		}
@@ -76,21 +78,4 @@ func (a *API) dispatch(x *exchange.Exchange) string {
 	x.W.Header().Set("Allow", strings.Join(allowed, ", "))
 	x.Refuse(a.Log, exchange.ErrMethod.Sayf("%s is not for this; it takes %s", exchange.Shorten(x.R.Method), strings.Join(allowed, ", ")))
 	return unrouted
-}
-
-// match reports whether a path is of that pattern, and what stands for {name} in it.
-func match(pattern, path string) (name string, ok bool) {
-	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(have) {
-		return "", false
-	}
-	for i := range want {
-		switch {
-		case want[i] == "{name}" && have[i] != "":
-			name = have[i]
-		case want[i] != have[i]:
-			return "", false
-		}
-	}
-	return name, true
 }

@@ -51,3 +51,17 @@ func (s *Sessions) End(ctx context.Context, key string) error {
 	delete(s.byKey, key)
 	return nil
 }
+
+// List is copies of all that is remembered, by key.
+func (s *Sessions) List(ctx context.Context) (map[string]ports.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]ports.Session, len(s.byKey))
+	for key, session := range s.byKey {
+		all[key] = session.Copy()
+	}
+	return all, nil
+}

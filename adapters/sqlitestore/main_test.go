@@ -159,7 +159,7 @@ func TestTwoProcessesOneChain(t *testing.T) {
 func childGrants(s *sqlitestore.Store) {
 	name := os.Getenv(envName)
 	fmt.Println(code(s.Append(context.Background(), porttest.Event(name))))
-	fmt.Println(code(s.Sessions().Update(context.Background(), "key", func(have *ports.Session) error { have.Grant(name); return nil })))
+	fmt.Println(code(s.Sessions().Update(context.Background(), "key", func(have *ports.Session) error { have.Grant(porttest.Always(name)[0]); return nil })))
 }
 
 // Many processes find no database at once: each would create it, turn the write-ahead log on and run the migrations.
@@ -257,7 +257,7 @@ func everything(ctx context.Context, s *sqlitestore.Store) []string {
 	say("append", "ok", s.Append(ctx, porttest.Event("later")))
 	_, err = s.Save(ctx, ports.Settings{Revision: now.Revision, Level: policy.FullAccess})
 	say("save", "ok", err)
-	say("update", "ok", s.Sessions().Update(ctx, "key", func(have *ports.Session) error { have.Grant("later"); return nil }))
+	say("update", "ok", s.Sessions().Update(ctx, "key", func(have *ports.Session) error { have.Grant(porttest.Always("later")[0]); return nil }))
 	say("end", "ok", s.Sessions().End(ctx, "key"))
 	return out
 }
@@ -271,7 +271,7 @@ func seed(t *testing.T, path string) {
 	require.NoError(t, s.Append(t.Context(), porttest.Event("call_1"), porttest.Event("call_2")))
 	_, err := s.Save(t.Context(), porttest.Settings())
 	require.NoError(t, err)
-	require.NoError(t, s.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant("deploy"); return nil }))
+	require.NoError(t, s.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant(porttest.Always("deploy")[0]); return nil }))
 	require.NoError(t, s.Close())
 }
 

@@ -14,9 +14,10 @@ const (
 	selectRevision = `SELECT revision FROM settings WHERE one = 1`
 	upsertSettings = `INSERT INTO settings (one, revision, body) VALUES (1, ?, ?)
 		ON CONFLICT (one) DO UPDATE SET revision = excluded.revision, body = excluded.body`
-	selectSession = `SELECT body FROM sessions WHERE key = ?`
-	upsertSession = `INSERT INTO sessions (key, body) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body`
-	deleteSession = `DELETE FROM sessions WHERE key = ?`
+	selectSession  = `SELECT body FROM sessions WHERE key = ?`
+	upsertSession  = `INSERT INTO sessions (key, body) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body`
+	selectSessions = `SELECT key, body FROM sessions`
+	deleteSession  = `DELETE FROM sessions WHERE key = ?`
 )
 
 // Load is the settings as they are now. It costs a few microseconds while nothing is committed to the database.
@@ -130,6 +131,31 @@ func (s *Sessions) End(ctx context.Context, key string) error {
 		return err
 	})
 	return err
+}
+
+// List is all that is remembered, by key.
+func (s *Sessions) List(ctx context.Context) (map[string]ports.Session, error) {
+	all := map[string]ports.Session{}
+	err := s.store.Read(ctx, func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, selectSessions)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+		for rows.Next() {
+			var key, body sql.RawBytes
+			var session ports.Session
+			if err := rows.Scan(&key, &body); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(body, &session); err != nil {
+				return err
+			}
+			all[string(key)] = session
+		}
+		return rows.Err()
+	})
+	return all, err
 }
 
 // watching runs f on the watch, or not at all when there is no database.

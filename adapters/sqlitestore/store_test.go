@@ -185,7 +185,7 @@ func TestLoadsAreNeverStale(t *testing.T) {
 		require.NoError(t, err)
 		want, err := writer.Save(t.Context(), now)
 		require.NoError(t, err)
-		require.NoError(t, writer.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant(fmt.Sprint(n)); return nil }))
+		require.NoError(t, writer.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant(porttest.Always(fmt.Sprint(n))[0]); return nil }))
 		for _, s := range []*sqlitestore.Store{reader, writer, reader} {
 			now, err = s.Load(t.Context())
 			require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestSettleWithoutChangeWritesNothing(t *testing.T) {
 	other := errors.New("other")
 	require.ErrorIs(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return other }), other)
 	require.NoError(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Check(g.Binding, "", g.IssuedAt) }))
-	require.NoError(t, s.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant("deploy"); return nil }))
+	require.NoError(t, s.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant(porttest.Always("deploy")[0]); return nil }))
 	assert.Equal(t, before, version())
 	require.NoError(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { g.Misses++; return nil }))
 	assert.NotEqual(t, before, version(), "the version would have told")

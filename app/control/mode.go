@@ -104,7 +104,9 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
 		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: []string{}, SettingsVersion: settings.Revision}
 	for _, granted := range session.Granted {
-		a.AlwaysAllowed = append(a.AlwaysAllowed, ports.Granted(granted))
+		if granted.Holds(s.Clock.Now()) {
+			a.AlwaysAllowed = append(a.AlwaysAllowed, granted.String())
+		}
 	}
 	if a.Tools == nil {
 		a.Tools = map[string]policy.Setting{}

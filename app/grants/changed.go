@@ -2,11 +2,13 @@ package grants
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // Changed is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
@@ -37,6 +39,17 @@ func Explain(g *confirm.Grant, call confirm.Binding, now json.RawMessage) error 
 func IsChanged(err error) bool {
 	_, changed := fault.From(err).Details.(Changed)
 	return changed
+}
+
+// Because is the end of a question as err has it, with what the record of its call says of why.
+func Because(rec toolrun.Record, err error) error {
+	switch {
+	case errors.Is(err, confirm.ErrDenied) && rec.Said != "":
+		return confirm.ErrDenied.Sayf("a person denied this call: %s", rec.Said)
+	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == toolrun.ContextChanged:
+		return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
+	}
+	return err
 }
 
 // alike masks, in each difference, the side that shows what is masked as a whole on the other: what stands there is a secret or was one,

@@ -64,9 +64,10 @@ type Keeper struct{ Parts }
 // New is a keeper of the confirmations in that ledger.
 func New(p Parts) *Keeper { return &Keeper{p} }
 
-// Issue stores a confirmation and forgets those nobody will ask about any more. When it is bounded, it fails with ErrLimit where it
-// would be one too many for its session, or for the machine.
-func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, bounded bool) error {
+// Issue stores a confirmation and forgets those nobody will ask about any more. It fails with ErrLimit where it would be one too many, for its session
+// or for the machine, that waits for people; but what a person does by hand is never held up by what agents ask.
+func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, byHand bool) error {
+	bounded := g.HumanOnly && !byHand
 	if bounded {
 		if err := k.room(ctx, g, 1); err != nil {
 			return err
@@ -136,7 +137,7 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 		k.Runs.Deny(ctx, settled.ID, toolrun.Mistyped, "")
 	}
 	if err == nil && answer.Always && settled.Lasting() {
-		err = k.Remember(ctx, settled.Binding, settled.Scope)
+		err = k.Remember(ctx, settled, answer.By)
 	}
 	return settled, err
 }
@@ -195,12 +196,4 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 		err = auditErr
 	}
 	return settled, err
-}
-
-// Remember keeps "always allow" for that scope of the tool in the session that the confirmation came from.
-func (k *Keeper) Remember(ctx context.Context, b confirm.Binding, scope string) error {
-	return k.Sessions.Update(ctx, ports.SessionKey(b.Principal, b.Session), func(s *ports.Session) error {
-		s.Grant(ports.GrantOf(b.Tool, scope))
-		return nil
-	})
 }

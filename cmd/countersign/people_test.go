@@ -96,7 +96,7 @@ func TestACallWaitsForAPersonElsewhere(t *testing.T) {
 	m := h.hears()
 	require.Equal(t, "notifications/progress", m.Method)
 	assert.Contains(t, m.Params.Message, "countersign approve "+q.ID)
-	assert.InDelta(t, 5, time.Since(began).Seconds(), 2.5, "it is said every five seconds")
+	assert.GreaterOrEqual(t, time.Since(began), 4*time.Second, "it is said every five seconds, and no oftener")
 	var list struct{ Total int }
 	h.sees(&list, "list_projects", args{})
 	assert.Equal(t, 1, list.Total, "the session is not deaf meanwhile")
@@ -108,7 +108,6 @@ func TestACallWaitsForAPersonElsewhere(t *testing.T) {
 	value, failed := h.answer("one")
 	require.Nil(t, failed)
 	assert.Contains(t, string(value), "hi")
-	assert.Less(t, time.Since(began), 30*time.Second)
 	runs := w.runs("run_script")
 	require.Len(t, runs, 1, "the question and what came of it are one record")
 	assert.Equal(t, "completed", runs[0].Status)
@@ -169,6 +168,19 @@ func TestAlwaysAtATerminal(t *testing.T) {
 			other := w.serve("--approval", "human", "--confirm-wait", "0s")
 			other.fails("CONFIRMATION_PENDING", "run_script", hi)
 			other.leaves()
+
+			out, problems, code := w.try("grants")
+			require.Zero(t, code, problems)
+			assert.Regexp(t, q.ID+` .*run_script .*terminal`, out)
+			out, problems, code = w.try("grants", "revoke", "cf_none", q.ID)
+			assert.Equal(t, 3, code)
+			assert.Contains(t, problems, "nothing is always allowed under cf_none")
+			assert.Contains(t, out, "revoked "+q.ID)
+			out, _, code = w.try("grants", "list", "--json")
+			assert.Zero(t, code)
+			assert.JSONEq(t, `{"count":0,"grants":[]}`, out)
+			h.send("two", "run_script", hi)
+			w.questions(2) // what the other session left, and this
 		})
 	}
 }

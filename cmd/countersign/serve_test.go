@@ -199,9 +199,7 @@ func TestServeIsAskedTwiceToEnd(t *testing.T) {
 		}
 		return err != nil
 	}, 5*time.Second, 5*time.Millisecond)
-	began := time.Now()
 	state := w.end(syscall.SIGTERM)
-	assert.Less(t, time.Since(began), time.Second)
 	status, ok := state.Sys().(syscall.WaitStatus)
 	assert.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGTERM, state.String())
 	_, _, code := w.run("login", "--print")

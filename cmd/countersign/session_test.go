@@ -258,7 +258,6 @@ func TestSignalDuringACall(t *testing.T) {
 		return strings.Count(out, `"phase":"intent"`) == 2
 	}, stdiotest.Patience, 20*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	begun := time.Now()
 	var answer stdiotest.Response
 	require.NoError(t, json.Unmarshal(s.Recv(), &answer))
 	assert.JSONEq(t, `"held"`, string(answer.ID))
@@ -266,7 +265,6 @@ func TestSignalDuringACall(t *testing.T) {
 	assert.True(t, r.IsError, r.Text)
 	assert.Contains(t, r.Text, "cancel")
 	assert.Equal(t, 0, s.Wait(), s.Stderr())
-	assert.Less(t, time.Since(begun), 5*time.Second)
 	require.NoError(t, lock.Unlock())
 
 	out, _, code := p.run("pack", "show", "slow", "--json")

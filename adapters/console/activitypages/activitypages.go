@@ -41,6 +41,7 @@ type Door interface {
 	Runs
 	Trail
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
+	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 }
 
 // Runs are the calls that wanted to change something.
@@ -97,9 +98,14 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		s.fail(w, v, err)
 		return
 	}
+	always, err := s.always(r.Context())
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
 	rows := make([]markup.Node, 0, len(runs))
 	for _, run := range runs {
-		rows = append(rows, row(run))
+		rows = append(rows, row(v, run, always))
 	}
 	p := page.Page{Title: "Activity", Section: path, Notice: s.desk.Notice(r)}
 	if q.Get("before") == "" {
@@ -130,13 +136,27 @@ func statusWord(s toolrun.Status) string {
 		toolrun.Denied: "not done"}[s]
 }
 
-func row(r toolrun.Record) markup.Node {
+// always is which confirmations were answered with an "always" that still holds.
+func (s *Section) always(ctx context.Context) (map[string]bool, error) {
+	all, err := s.door.AlwaysAllowed(ctx)
+	ids := make(map[string]bool, len(all))
+	for _, g := range all {
+		ids[g.ID] = true
+	}
+	return ids, err
+}
+
+func row(v httpguard.Visitor, r toolrun.Record, always map[string]bool) markup.Node {
+	decided := markup.Group{markup.Text(runview.By(r.Decision))}
+	if always[r.ConfirmationID] {
+		decided = append(decided, markup.Text(", always "), page.Deed(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed of "+r.Tool))
+	}
 	came := markup.Group{runview.Badge(r.Status)}
 	if why := runview.Why(r); why != "" {
 		came = append(came, markup.Text(" "+why))
 	}
 	return page.Row(page.When(r.At), page.To(pathOf(r.CallID), cmp.Or(page.Printable(r.What), page.Printable(r.Tool))), page.Name(r.Tool), came,
-		markup.Text(page.Printable(r.Client)), markup.Text(runview.By(r.Decision)), markup.Text(took(r)))
+		markup.Text(page.Printable(r.Client)), decided, markup.Text(took(r)))
 }
 
 // took is how long it was carried out; empty for what was not.

@@ -88,6 +88,23 @@ func TestCallsAreListedAndFiltered(t *testing.T) {
 	}
 }
 
+// TestAlwaysIsRevokedFromTheActivity: the call that was answered so says it, as long as it holds (packageflow contract §5.5).
+func TestAlwaysIsRevokedFromTheActivity(t *testing.T) {
+	t.Parallel()
+	agent, h, web := open(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "first"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal"})
+	require.NoError(t, err)
+	writes := func() error { return agent.Call("write_note", map[string]string{"name": "first"}).Err }
+	require.NoError(t, writes())
+	require.NoError(t, writes())
+	assert.Contains(t, web.Get("/activity").Words(), ", always Revoke")
+	assert.Equal(t, 1, strings.Count(web.Get("/activity").Body, "/settings/grants/"+id+"/revoke"))
+	_, err = h.RevokeAlways(t.Context(), id, "console")
+	require.NoError(t, err)
+	assert.NotContains(t, web.Get("/activity").Body, "revoke")
+}
+
 func TestCallsArePaged(t *testing.T) {
 	t.Parallel()
 	agent, _, web := open(t)

@@ -130,6 +130,8 @@ func changed(r *http.Request) markup.Node {
 		if a.UnmarshalText([]byte(was)) == nil && is == "" {
 			text = "The tool was set to " + a.String() + ", and follows the level now."
 		}
+	case "grant":
+		text = "That is not always allowed any more: the next call asks."
 	case "auto":
 		a, b := onOff(was), onOff(is)
 		if a != "" && b != "" {
@@ -167,6 +169,15 @@ func (s Pages) mode(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 			}
 			return page.Notice(page.Good, markup.P(page.Text(text)))
 		}})
+}
+
+// again has calls ask again that a person said need not.
+func (s Pages) again(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	if _, err := s.door.RevokeAlways(r.Context(), r.PathValue("id"), work.Who(v)); err != nil {
+		fail(w, v, err)
+		return
+	}
+	http.Redirect(w, r, section+"?set=grant", http.StatusSeeOther)
 }
 
 func (s Pages) revoke(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {

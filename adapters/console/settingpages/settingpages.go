@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -32,6 +33,13 @@ type Door interface {
 	Toolsets() []tool.Toolset
 	Settings(ctx context.Context) (app.Settings, error)
 	ChangeSettings(ctx context.Context, by string, change func(*app.Settings) error) (app.Settings, error)
+	Allowances
+}
+
+// Allowances are what people said shall always be allowed, in whichever session.
+type Allowances interface {
+	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
+	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
 }
 
 // Credentials is what keeps credentials: an *admission.Keeper.
@@ -61,6 +69,7 @@ func (s Pages) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Han
 	mux.Handle("POST /settings/auto", person(s.auto))
 	mux.Handle("POST /settings/tools/{name}/reset", person(s.reset))
 	mux.Handle("POST /settings/mode", person(s.mode))
+	mux.Handle("POST /settings/grants/{id}/revoke", person(s.again))
 	mux.Handle("POST /settings/credentials/{id}/revoke", person(s.revoke))
 }
 
@@ -86,7 +95,7 @@ func (s Pages) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 		return
 	}
 	page.Page{Title: "Settings", Section: section, Notice: markup.Group{changed(r), s.desk.Notice(r), warning(now, set)}, Body: []markup.Node{
-		levelPart(v, now), autoPart(v, set), overrides(v, set), modePart(v, now), s.served(), s.entries(r.Context(), v),
+		levelPart(v, now), autoPart(v, set), overrides(v, set), s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
 	}}.Write(w, http.StatusOK, v)
 }
 
@@ -138,6 +147,21 @@ func overrides(v httpguard.Visitor, set app.Settings) markup.Node {
 	}
 	return page.Part("Single tools", page.Table("Tools with a setting of their own", []string{"Tool", "Setting", ""}, rows,
 		"Every tool follows the level. The page of a tool has a switch."))
+}
+
+// allowances are the tools that sessions need not ask for any more.
+func (s Pages) allowances(ctx context.Context, v httpguard.Visitor) markup.Node {
+	all, err := s.door.AlwaysAllowed(ctx)
+	if err != nil {
+		return page.Part("Always allowed", page.Problem(fault.From(err)))
+	}
+	var rows []markup.Node
+	for _, g := range all {
+		rows = append(rows, page.Row(page.Name(g.Tool), page.Text(either(g.Scope, "all of it")), page.Code(page.Printable(g.Session)), page.Text(g.By), page.When(g.At), page.When(g.ExpiresAt),
+			page.Deed(v, section+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.Scope))))
+	}
+	return page.Part("Always allowed", markup.P(page.Text("A person said so for the rest of the session that asked. It ends with that session; what is revoked is asked about again from the next call on.")),
+		page.Table("Always allowed", []string{"Tool", "Of it", "Session", "Allowed by", "Since", "Ends at the latest", ""}, rows, "Nothing: every session asks."))
 }
 
 func modePart(v httpguard.Visitor, now inForce) markup.Node {

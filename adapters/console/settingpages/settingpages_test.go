@@ -20,10 +20,12 @@ import (
 	"github.com/countersign-dev/countersign/app/admission"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
 )
 
 // open is the settings of a home of its own, up to a highest mode.
@@ -174,6 +176,33 @@ func TestInABrowser(t *testing.T) {
 	p.Axe()
 	p.Shot("settings, dark and narrow")
 }
+
+// TestWhatIsAlwaysAllowedIsRevoked: it is listed with whose it is, and is over once it is revoked.
+func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
+	h := consoletest.Open(t, t.TempDir())
+	s := consolerig.New(t, h.App, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+		settingpages.New(desk, h.App, nobody{}).Mount(mux, person)
+	})
+	s.Get("/settings").See("Nothing: every session asks.")
+	agent := h.Agent("<i>s1</i>")
+	id := agent.Ask(t, "write_note", map[string]string{"name": "x"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal"})
+	require.NoError(t, err)
+	p := s.Get("/settings").Safe("<i>").Sound()
+	p.See("write_note", "all of it", "terminal")
+	_, err = agent.House.RevokeAlways(t.Context(), "cf_other", "test")
+	require.ErrorIs(t, err, confirm.ErrNoAllowance)
+	p.Press("Revoke of write_note").See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
+	all, err := h.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, all)
+	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note").Status)
+}
+
+// nobody is credentials of which there are none.
+type nobody struct{ settingpages.Credentials }
+
+func (nobody) List(context.Context) ([]access.Credential, error) { return nil, nil }
 
 func TestCredentialsAreListedAndRevoked(t *testing.T) {
 	s, _, keeper := open(t, policy.Execute)

@@ -258,7 +258,7 @@ func (g *Gauges) count(ctx context.Context) {
 }
 
 // verdicts are the words that an answer to a confirmation can be. Credentials stand in the audit as answers, too.
-var verdicts = []string{"approve", "deny", "cancel"}
+var verdicts = []string{"approve", "deny", "cancel", "revoke"}
 
 // channel is on which of the ways that there are somebody answered.
 func channel(by string) string {

@@ -29,9 +29,13 @@ const (
 	confirmationListSchema = `{"type":"object","required":["count","confirmations"],"properties":{"count":{"type":"integer"},"confirmations":{"type":"array","items":{"$ref":"#/components/schemas/Confirmation"}}}}`
 	approvalSchema         = `{"type":"object","required":["plan_hash"],"additionalProperties":false,"properties":{"plan_hash":{"type":"string","description":"of the plan that the person saw"},
 		"typed_value":{"type":"string"},"always":{"type":"boolean","description":"the same again is not asked about for the rest of the session that asked"}}}`
-	denialSchema   = `{"type":"object","additionalProperties":false,"properties":{"reason":{"type":"string","maxLength":500}}}`
-	nothingSchema  = `{"type":"object","additionalProperties":false}`
-	toolCallSchema = `{"type":"object","description":"ToolExecutionState","required":["callId","toolName","status","arguments","timestamp"],"properties":{
+	grantSchema = `{"type":"object","description":"an always-allow that a person said","required":["id","tool","scope","session","principal","created_by","created_at","expires_at"],"properties":{
+		"id":{"type":"string","description":"of the confirmation that was answered so"},"tool":{"type":"string"},"scope":{"type":"string","description":"what of the tool; empty is all of it"},
+		"session":{"type":"string"},"principal":{"type":"string"},"created_by":{"type":"string"},"created_at":{"type":"string","format":"date-time"},"expires_at":{"type":"string","format":"date-time"}}}`
+	grantListSchema = `{"type":"object","required":["count","grants"],"properties":{"count":{"type":"integer"},"grants":{"type":"array","items":{"$ref":"#/components/schemas/Grant"}}}}`
+	denialSchema    = `{"type":"object","additionalProperties":false,"properties":{"reason":{"type":"string","maxLength":500}}}`
+	nothingSchema   = `{"type":"object","additionalProperties":false}`
+	toolCallSchema  = `{"type":"object","description":"ToolExecutionState","required":["callId","toolName","status","arguments","timestamp"],"properties":{
 		"callId":{"type":"string"},"toolName":{"type":"string"},"status":{"enum":["pending_confirmation","executing","completed","failed","denied"]},"arguments":{"type":"object"},
 		"result":{"type":"object","required":["success","output"],"properties":{"success":{"type":"boolean"},"output":{"type":"string"},"error":{"type":"string"},"code":{"type":"string"},"durationMs":{"type":"integer"}}},
 		"timestamp":{"type":"string","format":"date-time"},"reason":{"type":"string"},"decisionSource":{"type":"string"},"risk":{"type":"string"},"denyReason":{"type":"string"},"what":{"type":"string"},
@@ -62,7 +66,7 @@ func schemas() object {
 	all := object{}
 	for name, text := range map[string]string{
 		"Error": errorSchema, "Tool": toolSchema, "ToolList": toolListSchema, "ToolsetList": toolsetListSchema, "Confirmation": confirmationSchema,
-		"ConfirmationList": confirmationListSchema, "Approval": approvalSchema, "Denial": denialSchema, "Nothing": nothingSchema, "ToolCall": toolCallSchema,
+		"ConfirmationList": confirmationListSchema, "Approval": approvalSchema, "Denial": denialSchema, "Grant": grantSchema, "GrantList": grantListSchema, "Nothing": nothingSchema, "ToolCall": toolCallSchema,
 		"ToolCallList": toolCallListSchema, "AuditRecord": auditRecordSchema, "AuditList": auditListSchema, "AuditVerification": verificationSchema,
 		"Settings": settingsSchema, "Asked": askedSchema, "DryRun": dryRunSchema, "CountersignFailure": countersignSchema, "ContextPackFailure": contextPackSchema,
 		"ContextPackAnswer": packAnswerSchema, "AgentpackEnvelope": agentpackSchema, "PackageflowEnvelope": packageflowSchema, "OpencodeFailure": opencodeSchema,

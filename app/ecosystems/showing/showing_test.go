@@ -78,20 +78,16 @@ func TestList(t *testing.T) {
 	assert.EqualValues(t, 4, r.do(list, args{"include_retired": true})["count"])
 }
 
-// TestListOfHundreds: nothing of it grows with anything but what is listed.
+// TestListOfHundreds: no program is run for any of them.
 func TestListOfHundreds(t *testing.T) {
 	r := newRig(t)
 	for i := range 400 {
 		r.manifest(fmt.Sprintf("e%03d", i), simple(fmt.Sprintf("e%03d", i), "a", "b", "c"))
 	}
 	t.Setenv("PATH", "")
-	begin := time.Now()
 	got := r.do(list, args{})
-	took := time.Since(begin)
 	assert.EqualValues(t, 400, got["count"])
 	assert.Equal(t, "Listed 400 ecosystems", summary(t, got))
-	assert.Less(t, took, 2*time.Second)
-	t.Logf("400 ecosystems in %s", took)
 }
 
 func TestDescribe(t *testing.T) {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -26,6 +28,7 @@ func Sessions(t *testing.T, open func(testing.TB) ports.Sessions) {
 		"CopiesNotAliases":        sessionsCopies,
 		"EndForgets":              sessionsEnd,
 		"ManyKeys":                sessionsMany,
+		"ListsAll":                sessionsList,
 		"EndedContextDoesNothing": sessionsContext,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -44,13 +47,13 @@ func sessionsAbsent(t *testing.T, s ports.Sessions) {
 
 func sessionsKeep(t *testing.T, s ports.Sessions) {
 	want := map[string]ports.Session{
-		key:                               {Mode: policy.Plan, Granted: []string{"deploy", "status"}},
-		ports.SessionKey("me", "s-2"):     {Mode: policy.Ask},
-		ports.SessionKey("mes", "-1"):     {Granted: []string{"deploy"}},
+		key:                               {Mode: policy.Plan, Granted: Always("deploy", "status")},
+		ports.SessionKey("me", "s-2"):     {Mode: policy.Ask, Granted: []confirm.Allowance{{Tool: "deploy", Scope: "s\x00 é"}}},
+		ports.SessionKey("mes", "-1"):     {Granted: Always("deploy")},
 		ports.SessionKey("me", "s-1\x00"): {Mode: policy.Execute},
-		"me":                              {Mode: policy.Execute, Granted: []string{"one"}},
-		"\xff\xfe":                        {Mode: policy.Ask, Granted: []string{"two"}},
-		"":                                {Granted: []string{"three"}},
+		"me":                              {Mode: policy.Execute, Granted: Always("one")},
+		"\xff\xfe":                        {Mode: policy.Ask, Granted: Always("two")},
+		"":                                {Granted: Always("three")},
 	}
 	for k, v := range want {
 		require.NoError(t, s.Update(t.Context(), k, func(have *ports.Session) error { *have = v; return nil }))
@@ -63,24 +66,24 @@ func sessionsKeep(t *testing.T, s ports.Sessions) {
 	require.NoError(t, s.Update(t.Context(), key, func(have *ports.Session) error {
 		assert.Equal(t, want[key], *have)
 		have.Mode = policy.Execute
-		have.Grant("plan")
+		have.Grant(Always("plan")[0])
 		return nil
 	}))
-	assert.Equal(t, ports.Session{Mode: policy.Execute, Granted: []string{"deploy", "status", "plan"}}, session(t, s, key), "at once")
+	assert.Equal(t, ports.Session{Mode: policy.Execute, Granted: Always("deploy", "status", "plan")}, session(t, s, key), "at once")
 }
 
 func sessionsFailure(t *testing.T, s ports.Sessions) {
-	set(t, s, ports.Session{Mode: policy.Plan, Granted: []string{"deploy"}})
+	set(t, s, ports.Session{Mode: policy.Plan, Granted: Always("deploy")})
 	failure := errors.New("as it was")
 	require.Equal(t, failure, s.Update(t.Context(), key, func(have *ports.Session) error {
-		have.Mode, have.Granted[0] = policy.Execute, "all"
+		have.Mode, have.Granted[0].Tool = policy.Execute, "all"
 		return failure
 	}), "the function's own error comes back as it is")
 	require.ErrorIs(t, s.Update(t.Context(), key, func(have *ports.Session) error { have.Mode = 99; return nil }), policy.ErrWord)
 	require.PanicsWithValue(t, "boom", func() {
 		s.Update(t.Context(), key, func(have *ports.Session) error { have.Mode = policy.Execute; panic("boom") }) //nolint:errcheck // it panics
 	})
-	assert.Equal(t, ports.Session{Mode: policy.Plan, Granted: []string{"deploy"}}, session(t, s, key))
+	assert.Equal(t, ports.Session{Mode: policy.Plan, Granted: Always("deploy")}, session(t, s, key))
 	require.NoError(t, s.Update(t.Context(), key, func(*ports.Session) error { return nil }), "and the store is not locked")
 }
 
@@ -90,7 +93,7 @@ func sessionsContention(t *testing.T, s ports.Sessions) {
 	for w := range writers {
 		wg.Go(func() {
 			for n := range each {
-				err := s.Update(t.Context(), key, func(have *ports.Session) error { have.Grant(fmt.Sprintf("tool_%d_%d", w, n)); return nil })
+				err := s.Update(t.Context(), key, func(have *ports.Session) error { have.Grant(Always(fmt.Sprintf("tool_%d_%d", w, n))[0]); return nil })
 				if err != nil {
 					t.Error(err)
 				}
@@ -102,14 +105,14 @@ func sessionsContention(t *testing.T, s ports.Sessions) {
 }
 
 func sessionsCopies(t *testing.T, s ports.Sessions) {
-	granted := []string{"deploy", "status"}
+	granted := Always("deploy", "status")
 	set(t, s, ports.Session{Granted: granted})
-	granted[0] = "all"
+	granted[0].Tool = "all"
 	for range 3 {
 		have := session(t, s, key)
-		require.Equal(t, []string{"deploy", "status"}, have.Granted)
-		have.Granted[0] = "all"
-		_ = append(have.Granted[:1], "all")
+		require.Equal(t, Always("deploy", "status"), have.Granted)
+		have.Granted[0].Tool = "all"
+		_ = append(have.Granted[:1], Always("all")...)
 	}
 }
 
@@ -129,6 +132,36 @@ func sessionsMany(t *testing.T, s ports.Sessions) {
 		require.Equal(t, ports.Session{}, session(t, s, fmt.Sprint(n)))
 	}
 	assert.Equal(t, ports.Session{Mode: policy.Plan}, session(t, s, key))
+}
+
+func sessionsList(t *testing.T, s ports.Sessions) {
+	list := func() map[string]ports.Session {
+		all, err := s.List(t.Context())
+		require.NoError(t, err)
+		return all
+	}
+	assert.Empty(t, list())
+	want := map[string]ports.Session{key: {Granted: Always("deploy")}, "": {Mode: policy.Ask}, "\xff": {Notes: map[string]string{"a": "b"}}}
+	for k, v := range want {
+		require.NoError(t, s.Update(t.Context(), k, func(have *ports.Session) error { *have = v; return nil }))
+	}
+	require.Equal(t, want, list())
+	list()[key].Granted[0].Tool = "all"
+	assert.Equal(t, want, list(), "these are copies")
+	require.NoError(t, s.End(t.Context(), key))
+	delete(want, key)
+	assert.Equal(t, want, list())
+	_, err := s.List(ended(t))
+	require.Error(t, err)
+}
+
+// Always is an "always allow" of each of the tools.
+func Always(tools ...string) []confirm.Allowance {
+	var all []confirm.Allowance
+	for _, name := range tools {
+		all = append(all, confirm.Allowance{ID: "cf_" + name, Tool: name, By: "console", At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)})
+	}
+	return all
 }
 
 func sessionsContext(t *testing.T, s ports.Sessions) {
@@ -157,7 +190,7 @@ func set(t testing.TB, s ports.Sessions, to ports.Session) {
 func BenchmarkSessions(b *testing.B, open func(testing.TB) ports.Sessions) {
 	b.Run("LoadUnchanged", func(b *testing.B) {
 		s := open(b)
-		set(b, s, ports.Session{Mode: policy.Plan, Granted: []string{"deploy"}})
+		set(b, s, ports.Session{Mode: policy.Plan, Granted: Always("deploy")})
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := s.Load(b.Context(), key); err != nil {

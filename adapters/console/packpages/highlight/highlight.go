@@ -30,7 +30,9 @@ type Span struct {
 
 // Split is text as spans, none of them empty. The language is an info string of Markdown ("go", "typescript", "yaml"), in any case; of one that is
 // not known everything is plain.
-func Split(language, text string) []Span {
+func Split(language, text string) []Span { return scan(language, text).spans }
+
+func scan(language, text string) *scanner {
 	name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(language)), " ")
 	s := &scanner{text: text}
 	switch name {
@@ -46,7 +48,7 @@ func Split(language, text string) []Span {
 		}
 	}
 	s.emit(Plain, len(text))
-	return s.spans
+	return s
 }
 
 // Nodes is text as escaped spans of a page.
@@ -97,11 +99,12 @@ func itoa(n int) string {
 	return itoa(n/10) + string(rune('0'+n%10))
 }
 
-// scanner walks over text once. What stands before done is in spans.
+// scanner walks over text once. What stands before done is in spans; ahead is how many bytes it looked at before it took them, which has to stay
+// in proportion to the text.
 type scanner struct {
-	text     string
-	at, done int
-	spans    []Span
+	text            string
+	at, done, ahead int
+	spans           []Span
 }
 
 // emit makes what stands between done and to a span.
@@ -126,20 +129,26 @@ func (s *scanner) token(c Class, n int) {
 
 func (s *scanner) rest() string { return s.text[s.at:] }
 
+// looked counts n bytes as looked at.
+func (s *scanner) looked(n int) int {
+	s.ahead += n
+	return n
+}
+
 // until is how many bytes lie before the end of stop in text, or in all of text when there is none.
-func until(text, stop string) int {
+func (s *scanner) until(text, stop string) int {
 	if i := strings.Index(text, stop); i >= 0 {
-		return i + len(stop)
+		return s.looked(i + len(stop))
 	}
-	return len(text)
+	return s.looked(len(text))
 }
 
 // line is how many bytes lie before the end of the line, without it.
-func line(text string) int {
-	if i := strings.IndexByte(text, '\n'); i >= 0 {
-		return i
+func (s *scanner) line() int {
+	if i := strings.IndexByte(s.rest(), '\n'); i >= 0 {
+		return s.looked(i)
 	}
-	return len(text)
+	return s.looked(len(s.rest()))
 }
 
 // code is a language of words, strings and comments.
@@ -153,9 +162,9 @@ func (s *scanner) code(l language) {
 		switch {
 		case s.comment(l) || s.quoted(l):
 		case c >= '0' && c <= '9':
-			s.token(Number, word(s.rest(), true))
+			s.token(Number, s.word(s.rest(), true))
 		case letter(c):
-			n := word(s.rest(), false)
+			n := s.word(s.rest(), false)
 			w := s.text[s.at : s.at+n]
 			if l.fold {
 				w = strings.ToLower(w)
@@ -166,7 +175,7 @@ func (s *scanner) code(l language) {
 				s.at += n
 			}
 		case c == '@' && l.at || c == '#' && l.hash:
-			s.token(Keyword, 1+word(s.text[s.at+1:], false))
+			s.token(Keyword, 1+s.word(s.text[s.at+1:], false))
 		default:
 			s.at++
 		}
@@ -178,13 +187,13 @@ func (s *scanner) comment(l language) bool {
 	for _, mark := range l.line {
 		// A # within a word begins nothing.
 		if strings.HasPrefix(s.rest(), mark) && (mark != "#" || s.at == 0 || strings.IndexByte(" \t\n;({[", s.text[s.at-1]) >= 0) {
-			s.token(Comment, line(s.rest()))
+			s.token(Comment, s.line())
 			return true
 		}
 	}
 	for _, b := range l.blocks {
 		if rest, ok := strings.CutPrefix(s.rest(), b[0]); ok {
-			s.token(Comment, len(b[0])+until(rest, b[1]))
+			s.token(Comment, len(b[0])+s.until(rest, b[1]))
 			return true
 		}
 	}
@@ -199,6 +208,7 @@ func (s *scanner) quoted(l language) bool {
 			continue
 		}
 		n, closed := q.length(rest)
+		s.looked(n)
 		if q.short && !closed { // a lifetime, an apostrophe
 			continue
 		}
@@ -214,12 +224,12 @@ func letter(c byte) bool {
 }
 
 // word is how long the word is that text begins with; a number may have a point in it.
-func word(text string, number bool) int {
+func (s *scanner) word(text string, number bool) int {
 	n := 0
 	for n < len(text) && (letter(text[n]) || text[n] >= '0' && text[n] <= '9' || number && text[n] == '.') {
 		n++
 	}
-	return n
+	return s.looked(n)
 }
 
 // Block is such nodes as a block of code that scrolls and can be reached by keyboard; label says what it is.

@@ -5,7 +5,7 @@ import "strings"
 // lines is a format whose lines are each of one class.
 func (s *scanner) lines(class func(string) Class) {
 	for s.at < len(s.text) {
-		n := line(s.rest())
+		n := s.line()
 		if n > 0 {
 			s.token(class(s.text[s.at:s.at+n]), n)
 		}
@@ -53,12 +53,12 @@ func (s *scanner) markup() {
 		rest := s.rest()
 		switch {
 		case strings.HasPrefix(rest, "<!--"):
-			s.token(Comment, until(rest, "-->"))
+			s.token(Comment, s.until(rest, "-->"))
 		case rest[0] == '<' && len(rest) > 1 && (letter(rest[1]) || rest[1] == '/' || rest[1] == '!' || rest[1] == '?'):
-			s.token(Keyword, 2+word(rest[2:], false))
+			s.token(Keyword, 2+s.word(rest[2:], false))
 			s.tag()
 		case rest[0] == '&':
-			if n := 1 + word(rest[1:], false); n < len(rest) && rest[n] == ';' {
+			if n := 1 + s.word(rest[1:], false); n < len(rest) && rest[n] == ';' {
 				s.token(Number, n+1)
 			} else {
 				s.at++
@@ -79,7 +79,7 @@ func (s *scanner) tag() {
 		case '<': // it was never closed
 			return
 		case '"', '\'':
-			s.token(String, 1+until(s.text[s.at+1:], string(rune(c))))
+			s.token(String, 1+s.until(s.text[s.at+1:], string(rune(c))))
 		default:
 			s.at++
 		}

@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// seen reports whether this visitor may see the tool: one that reaches a part of them sees that part.
+func (a *API) seen(x *exchange.Exchange, name string) bool {
+	spec, ok := a.App.Spec(tool.Name(name))
+	return len(x.Visitor.Within) == 0 || ok && tool.Covered(x.Visitor.Within, spec)
+}
+
+func (a *API) listGrants(x *exchange.Exchange) error {
+	all, err := a.App.AlwaysAllowed(x.R.Context())
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(g confirm.Always) bool { return !a.seen(x, g.Tool) })
+	x.Answer(http.StatusOK, confirm.ListAlways(all))
+	return nil
+}
+
+// revokeGrant ends one, from the next call on, and answers with it.
+func (a *API) revokeGrant(x *exchange.Exchange) error {
+	if !x.Visitor.Person {
+		return ErrPerson.Sayf("what is always allowed is revoked by a person: in the console, or with countersign grants revoke %s", exchange.Shorten(x.Name))
+	}
+	ended, err := a.App.RevokeAlways(x.R.Context(), x.Name, by(x))
+	if err != nil {
+		return err
+	}
+	x.Answer(http.StatusOK, ended)
+	return nil
+}

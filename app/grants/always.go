@@ -1,0 +1,63 @@
+package grants
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Remember keeps "always allow" for what g asked for, in the session that it came from. by is on which channel that was said.
+func (k *Keeper) Remember(ctx context.Context, g confirm.Grant, by string) error {
+	a := confirm.Allowance{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: k.Clock.Now().UTC()}
+	return k.Sessions.Update(ctx, ports.SessionKey(g.Binding.Principal, g.Binding.Session), func(s *ports.Session) error {
+		s.Grant(a)
+		return nil
+	})
+}
+
+// Allowed lists what is always allowed in any session, oldest first.
+func (k *Keeper) Allowed(ctx context.Context) ([]confirm.Always, error) {
+	sessions, err := k.Sessions.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, now := []confirm.Always{}, k.Clock.Now()
+	for key, s := range sessions {
+		principal, instance := ports.SessionOf(key)
+		for _, a := range s.Granted {
+			if a.Holds(now) {
+				a.Scope = confirm.Visible(a.Scope)
+				all = append(all, confirm.Always{Allowance: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
+			}
+		}
+	}
+	sorting.Stable(all, func(a, b confirm.Always) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// Revoke ends the "always allow" of that id, from the next call on, and is on record with who did it. It fails with confirm.ErrNoAllowance.
+func (k *Keeper) Revoke(ctx context.Context, id, by string) (confirm.Always, error) {
+	all, err := k.Allowed(ctx)
+	if err != nil {
+		return confirm.Always{}, err
+	}
+	i := slices.IndexFunc(all, func(a confirm.Always) bool { return a.ID == id })
+	if i < 0 {
+		return confirm.Always{}, confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s; it may have ended with its session, or run out", confirm.Visible(id))
+	}
+	ended := all[i]
+	err = k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, Session: ended.Session, Principal: ended.Principal, Tool: ended.Tool,
+		Verdict: "revoke", ApprovedBy: by, CallID: id})
+	if err != nil {
+		return confirm.Always{}, err
+	}
+	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
+		s.Granted = slices.DeleteFunc(s.Granted, func(a confirm.Allowance) bool { return a.ID == id })
+		return nil
+	})
+}
