@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // allowed has one call of a session answered with "always", and is the id of that.
@@ -67,6 +69,22 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	all, err = h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all, "it ends with its session")
+}
+
+// TestAQuestionEndsWithItsAlways: the call that asked, made anew, is what its question came to, also where it need not ask any more.
+func TestAQuestionEndsWithItsAlways(t *testing.T) {
+	h, ctx := open(t, human), context.Background()
+	id := h.allowed(t, "s1", 1)
+	rec, err := h.RunRecord(ctx, id)
+	require.NoError(t, err)
+	assert.Equal(t, toolrun.Completed, rec.Status)
+	assert.Equal(t, "session_grant", rec.Decision)
+	assert.Empty(t, h.waiting(t))
+	require.NoError(t, h.call("write_note", note(1), in("s1")).Err)
+	runs, err := h.Runs(ctx, app.RunFilter{})
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	assert.Empty(t, runs[0].ConfirmationID, "the next one is another")
 }
 
 // TestAlwaysRunsOut after twelve hours, however long its session goes on.

@@ -171,9 +171,6 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.claim(); err != nil {
 		return nil, err
 	}
-	if err := r.takeMode(); err != nil {
-		return nil, err
-	}
 	if err := r.decide(ctx); err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (r *run) takeMode() error {
 	return nil
 }
 
-// claim holds a call to what its tool may do at most.
+// claim holds a call to what its tool may do at most, and its mode to what it may be.
 func (r *run) claim() error {
 	r.claims = r.invocation.Claims()
 	s := r.entry.Spec
@@ -134,7 +134,7 @@ func (r *run) claim() error {
 		return ErrClaims.Sayf("%s claims %s (%s), more than its %s (%s)", s.Name, r.claims.Class, r.claims.Effects, s.Class, s.Effects)
 	}
 	r.assessment = r.assess(s, nil)
-	return nil
+	return r.takeMode()
 }
 
 // assess is what policy has to know of a plan for that tool: the tool's own strength and risk, raised by the plan. A scope is stored and
@@ -211,7 +211,7 @@ func (r *run) insists() bool {
 func (r *run) subject(ctx context.Context) error {
 	if r.plan == nil {
 		r.planHash = canon.Hash{}
-		if r.decision.Verdict == policy.Confirm {
+		if r.decision.Verdict == policy.Confirm || r.decision.Rule == policy.RuleSession {
 			args, err := canon.Canonical(r.call.Args)
 			if err != nil {
 				args = r.call.Args
@@ -250,6 +250,9 @@ func (r *run) intend(ctx context.Context) error {
 		r.intended = true
 	}
 	var spent confirm.Grant
+	if r.decision.Rule == policy.RuleSession && r.grantID == "" {
+		r.grantID = r.app.grants.Spend(ctx, r.binding())
+	}
 	if r.decision.Verdict == policy.Confirm {
 		now := r.app.core.Clock.Now()
 		err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {

@@ -20,6 +20,19 @@ func (k *Keeper) Remember(ctx context.Context, g confirm.Grant, by string) error
 	})
 }
 
+// Spend uses up the approved question of a call that "always allow" lets run, which has no other end: it asked before that was said. It is the id of
+// the question; empty where there is none.
+func (k *Keeper) Spend(ctx context.Context, b confirm.Binding) string {
+	now := k.Clock.Now()
+	asked, err := k.Ledger.Pending(ctx, ports.PendingFilter{Binding: &b}, now)
+	for _, g := range asked {
+		if err == nil && g.State == confirm.Approved && k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Redeem(b, "", now) }) == nil {
+			return g.ID
+		}
+	}
+	return ""
+}
+
 // Allowed lists what is always allowed in any session, oldest first.
 func (k *Keeper) Allowed(ctx context.Context) ([]confirm.Always, error) {
 	sessions, err := k.Sessions.List(ctx)
