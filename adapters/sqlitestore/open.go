@@ -232,7 +232,7 @@ func schemaVersion() int {
 
 // migrate runs the migrations that the database has not seen, in one transaction.
 func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
-	tx, err := immediate(ctx, conn)
+	tx, err := s.immediate(ctx, conn)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ type Store struct {
 	secrets  *secretbox.Box
 	sessions Sessions
 	calls    sync.WaitGroup // calls under way; Close waits for them
+	stuck    atomic.Int64   // when a call gave up waiting for another process, in nanoseconds; zero once one has got through
 	mu       sync.Mutex
 	closed   bool
 	open     *handle // nil until a call needs the database
@@ -100,7 +102,7 @@ func (s *Store) Change(ctx context.Context, f func(context.Context, *sql.Tx) err
 		return s.explain(ctx, err)
 	}
 	defer conn.Close() //nolint:errcheck // this only returns it
-	tx, err := immediate(ctx, conn)
+	tx, err := s.immediate(ctx, conn)
 	if err != nil {
 		return s.explain(ctx, err)
 	}
@@ -114,12 +116,24 @@ func (s *Store) Change(ctx context.Context, f func(context.Context, *sql.Tx) err
 	return s.explain(context.WithoutCancel(ctx), tx.Commit())
 }
 
-// immediate begins a transaction, waiting for other processes as long as busy says and ctx lasts.
-func immediate(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
-	for began := time.Now(); ; {
+// immediate begins a transaction, waiting for other processes as long as busy says and ctx lasts. Where a call has waited in vain just now, the next
+// ones do so for one turn only: a change is several calls, and who asked for it is told once, not after each.
+func (s *Store) immediate(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+	began, patience := time.Now(), busy
+	if began.UnixNano()-s.stuck.Load() < int64(busy) {
+		patience = turn
+	}
+	for {
 		tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
-		if err == nil || !locked(err) || time.Since(began) >= busy || ctx.Err() != nil {
+		if err == nil {
+			s.stuck.Store(0)
+		}
+		if err == nil || !locked(err) || ctx.Err() != nil {
 			return tx, err
+		}
+		if time.Since(began) >= patience {
+			s.stuck.Store(time.Now().UnixNano())
+			return nil, err
 		}
 	}
 }
