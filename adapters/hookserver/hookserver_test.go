@@ -445,7 +445,7 @@ func TestTheSenderHangsUp(t *testing.T) {
 		return len(r.events) > 0
 	}, 100*time.Millisecond, 10*time.Millisecond, "starting goes on")
 	close(r.block)
-	require.Eventually(t, func() bool { return len(r.runs()) == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.runs()) == 1 }, 30*time.Second, time.Millisecond)
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
@@ -485,7 +485,7 @@ func TestShutdown(t *testing.T) {
 			_ = c.Close()
 		}
 		return err != nil
-	}, 5*time.Second, time.Millisecond)
+	}, 30*time.Second, time.Millisecond)
 	close(r.block)
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)

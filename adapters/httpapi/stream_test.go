@@ -150,9 +150,9 @@ func TestAListenerThatGoesAwayIsForgotten(t *testing.T) {
 	d := newDepot(t)
 	for range 5 {
 		s := d.open(t, "", "")
-		require.Eventually(t, func() bool { return d.hub.Listeners() == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return d.hub.Listeners() == 1 }, 30*time.Second, time.Millisecond)
 		s.leave()
-		require.Eventually(t, func() bool { return d.hub.Listeners() == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return d.hub.Listeners() == 0 }, 30*time.Second, time.Millisecond)
 	}
 	d.hub.Close()
 	s := d.open(t, "", "")

@@ -267,7 +267,7 @@ func (s *site) asked() map[string]any {
 	require.Eventually(s.t, func() bool {
 		found, _ = s.get(200, "GET /api/v1/confirmations", "", "person")["confirmations"].([]any)
 		return len(found) > 0
-	}, 10*time.Second, 5*time.Millisecond)
+	}, 30*time.Second, 5*time.Millisecond)
 	return found[len(found)-1].(map[string]any)
 }
 

@@ -143,8 +143,7 @@ func (s *Sessions) List(ctx context.Context) (map[string]ports.Session, error) {
 		}
 		defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 		for rows.Next() {
-			var key, body sql.RawBytes
-			var session ports.Session
+			key, body, session := sql.RawBytes{}, sql.RawBytes{}, ports.Session{}
 			if err := rows.Scan(&key, &body); err != nil {
 				return err
 			}

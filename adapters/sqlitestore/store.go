@@ -125,16 +125,15 @@ func (s *Store) immediate(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) 
 	}
 	for {
 		tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
-		if err == nil {
+		switch vain := locked(err) && ctx.Err() == nil; {
+		case err == nil:
 			s.stuck.Store(0)
-		}
-		if err == nil || !locked(err) || ctx.Err() != nil {
-			return tx, err
-		}
-		if time.Since(began) >= patience {
+		case vain && time.Since(began) < patience:
+			continue
+		case vain:
 			s.stuck.Store(time.Now().UnixNano())
-			return nil, err
 		}
+		return tx, err
 	}
 }
 

@@ -203,7 +203,7 @@ func (s *sitting) leaves() int {
 	case <-time.After(20 * time.Second):
 		require.FailNow(s.t, "it does not end", s.shown())
 	}
-	require.Eventually(s.t, func() bool { return strings.Contains(s.bytes(), "\x1b[?1049l") }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(s.t, func() bool { return strings.Contains(s.bytes(), "\x1b[?1049l") }, 30*time.Second, 10*time.Millisecond)
 	out := s.bytes()
 	for _, mode := range []string{"\x1b[?25h", "\x1b[?7h", "\x1b[?2004l"} {
 		assert.Contains(s.t, out, mode)

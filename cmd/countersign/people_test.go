@@ -141,7 +141,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 	require.Eventually(t, func() bool { // the server puts it on record after it has withdrawn the question
 		runs := w.runs("run_script")
 		return len(runs) == 2 && runs[0].Reason == "cancelled_by_client" && runs[1].Reason == "user_denied"
-	}, 10*time.Second, 50*time.Millisecond, "%v", w.runs("run_script"))
+	}, 30*time.Second, 50*time.Millisecond, "%v", w.runs("run_script"))
 	assert.NoFileExists(t, filepath.Join(w.at("shop"), "out"))
 }
 

@@ -220,7 +220,7 @@ func TestTheChainIsChecked(t *testing.T) {
 	assert.Contains(t, web.Get("/audit").Words(), "The chain was not checked since the server has started.")
 	checked := web.Press(web.Get("/audit"), "Check the chain")
 	assert.Equal(t, "/audit", checked.Path)
-	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "intact") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "intact") }, 30*time.Second, 10*time.Millisecond)
 	assert.Contains(t, checked.Words(), "The chain is intact: 300 records, checked in ")
 
 	db, err := sql.Open("sqlite", filepath.Join(dir, "countersign.db"))
@@ -229,7 +229,7 @@ func TestTheChainIsChecked(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), '\"tool\":\"\"', '\"tool\":\"x\"') AS BLOB) WHERE seq = 200")
 	require.NoError(t, err)
 	web.Press(web.Get("/audit"), "Check the chain")
-	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "was changed") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "was changed") }, 30*time.Second, 10*time.Millisecond)
 	assert.Contains(t, checked.Words(), "audit record 200 was changed after it was written. 199 records before it hold")
 	assert.Contains(t, web.Get("/audit?before=201").Words(), "200")
 }

@@ -218,10 +218,10 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 		group.Go(func() { j.Answer(t.Context(), shown) })
 	}
 	group.Wait()
-	require.Eventually(t, func() bool { return j.Now().State == work.Asking }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == work.Asking }, 30*time.Second, time.Millisecond)
 	assert.Contains(t, s.Get(asks.Path).Words(), "tries are left", "it was not burnt by one press")
 	shown.Typed = "old"
-	require.Eventually(t, func() bool { j.Answer(t.Context(), shown); return j.Now().State == work.Over }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { j.Answer(t.Context(), shown); return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 	require.NoError(t, j.Now().Outcome.Err)
 }
 
@@ -235,7 +235,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			j, _ := s.desk.Find("job-1")
 			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal"})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 			require.NoError(t, j.Now().Outcome.Err)
 			assert.Equal(t, "x", s.house.Notes.Read("approved"))
 
@@ -243,7 +243,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			j, _ = s.desk.Find("job-2")
 			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal"})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 			require.ErrorIs(t, j.Now().Outcome.Err, confirm.ErrDenied)
 			assert.Empty(t, s.house.Notes.Read("denied"))
 		})
@@ -266,7 +266,7 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	runs = s.Post("/do/copy_note", "name", "long")
 	require.NoError(t, s.house.Notes.Write("gate", "open"))
 	j, _ := s.desk.Find("job-2")
-	require.Eventually(t, func() bool { return j.Now().State == work.Over }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 	assert.Contains(t, s.Get(runs.Path).Words(), "Done. copied long")
 }
 
@@ -289,7 +289,7 @@ func TestItEndsWithTheServer(t *testing.T) {
 	j := d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "copy_note", Args: map[string]string{"name": "long"}})
 	assert.Equal(t, work.Running, j.Now().State)
 	end()
-	require.Eventually(t, func() bool { return j.Now().State == work.Over }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 	assert.Error(t, j.Now().Outcome.Err)
 }
 

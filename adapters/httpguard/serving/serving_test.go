@@ -119,7 +119,7 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 			other.Close()
 		}
 		return err != nil
-	}, 5*time.Second, 5*time.Millisecond, "nobody is let in any more")
+	}, 30*time.Second, 5*time.Millisecond, "nobody is let in any more")
 	r.goOn <- struct{}{}
 	_, body := hear(t, in)
 	assert.Equal(t, "done", body)

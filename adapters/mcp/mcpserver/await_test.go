@@ -32,7 +32,7 @@ func (w *town) asked(t *testing.T) confirm.View {
 		var err error
 		found, err = w.Confirmations(context.Background(), "")
 		return err == nil && len(found) > 0 && found[0].State == confirm.Pending.String()
-	}, 10*time.Second, time.Millisecond)
+	}, 30*time.Second, time.Millisecond)
 	require.Len(t, found, 1)
 	return found[0]
 }
