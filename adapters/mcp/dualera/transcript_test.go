@@ -35,6 +35,9 @@ func TestTranscriptWithSessions(t *testing.T) {
 		assert.Equal(t, 202, a.status)
 		assert.Empty(t, a.body)
 		assert.JSONEq(t, `{}`, string(c.do(c.ask("1", "ping", `{}`)).last(t).Result))
+		a = c.do(c.ask("7", "no/such", `{}`))
+		assert.Equal(t, 200, a.status, "that is an answer, and the session goes on")
+		assert.EqualValues(t, -32601, a.last(t).Error.Code)
 		var list struct{ Tools []struct{ Name string } }
 		require.NoError(t, json.Unmarshal(c.do(c.ask("2", "tools/list", `{}`)).last(t).Result, &list))
 		assert.Len(t, list.Tools, 14)

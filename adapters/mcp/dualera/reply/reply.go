@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/countersign-dev/countersign/adapters/mcp/wire"
 )
 
@@ -61,17 +63,25 @@ func (w *Writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// codeInvalid is that of an error which refuses the whole request.
-const codeInvalid = wire.CodeInvalidRequest
+// What an error in plain text comes to: it refuses the whole request, but for a method that there is not, which the SDK refuses with a text that begins
+// so. That is the answer to the request, and leaves its session as it is (JSON-RPC 2.0, error object).
+const (
+	codeInvalid   = wire.CodeInvalidRequest
+	codeUnhandled = jsonrpc.CodeMethodNotFound
+	unhandled     = "JSON RPC not handled: "
+)
 
 // Write writes the answer, or the text of an error in its form.
 func (w *Writer) Write(text []byte) (int, error) {
 	if w.plain == 0 {
 		return w.ResponseWriter.Write(text)
 	}
-	status := w.plain
+	status, code, said := w.plain, int64(codeInvalid), strings.TrimSpace(string(text))
 	w.plain = 0
-	Failure(w.ResponseWriter, status, w.id, codeInvalid, strings.TrimSpace(string(text)))
+	if method, ok := strings.CutPrefix(said, unhandled); ok && w.id != nil {
+		status, code, said = http.StatusOK, codeUnhandled, "method not found: "+method
+	}
+	Failure(w.ResponseWriter, status, w.id, code, said)
 	return len(text), nil
 }
 

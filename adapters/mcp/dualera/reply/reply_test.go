@@ -36,7 +36,11 @@ func TestWriter(t *testing.T) {
 		status int
 		body   string
 	}{
-		"plain":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad thing", http.StatusTeapot) }, http.StatusTeapot, `{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"bad thing"}}`},
+		"plain": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad thing", http.StatusTeapot) }, http.StatusTeapot, `{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"bad thing"}}`},
+		"no method": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `JSON RPC not handled: "a/b" unsupported`, 400)
+		}, 200,
+			`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"method not found: \"a/b\" unsupported"}}`},
 		"no there": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "session not found", 404) }, 404, "session not found\n"},
 		"silent": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
