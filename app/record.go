@@ -26,6 +26,9 @@ func (a *App) AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, 
 	return a.core.Audit.Search(ctx, f)
 }
 
+// AuditDropped is how many records of reads this process could not write. Changes are never among them: without a record there is none.
+func (a *App) AuditDropped() int64 { return a.journal.Dropped() }
+
 // VerifyAudit walks the whole chain and reports how many records hold. It fails with audit.ErrBroken, naming the first that does not.
 func (a *App) VerifyAudit(ctx context.Context) (int64, error) {
 	return audit.Verify(audit.Record{}, a.AuditTrail(ctx, 0))

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"time"
 
@@ -72,12 +73,7 @@ func (r *run) lookUp() error {
 }
 
 func (r *run) timeout() time.Duration {
-	for _, d := range []time.Duration{r.entry.Spec.Timeout, r.app.opts.Timeout} {
-		if d > 0 {
-			return d
-		}
-	}
-	return DefaultTimeout
+	return cmp.Or(max(r.entry.Spec.Timeout, 0), max(r.app.opts.Timeout, 0), DefaultTimeout)
 }
 
 // takeToken takes confirm_token and typed_value out of the arguments, so that no tool sees them. Tools that are confirmed by default

@@ -87,6 +87,13 @@ func (j *Journal) write() {
 	}
 }
 
+// Dropped is how many events could not be written.
+func (j *Journal) Dropped() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dropped
+}
+
 func (j *Journal) append(events []audit.Event) {
 	if err := j.log.Append(context.Background(), events...); err != nil {
 		if len(events) > 1 && fault.From(err).Kind == fault.Internal { // one of them cannot be written: the others need not be lost with it

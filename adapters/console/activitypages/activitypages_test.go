@@ -138,6 +138,10 @@ func TestOneCall(t *testing.T) {
 	runs, err := h.Runs(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	page := web.Get("/activity/" + runs[0].CallID)
+	require.Eventually(t, func() bool { // what changed nothing, as asking, is recorded a moment later
+		page = web.Get("/activity/" + runs[0].CallID)
+		return strings.Contains(page.Words(), "confirm_token_required")
+	}, 30*time.Second, 10*time.Millisecond)
 	for _, want := range []string{"write note first Came to done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by a person in a terminal", "Arguments name first text text of first",
 		`Result written first`, "In the audit", "answer write_note approve", "intent write_note", "outcome write_note"} {
 		assert.Contains(t, page.Words(), want)

@@ -44,10 +44,11 @@ type Book interface {
 
 // Options says what is counted besides calls and requests. Every function may be nil.
 type Options struct {
-	Version  string     // of the product
-	Book     Book       // nil: nothing is said of confirmations
-	Streams  func() int // streams of events that are open
-	Sessions func() int // sessions of clients that are open
+	Version  string       // of the product
+	Book     Book         // nil: nothing is said of confirmations
+	Streams  func() int   // streams of events that are open
+	Sessions func() int   // sessions of clients that are open
+	Dropped  func() int64 // records of reads that this process could not write into the audit
 }
 
 // Gauges counts. It is safe for concurrent use; New makes it.
@@ -176,6 +177,10 @@ func (g *Gauges) Write(ctx context.Context, w io.Writer) {
 	}
 	if g.o.Sessions != nil {
 		one(w, "countersign_sessions", "Sessions of clients that are open.", float64(g.o.Sessions()))
+	}
+	if g.o.Dropped != nil {
+		head(w, "countersign_audit_dropped_total", "Records of reads that this process could not write into the audit.", "counter")
+		fmt.Fprintf(w, "countersign_audit_dropped_total %d\n", g.o.Dropped())
 	}
 	head(w, "countersign_build_info", "Which program this is.", "gauge")
 	fmt.Fprintf(w, "countersign_build_info{version=%s,go=%s} 1\n", quoted(g.o.Version), quoted(runtime.Version()))

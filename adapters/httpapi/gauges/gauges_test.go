@@ -67,7 +67,7 @@ func own(t *testing.T, text string) string {
 // TestWhatIsCounted, and nothing that somebody sent.
 func TestWhatIsCounted(t *testing.T) {
 	l := open(t)
-	g := gauges.New(gauges.Options{Version: `1.2"3`, Book: l, Streams: func() int { return 3 }, Sessions: func() int { return 2 }})
+	g := gauges.New(gauges.Options{Version: `1.2"3`, Book: l, Streams: func() int { return 3 }, Sessions: func() int { return 2 }, Dropped: func() int64 { return 7 }})
 	g.Begin(t.Context())
 	door := g.Observe(l)
 	ctx := t.Context()

@@ -42,7 +42,8 @@ type parts struct {
 // assemble makes the parts, which serve until life ends. Whoever ends it calls close.
 func (p *parts) assemble(life context.Context) {
 	p.hub = feed.New(p.local.App, p.log)
-	p.gauges = gauges.New(gauges.Options{Version: p.version, Book: p.local.App, Streams: p.hub.Listeners, Sessions: func() int { return p.mcp.Sessions() }})
+	p.gauges = gauges.New(gauges.Options{Version: p.version, Book: p.local.App, Streams: p.hub.Listeners, Sessions: func() int { return p.mcp.Sessions() },
+		Dropped: p.local.App.AuditDropped})
 	o := published(p.gauges.Observe(p.local.App), p.version)
 	o.Log, o.People, o.Wait, o.Forecaster = p.log, p.local.App, p.wait, p.local.App
 	o.Concurrency, o.Each = callsAtOnce, mcpserver.DefaultConcurrency // no client's long calls keep the others waiting
