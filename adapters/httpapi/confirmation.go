@@ -26,7 +26,6 @@ var (
 	ErrAnswered = fault.New(fault.Conflict, "confirmation_answered", "somebody has answered that already")
 	ErrClosed   = fault.New(fault.Conflict, "confirmation_closed", "that waits for nobody any more")
 	ErrOutdated = fault.New(fault.Conflict, "confirmation_outdated", "what was shown is not what there is now")
-	ErrNoGrant  = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation")
 )
 
 // pending is a confirmation as this API shows it: the view that people have, and whose call it is.
@@ -90,7 +89,7 @@ func (a *API) confirmation(x *exchange.Exchange) (pending, error) {
 			return p, nil
 		}
 	}
-	return pending{}, ErrNoGrant.Sayf("no confirmation %s waits; GET %s/tool-calls/%s tells what became of its call, if it was there", exchange.Shorten(x.Name), Prefix, exchange.Shorten(x.Name))
+	return pending{}, confirm.ErrNotFound.Sayf("no confirmation %s waits; GET %s/tool-calls/%s tells what became of its call, if it was there", exchange.Shorten(x.Name), Prefix, exchange.Shorten(x.Name))
 }
 
 func (a *API) showConfirmation(x *exchange.Exchange) error {

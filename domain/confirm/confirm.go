@@ -31,6 +31,7 @@ const MaxReason = 500
 // The ways a redemption fails. Each leaves the change undone.
 var (
 	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "this confirmation token is not known; call again without a token to get a new one")
+	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation") // of an id, for people; callers have tokens
 	ErrUsed     = fault.New(fault.Unconfirmed, "confirm_token_used", "this confirmation was used already; call again without a token to get a new one")
 	ErrExpired  = fault.New(fault.Unconfirmed, "confirm_token_expired", "this confirmation has expired; call again without a token to get a new one")
 	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this confirmation was given for something else; call again without a token to get a new one")

@@ -147,7 +147,7 @@ func lookUp(ctx context.Context, s *shell.Shell, id string) (confirm.View, error
 }
 
 func notWaiting(id string) error {
-	return confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
+	return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
 		With(shell.Hint("countersign approvals lists those that wait"))
 }
 
