@@ -174,11 +174,21 @@ func (p *Page) Scripts(on bool) {
 	})
 }
 
-// Narrow makes the window as wide as a telephone's, or wide again.
+// Narrow makes the window as wide as a telephone's, or wide again. The test fails when the page has to be scrolled sideways then: what is wider than the
+// window scrolls within the page.
 func (p *Page) Narrow(narrow bool) {
 	p.t.Helper()
 	width := map[bool]int64{true: 390, false: 1280}[narrow]
 	p.do("width", chromedp.EmulateViewport(width, 1000))
+	wide := ""
+	p.until(func() error {
+		said, err := p.eval(`(() => { const page = document.documentElement; return page.scrollWidth <= page.clientWidth ? "" :
+			[...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > page.clientWidth).slice(0, 5).map(e => e.outerHTML.slice(0, 200)).join("\n"); })()`)
+		if wide = said; err == nil && said != `""` {
+			err = errNotYet
+		}
+		return err
+	}, func() string { return "the page has to be scrolled sideways, because of " + wide })
 }
 
 // Shot keeps a picture of the whole page as NAME.png, where CONSOLE_SHOTS says, and gives its path.
