@@ -210,6 +210,8 @@ func TestEveryPageInABrowser(t *testing.T) {
 		assert.Equal(t, 1, p.Count("h1"), path)
 		p.Axe()
 		p.Shot(fmt.Sprintf("page %03d %s", i, shape(path)))
+		p.Narrow(true)
+		p.Narrow(false)
 	}
 	for _, dark := range []string{"/approvals", "/activity", "/deployments"} {
 		p.Dark(true)

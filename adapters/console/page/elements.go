@@ -72,8 +72,16 @@ func Table(caption string, heads []string, rows []markup.Node, empty string) mar
 	}
 	return markup.Div(markup.Class("wide"), markup.TabIndex("0"), markup.Role("group"), named(caption), markup.Table(
 		markup.Caption(markup.Class("visually-hidden"), markup.Text(Printable(caption))),
-		markup.THead(markup.Tr(markup.Map(heads, func(h string) markup.Node { return markup.Th(markup.Scope("col"), markup.Text(h)) }))),
+		markup.THead(markup.Tr(markup.Map(heads, head))),
 		markup.TBody(markup.Group(rows))))
+}
+
+// head is what stands above a column; above buttons stands nothing.
+func head(text string) markup.Node {
+	if text == "" {
+		return markup.Td()
+	}
+	return markup.Th(markup.Scope("col"), markup.Text(text))
 }
 
 // Row is a row of a Table.

@@ -182,8 +182,10 @@ func (p *Page) Narrow(narrow bool) {
 	p.do("width", chromedp.EmulateViewport(width, 1000))
 	wide := ""
 	p.until(func() error {
-		said, err := p.eval(`(() => { const page = document.documentElement; return page.scrollWidth <= page.clientWidth ? "" :
-			[...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > page.clientWidth).slice(0, 5).map(e => e.outerHTML.slice(0, 200)).join("\n"); })()`)
+		said, err := p.eval(`(() => { const page = document.documentElement;
+			const within = e => e && e !== document.body && (getComputedStyle(e).overflowX !== "visible" || within(e.parentElement));
+			return page.scrollWidth <= page.clientWidth ? "" : [...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > page.clientWidth &&
+				!within(e.parentElement)).slice(0, 5).map(e => e.outerHTML.slice(0, 200)).join("\n") || "something"; })()`)
 		if wide = said; err == nil && said != `""` {
 			err = errNotYet
 		}
