@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -47,7 +48,7 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		return g.Failed(cmd, o, err)
 	}
 	return g.Tell(cmd, o, func(data json.RawMessage) error {
-		p, err := show.Read[show.Plan](data)
+		p, err := show.Read[answers.Plan](data)
 		if err != nil {
 			return err
 		}
@@ -105,9 +106,9 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 		o.Spec.Name = "deploy_apply"
 		return g.Failed(cmd, o, err)
 	}
-	var p show.Plan
+	var p answers.Plan
 	err = g.Tell(cmd, o, func(data json.RawMessage) error {
-		if p, err = show.Read[show.Plan](data); err != nil {
+		if p, err = show.Read[answers.Plan](data); err != nil {
 			return err
 		}
 		return g.present(ctx, p)
@@ -142,8 +143,8 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 
 // agreed reports whether what was shown is to be carried out. Nobody is asked about what changes nothing, nor about what the tool is
 // going to refuse because adopt is missing. Where only people approve, the person who said yes has answered the confirmation, too.
-func (g group) agreed(ctx context.Context, p show.Plan, adopt bool) (bool, error) {
-	refused := !adopt && slices.ContainsFunc(p.Changes, show.Change.Adopts)
+func (g group) agreed(ctx context.Context, p answers.Plan, adopt bool) (bool, error) {
+	refused := !adopt && slices.ContainsFunc(p.Changes, answers.Change.Adopts)
 	switch {
 	case g.Yes || refused:
 		return true, nil
@@ -168,7 +169,7 @@ func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
 }
 
 // present shows a plan with its diffs, and the summary last, where it stands beside the question.
-func (g group) present(ctx context.Context, p show.Plan) error {
+func (g group) present(ctx context.Context, p answers.Plan) error {
 	screen := g.Screen()
 	screen.Changes(p)
 	if !p.Summary.Empty() {
@@ -186,7 +187,7 @@ func (g group) present(ctx context.Context, p show.Plan) error {
 }
 
 // diffs are those of a plan, and of no other.
-func (g group) diffs(ctx context.Context, p show.Plan) ([]show.File, error) {
+func (g group) diffs(ctx context.Context, p answers.Plan) ([]show.File, error) {
 	o, err := g.Query(ctx, "preview", desk.Arguments{"diff": true})
 	if err != nil {
 		return nil, err

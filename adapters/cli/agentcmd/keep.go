@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -31,7 +32,7 @@ func (g group) rollback() *cobra.Command {
 			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
 		}
 		_, err := g.Alter(cmd, desk.Change{Tool: "rollback", Args: desk.Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
-			p, err := show.Read[show.Plan](data)
+			p, err := show.Read[answers.Plan](data)
 			return err == nil && p.Summary.Empty()
 		}})
 		return err
@@ -45,7 +46,7 @@ func (g group) rollback() *cobra.Command {
 
 func (g group) drawRollback(data json.RawMessage, done bool) error {
 	d, err := show.Read[struct {
-		show.Plan
+		answers.Plan
 		Event string `json:"event_snapshot_id"`
 		To    string `json:"rolled_back_to"`
 	}](data)

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -19,9 +20,9 @@ func detailed(c *cobra.Command) func(data json.RawMessage) error {
 	wanted := c.Flags().Bool("detailed-exitcode", false, "exit with 0 for no changes, 2 for changes, 1 for any failure")
 	return func(data json.RawMessage) error {
 		var d struct {
-			Summary show.Summary `json:"summary"`
+			Summary answers.Summary `json:"summary"`
 			Plan    struct {
-				Summary show.Summary `json:"summary"`
+				Summary answers.Summary `json:"summary"`
 			} `json:"plan"`
 		}
 		_ = json.Unmarshal(data, &d) // what shows the answer says so when it is not understood

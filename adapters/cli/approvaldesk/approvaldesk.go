@@ -72,19 +72,32 @@ func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, erro
 // recent is how much of the audit is looked through for an answer.
 const recent = 500
 
+// An answer counts a moment before it is in the audit. So often, and so far apart, is it looked for.
+const (
+	looks     = 20
+	lookPause = 50 * time.Millisecond
+)
+
 // Fate implements approvalview.Desk: the audit has every answer.
 func (d *Desk) Fate(ctx context.Context, i approvalview.Item) string {
-	tail, err := d.door.App.AuditTail(ctx, recent)
-	if err != nil {
-		return ""
-	}
-	for _, r := range slices.Backward(tail) {
-		if e := r.Event; e.Phase == audit.Answer && e.CallID == i.ID && e.Code == "" {
-			return d.fate(ctx, i, e.Verdict, e.ApprovedBy)
+	for range looks {
+		tail, err := d.door.App.AuditTail(ctx, recent)
+		if err != nil {
+			return ""
 		}
-	}
-	if !time.Now().Before(i.ExpiresAt) {
-		return "it has expired; nobody answered in time"
+		for _, r := range slices.Backward(tail) {
+			if e := r.Event; e.Phase == audit.Answer && e.CallID == i.ID && e.Code == "" {
+				return d.fate(ctx, i, e.Verdict, e.ApprovedBy)
+			}
+		}
+		if !time.Now().Before(i.ExpiresAt) {
+			return "it has expired; nobody answered in time"
+		}
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-time.After(lookPause):
+		}
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 func (g group) scripts() *cobra.Command {
@@ -47,25 +48,6 @@ func (g group) drawScripts(all map[string]string) {
 	g.Table([]string{"script", "command"}, rows)
 }
 
-// changed is which files of a worktree are not as they were committed.
-type changed struct {
-	Branch     string   `json:"branch"`
-	Head       string   `json:"head"`
-	Detached   bool     `json:"detached"`
-	Upstream   string   `json:"upstream"`
-	Ahead      int      `json:"ahead"`
-	Behind     int      `json:"behind"`
-	Clean      bool     `json:"clean"`
-	Staged     []string `json:"staged"`
-	StagedN    int      `json:"staged_count"`
-	Modified   []string `json:"modified"`
-	ModifiedN  int      `json:"modified_count"`
-	Untracked  []string `json:"untracked"`
-	UntrackedN int      `json:"untracked_count"`
-	Conflicted []string `json:"conflicted"`
-	ConflictN  int      `json:"conflicted_count"`
-}
-
 func (g group) status() *cobra.Command {
 	return &cobra.Command{Use: "status [PROJECT]", Short: "Show a project's branch and changed files", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,7 +59,7 @@ func (g group) status() *cobra.Command {
 		}}
 }
 
-func (g group) drawStatus(s changed) {
+func (g group) drawStatus(s answers.Standing) {
 	branch := "on " + s.Branch
 	if s.Detached {
 		branch = "detached at " + s.Head[:min(len(s.Head), 12)]
@@ -90,22 +72,15 @@ func (g group) drawStatus(s changed) {
 		g.Line("nothing is changed")
 		return
 	}
-	g.drawFiles("conflicted", terminal.Removed, s.Conflicted, s.ConflictN)
-	g.drawFiles("staged", terminal.Added, s.Staged, s.StagedN)
-	g.drawFiles("modified", terminal.Changed, s.Modified, s.ModifiedN)
-	g.drawFiles("untracked", terminal.Faded, s.Untracked, s.UntrackedN)
-}
-
-func (g group) drawFiles(what string, as terminal.Tint, names []string, count int) {
-	if count == 0 {
-		return
-	}
-	g.Line("%s (%d)", what, count)
-	for _, name := range names {
-		g.Line("  %s", g.Tinted(name, as))
-	}
-	if more := count - len(names); more > 0 {
-		g.Line("  … and %d more", more)
+	tints := map[string]terminal.Tint{answers.Conflicted: terminal.Removed, answers.Staged: terminal.Added, answers.Modified: terminal.Changed, answers.Untracked: terminal.Faded}
+	for _, l := range s.Lists() {
+		g.Line("%s (%d)", l.What, l.Count)
+		for _, name := range l.Names {
+			g.Line("  %s", g.Tinted(name, tints[l.What]))
+		}
+		if more := l.More(); more > 0 {
+			g.Line("  … and %d more", more)
+		}
 	}
 }
 
@@ -163,30 +138,10 @@ func (g group) worktrees() *cobra.Command {
 		}}
 }
 
-func (g group) drawWorktrees(found struct {
-	Worktrees []struct {
-		Path     string `json:"path"`
-		Branch   string `json:"branch"`
-		Head     string `json:"head"`
-		Main     bool   `json:"is_main"`
-		Bare     bool   `json:"is_bare"`
-		Detached bool   `json:"is_detached"`
-		Locked   bool   `json:"locked"`
-		Prunable bool   `json:"prunable"`
-	} `json:"worktrees"`
-}) {
+func (g group) drawWorktrees(found answers.Worktrees) {
 	var rows [][]string
 	for _, w := range found.Worktrees {
-		var marks []string
-		for _, m := range []struct {
-			set  bool
-			word string
-		}{{w.Main, "main"}, {w.Bare, "bare"}, {w.Detached, "detached"}, {w.Locked, "locked"}, {w.Prunable, "prunable"}} {
-			if m.set {
-				marks = append(marks, m.word)
-			}
-		}
-		rows = append(rows, []string{w.Path, w.Branch, w.Head[:min(len(w.Head), 12)], strings.Join(marks, ", ")})
+		rows = append(rows, []string{w.Path, w.Branch, w.Commit(), strings.Join(w.Marks(), ", ")})
 	}
 	g.Table([]string{"path", "branch", "commit", ""}, rows)
 }

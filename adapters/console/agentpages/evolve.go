@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 // edits is which edits are to go back into the config repository, and where to.
@@ -92,14 +93,14 @@ func (r reading) edited(p agentview.Proposal) markup.Node {
 	if err != nil {
 		return nil // they can be proposed without
 	}
-	changes := map[string]agentview.Change{}
+	changes := map[string]answers.Change{}
 	for _, c := range preview.Data.Diff.Changes {
 		changes[c.Key()] = c
 	}
 	diffs := preview.Data.Diffs(preview.Data.Diff.Changes)
 	var out markup.Group
 	for _, c := range p.Candidates {
-		if change, ok := changes[agentview.Change{Target: c.Target, Path: c.Path}.Key()]; ok {
+		if change, ok := changes[answers.Change{Target: c.Target, Path: c.Path}.Key()]; ok {
 			out = append(out, page.Fold("Edits in "+page.Printable(c.Path)+", read backwards: − is what was edited in, + is what the config repository says", false, agentview.Diff(change, diffs)))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/adapters/present/spoken"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
@@ -90,7 +91,7 @@ func (r reading) drift(st agentview.Status, pv agentview.Preview) markup.Node {
 	for _, d := range explained.Data.Drift {
 		modules[d.Key()] = d.Modules
 	}
-	changes := map[string]agentview.Change{}
+	changes := map[string]answers.Change{}
 	for _, c := range pv.Diff.Changes {
 		changes[c.Key()] = c
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -62,7 +63,7 @@ func (r reading) lines(d agentview.Plan, preview agentview.Preview) markup.Node 
 	if len(d.Changes) == 0 {
 		return page.Empty("There is nothing to change.")
 	}
-	return d.Lines(preview.Diffs(d.Changes), func(c agentview.Change) markup.Node {
+	return d.Lines(preview.Diffs(d.Changes), func(c answers.Change) markup.Node {
 		return markup.A(markup.Href(r.at.at("/plan", "file", c.Key())), markup.Aria("label", "Show the lines of "+page.Printable(c.Path)), page.Text("Show its lines"))
 	})
 }
@@ -75,12 +76,12 @@ func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpguard.Visi
 		return
 	}
 	changes := preview.Data.Diff.Changes
-	i := slices.IndexFunc(changes, func(c agentview.Change) bool { return c.Key() == file })
+	i := slices.IndexFunc(changes, func(c answers.Change) bool { return c.Key() == file })
 	if i < 0 {
 		s.Fail(w, v, ErrFile)
 		return
 	}
-	one := agentview.Plan{Changes: changes[i : i+1]}
+	one := agentview.Of(changes[i : i+1])
 	s.Show(w, r, v, page.Page{Title: "Plan of one file", Crumbs: p.crumbs(page.Link{Text: "Plan", Href: p.at("/plan")}), Body: []markup.Node{
 		one.Table("What a deployment would change", nil), agentview.Diff(changes[i], preview.Data.Diffs(changes))}})
 }

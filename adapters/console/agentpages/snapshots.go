@@ -94,7 +94,7 @@ func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpguard.V
 			page.Fact{Name: "Agents", Value: sectionpage.Text(strings.Join(d.Targets, ", "))}, page.Fact{Name: "Profile", Value: sectionpage.Text(d.Profile)},
 			page.Fact{Name: "Project", Value: sectionpage.Code(d.Project)}),
 		markup.P(page.To(p.at("/rollback", "to", d.ID), "See what going back to it would change")),
-		page.Part("What was written", agentview.Plan{Changes: d.FileChanges}.Table("What was written", nil)),
+		page.Part("What was written", agentview.Of(d.FileChanges).Table("What was written", nil)),
 		page.Part("What deployments owned after it", page.Table("Files that deployments owned after it", []string{"Agent", "File", "Modules"}, files, "Nothing.")), more,
 	}})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -132,12 +133,12 @@ func (s *Section) states(ctx context.Context, v httpguard.Visitor, all []item) [
 
 func (s *Section) state(ctx context.Context, v httpguard.Visitor, path string) markup.Node {
 	var answer struct {
-		Status changes `json:"status"`
+		Status answers.Changes `json:"status"`
 	}
 	if err := s.Desk.Read(ctx, v, "get_git_status", sectionpage.Args{"project_path": path}, &answer); err != nil {
 		return unknown(err)
 	}
-	return answer.Status.badge()
+	return badge(answer.Status)
 }
 
 // codeNoRepository is the code of a directory without git.

@@ -10,60 +10,36 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// changes is which files are not as they were committed. The lists may be shorter than the counts.
-type changes struct {
-	Staged      []string `json:"staged"`
-	StagedN     int      `json:"staged_count"`
-	Modified    []string `json:"modified"`
-	ModifiedN   int      `json:"modified_count"`
-	Untracked   []string `json:"untracked"`
-	UntrackedN  int      `json:"untracked_count"`
-	Conflicted  []string `json:"conflicted"`
-	ConflictedN int      `json:"conflicted_count"`
-	Clean       bool     `json:"clean"`
-}
-
-// badge is the state in a few words.
-func (c changes) badge() markup.Node {
+// badge is the state of a work tree in a few words.
+func badge(c answers.Changes) markup.Node {
 	if c.Clean {
 		return page.Badge(page.Good, "clean")
 	}
 	var parts []string
-	for _, n := range []struct {
-		count int
-		what  string
-	}{{c.ConflictedN, "in conflict"}, {c.StagedN, "staged"}, {c.ModifiedN, "modified"}, {c.UntrackedN, "untracked"}} {
-		if n.count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
-		}
+	for _, l := range c.Lists() {
+		parts = append(parts, fmt.Sprintf("%d %s", l.Count, l.What))
 	}
 	tone := page.Warn
-	if c.ConflictedN > 0 {
+	if c.ConflictN > 0 {
 		tone = page.Bad
 	}
 	return page.Badge(tone, strings.Join(parts, ", "))
 }
 
-// files is the names, list by list.
-func (c changes) files() markup.Node {
+// files is the names of what is changed, list by list.
+func files(c answers.Changes) markup.Node {
 	var out markup.Group
-	for _, l := range []struct {
-		title string
-		names []string
-		count int
-	}{{"In conflict", c.Conflicted, c.ConflictedN}, {"Staged", c.Staged, c.StagedN}, {"Modified", c.Modified, c.ModifiedN}, {"Untracked", c.Untracked, c.UntrackedN}} {
-		if l.count == 0 {
-			continue
-		}
+	for _, l := range c.Lists() {
 		var more markup.Node
-		if left := l.count - len(l.names); left > 0 {
+		if left := l.More(); left > 0 {
 			more = markup.P(markup.Class("quiet"), page.Text(fmt.Sprintf("and %d more", left)))
 		}
-		out = append(out, page.Fold(fmt.Sprintf("%s: %s", l.title, sectionpage.Count(l.count, "file", "files")), len(l.names) <= 20,
-			markup.Ul(markup.Map(l.names, func(name string) markup.Node { return markup.Li(sectionpage.Code(name)) })), more))
+		out = append(out, page.Fold(fmt.Sprintf("%s%s: %s", strings.ToUpper(l.What[:1]), l.What[1:], sectionpage.Count(l.Count, "file", "files")), len(l.Names) <= 20,
+			markup.Ul(markup.Map(l.Names, func(name string) markup.Node { return markup.Li(sectionpage.Code(name)) })), more))
 	}
 	return out
 }
@@ -71,16 +47,7 @@ func (c changes) files() markup.Node {
 // standing is what git says of the work tree: its branch, its changes, and the diff of what is staged.
 func (a *about) standing() markup.Node {
 	const title = "Git"
-	var st struct {
-		Branch   string `json:"branch"`
-		Head     string `json:"head"`
-		Detached bool   `json:"detached"`
-		Upstream string `json:"upstream"`
-		Has      bool   `json:"has_upstream"`
-		Ahead    int    `json:"ahead"`
-		Behind   int    `json:"behind"`
-		changes
-	}
+	var st answers.Standing
 	err := a.read("get_worktree_status", sectionpage.Args{"worktree_path": a.dir}, &st)
 	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
@@ -93,11 +60,11 @@ func (a *about) standing() markup.Node {
 		branch = page.Text("none: the head is detached")
 	}
 	upstream := page.Text("none")
-	if st.Has {
+	if st.Upstream != "" {
 		upstream = markup.Group{sectionpage.Code(st.Upstream), page.Text(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
 	}
-	return page.Part(title, page.Facts(page.Fact{Name: "State", Value: st.badge()}, page.Fact{Name: "Branch", Value: branch},
-		page.Fact{Name: "Commit", Value: sectionpage.Code(st.Head)}, page.Fact{Name: "Upstream", Value: upstream}), st.files(), a.staged(st.StagedN))
+	return page.Part(title, page.Facts(page.Fact{Name: "State", Value: badge(st.Changes)}, page.Fact{Name: "Branch", Value: branch},
+		page.Fact{Name: "Commit", Value: sectionpage.Code(st.Head)}, page.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
 }
 
 // staged is the diff of what is staged, with how much each file changes.
@@ -144,18 +111,7 @@ func (a *about) staged(files int) markup.Node {
 // worktrees are the repository's work trees, each with a page of its own.
 func (a *about) worktrees() markup.Node {
 	const title = "Worktrees"
-	var all struct {
-		Worktrees []struct {
-			Path     string `json:"path"`
-			Branch   string `json:"branch"`
-			Head     string `json:"head"`
-			Main     bool   `json:"is_main"`
-			Bare     bool   `json:"is_bare"`
-			Detached bool   `json:"is_detached"`
-			Locked   bool   `json:"locked"`
-			Prunable bool   `json:"prunable"`
-		} `json:"worktrees"`
-	}
+	var all answers.Worktrees
 	err := a.read("list_worktrees", sectionpage.Args{"project_path": a.of.Path}, &all)
 	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
@@ -165,20 +121,11 @@ func (a *about) worktrees() markup.Node {
 	}
 	var rows []markup.Node
 	for _, t := range all.Worktrees {
-		var said []string
-		for _, w := range []struct {
-			so   bool
-			word string
-		}{{t.Main, "main"}, {t.Bare, "bare"}, {t.Detached, "detached"}, {t.Locked, "locked"}, {t.Prunable, "directory gone"}} {
-			if w.so {
-				said = append(said, w.word)
-			}
-		}
 		path := page.To(in(a.of, t.Path), page.Printable(t.Path))
 		if t.Bare || t.Prunable || t.Path == a.dir {
 			path = sectionpage.Code(t.Path)
 		}
-		rows = append(rows, page.Row(path, sectionpage.Text(t.Branch), sectionpage.Code(t.Head[:min(len(t.Head), 12)]), page.Text(strings.Join(said, ", "))))
+		rows = append(rows, page.Row(path, sectionpage.Text(t.Branch), sectionpage.Code(t.Commit()), page.Text(strings.Join(t.Marks(), ", "))))
 	}
 	return page.Part(title, page.Table("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
 }

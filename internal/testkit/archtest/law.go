@@ -154,7 +154,7 @@ func coreRows() []Row {
 }
 
 func drivingRows() []Row {
-	door := slices.Concat(kernel, []string{"app", "adapters/present", "adapters/present/orderly", "adapters/present/spoken"})
+	door := slices.Concat(kernel, []string{"app", "adapters/present", "adapters/present/answers", "adapters/present/orderly", "adapters/present/spoken"})
 	const reason = "a transport sees the door, the presenters and the kernel; never a use case, a repository or a port"
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpguard", "adapters/httpguard/serving"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 func (g author) addModule() *cobra.Command {
@@ -118,7 +119,7 @@ func (g author) importing() *cobra.Command {
 		_, err := g.Alter(cmd, desk.Change{Tool: "agents_import_apply", Args: args, Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Import(data) },
 			Idle: func(data json.RawMessage) bool {
 				d, err := show.Read[struct {
-					Summary show.Summary `json:"summary"`
+					Summary answers.Summary `json:"summary"`
 				}](data)
 				return err == nil && d.Summary.Create == 0
 			}})
@@ -134,7 +135,7 @@ func (g author) bootstrap() *cobra.Command {
 	var adopt, remove bool
 	c := g.Command("bootstrap", "Write the files that teach agents to operate this", func(cmd *cobra.Command, _ []string) error {
 		draw := func(data json.RawMessage, done bool) error {
-			p, err := show.Read[show.Plan](data)
+			p, err := show.Read[answers.Plan](data)
 			switch {
 			case err != nil:
 				return err
@@ -148,7 +149,7 @@ func (g author) bootstrap() *cobra.Command {
 		}
 		_, err := g.Alter(cmd, desk.Change{Tool: "agents_bootstrap", Args: desk.Arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
 			Idle: func(data json.RawMessage) bool {
-				p, err := show.Read[show.Plan](data)
+				p, err := show.Read[answers.Plan](data)
 				return err == nil && p.Summary.Empty()
 			}})
 		return err

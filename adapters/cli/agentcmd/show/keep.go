@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 type snapshot struct {
@@ -54,15 +55,15 @@ func (s Screen) Snapshots(data json.RawMessage) error {
 func (s Screen) Snapshot(data json.RawMessage) error {
 	d, err := Read[struct {
 		snapshot
-		FileChanges []Change `json:"file_changes"`
-		Project     string   `json:"project_root"`
+		FileChanges []answers.Change `json:"file_changes"`
+		Project     string           `json:"project_root"`
 	}](data)
 	if err != nil {
 		return err
 	}
 	s.Line("%s  %s  %s  %s", s.Tinted(d.ID, terminal.Heading), d.CreatedAt, terminal.Plain(d.what()), terminal.Plain(d.Status))
 	s.Line("profile %s, %s: %s, project %s", terminal.Plain(d.Profile), terminal.Plain(strings.Join(d.Targets, ", ")), count(d.Managed, "file", "files"), terminal.Plain(d.Project))
-	s.Changes(Plan{Changes: d.FileChanges})
+	s.Changes(answers.Plan{Changes: d.FileChanges})
 	return nil
 }
 

@@ -1,68 +1,14 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
-
-// Plan is what the tools answer that show or make changes of deployed files.
-type Plan struct {
-	Applied    bool     `json:"applied"`
-	Changes    []Change `json:"changes"`
-	Omitted    int      `json:"changes_omitted"`
-	Profile    string   `json:"profile"`
-	Reason     string   `json:"reason"`
-	SnapshotID string   `json:"snapshot_id"`
-	Summary    Summary  `json:"summary"`
-	Targets    []string `json:"targets"`
-}
-
-// Change is one file's.
-type Change struct {
-	Target     string  `json:"target"`
-	Op         string  `json:"op"`
-	Path       string  `json:"path"`
-	Reason     string  `json:"reason"`
-	UpdateKind string  `json:"update_kind"`
-	DeleteKind string  `json:"delete_kind"`
-	Before     *string `json:"before_sha256"`
-	After      *string `json:"after_sha256"`
-}
-
-// Summary counts changes.
-type Summary struct {
-	Create int `json:"create"`
-	Delete int `json:"delete"`
-	Update int `json:"update"`
-}
-
-// Empty reports that there is nothing to change.
-func (s Summary) Empty() bool { return s == Summary{} }
-
-// Adopts reports a change that overwrites or deletes somebody's own work, and so needs adopt.
-func (c Change) Adopts() bool {
-	return c.UpdateKind == "adopt_update" || c.UpdateKind == "drifted_update" || c.DeleteKind == "drifted_delete"
-}
-
-// note is what a person has to know of a change besides what it does.
-func (c Change) note() string {
-	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
-	case "adopt_update":
-		return "overwrites a file that no deployment wrote"
-	case "drifted_update":
-		return "overwrites edits made since it was deployed"
-	case "drifted_delete":
-		return "deletes a file with edits made since it was deployed"
-	case "merge_update":
-		return "adds to the file, and leaves the rest of it alone"
-	}
-	return ""
-}
 
 func tintOf(op string) terminal.Tint {
 	switch op {
@@ -75,14 +21,14 @@ func tintOf(op string) terminal.Tint {
 }
 
 // Changes shows one line for each change.
-func (s Screen) Changes(p Plan) {
+func (s Screen) Changes(p answers.Plan) {
 	wide := 0
 	for _, c := range p.Changes {
 		wide = max(wide, len(c.Target))
 	}
 	for _, c := range p.Changes {
 		line := fmt.Sprintf("%s  %-*s  %s", s.Tinted(fmt.Sprintf("%-6s", c.Op), tintOf(c.Op)), wide, terminal.Plain(c.Target), terminal.Plain(c.Path))
-		if note := c.note(); note != "" {
+		if note := c.Note(); note != "" {
 			line += "  " + s.Tinted("("+note+")", terminal.Faded)
 		}
 		s.Line("%s", line)
@@ -93,14 +39,14 @@ func (s Screen) Changes(p Plan) {
 }
 
 // Total shows the line that counts.
-func (s Screen) Total(sum Summary) {
+func (s Screen) Total(sum answers.Summary) {
 	s.Line("Plan: %s %s %s", s.Tinted(fmt.Sprintf("+%d", sum.Create), terminal.Added), s.Tinted(fmt.Sprintf("~%d", sum.Update), terminal.Changed),
 		s.Tinted(fmt.Sprintf("-%d", sum.Delete), terminal.Removed))
 }
 
 // Plan shows the data of plan.
 func (s Screen) Plan(data json.RawMessage) error {
-	p, err := Read[Plan](data)
+	p, err := Read[answers.Plan](data)
 	if err != nil {
 		return err
 	}
@@ -111,7 +57,7 @@ func (s Screen) Plan(data json.RawMessage) error {
 
 // Preview is the data of preview.
 type Preview struct {
-	Plan Plan `json:"plan"`
+	Plan answers.Plan `json:"plan"`
 	Diff struct {
 		Files []File `json:"files"`
 	} `json:"diff"`
@@ -161,28 +107,21 @@ func (s Screen) Diffs(ctx context.Context, files []File) error {
 }
 
 // Adoptions names what would be overwritten or deleted of somebody's own work, and reports whether there is any.
-func (s Screen) Adoptions(p Plan) bool {
-	n := 0
-	for _, c := range p.Changes {
-		if c.Adopts() {
-			n++
-		}
-	}
-	if n == 0 {
+func (s Screen) Adoptions(p answers.Plan) bool {
+	own := p.Adoptions()
+	if len(own) == 0 {
 		return false
 	}
-	s.Line("%s", s.Tinted(count(n, "file is", "files are")+" somebody's own work:", terminal.Heading))
-	for _, c := range p.Changes {
-		if c.Adopts() {
-			s.Line("  %s  %s", s.Tinted(terminal.Plain(c.Path), terminal.Removed), c.note())
-		}
+	s.Line("%s", s.Tinted(count(len(own), "file is", "files are")+" somebody's own work:", terminal.Heading))
+	for _, c := range own {
+		s.Line("  %s  %s", s.Tinted(terminal.Plain(c.Path), terminal.Removed), c.Note())
 	}
 	return true
 }
 
 // Deployed shows the data of a deployment or bootstrap that was carried out, or would be.
 func (s Screen) Deployed(data json.RawMessage) error {
-	p, err := Read[Plan](data)
+	p, err := Read[answers.Plan](data)
 	switch {
 	case err != nil:
 		return err

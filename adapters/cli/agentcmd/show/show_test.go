@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -52,9 +53,9 @@ Plan: +1 ~3 -1
   /p/b  overwrites a file that no deployment wrote
   /p/d  deletes a file with edits made since it was deployed
 `, drawn(t, func(s show.Screen) error {
-		p, err := show.Read[show.Plan](plan)
+		p, err := show.Read[answers.Plan](plan)
 		assert.True(t, s.Adoptions(p))
-		assert.False(t, s.Adoptions(show.Plan{}))
+		assert.False(t, s.Adoptions(answers.Plan{}))
 		return err
 	}))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -124,7 +125,7 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 func (s Screen) Explained(data json.RawMessage) error {
 	d, err := Read[struct {
 		Changes []struct {
-			Change
+			answers.Change
 			Modules []struct {
 				ID    string  `json:"module_id"`
 				Type  *string `json:"module_type"`

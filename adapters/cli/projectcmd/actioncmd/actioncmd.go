@@ -6,31 +6,24 @@ package actioncmd
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
-	"github.com/countersign-dev/countersign/adapters/present/orderly"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 // group is the commands at one workdesk.
 type group struct{ workdesk.Desk }
 
-// The types of actions.
-const (
-	typeScript   = "script"
-	typeWebhook  = "webhook"
-	typeWorkflow = "workflow"
-)
-
-func types() []cobra.Completion { return []cobra.Completion{typeScript, typeWebhook, typeWorkflow} }
+func types() []cobra.Completion {
+	return []cobra.Completion{answers.TypeScript, answers.TypeWebhook, answers.TypeWorkflow}
+}
 
 // Command is the command group action.
 func Command(d workdesk.Desk) *cobra.Command {
@@ -44,50 +37,6 @@ func Command(d workdesk.Desk) *cobra.Command {
   countersign action rule backup require_confirm
   countersign action trigger deploy --var branch=main`
 	return c
-}
-
-// action is a stored action as get_action answers it.
-type action struct {
-	ID          string          `json:"id"`
-	Type        string          `json:"actionType"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Config      json.RawMessage `json:"config"`
-	Project     string          `json:"projectId"`
-	Enabled     bool            `json:"isEnabled"`
-	Updated     time.Time       `json:"updatedAt"`
-}
-
-// config is what an action's type keeps of it.
-type config struct {
-	Command    string            `json:"command"`
-	Args       []string          `json:"args"`
-	Cwd        string            `json:"cwd"`
-	Env        map[string]string `json:"env"`
-	TimeoutMS  int64             `json:"timeoutMs"`
-	URL        string            `json:"url"`
-	Method     string            `json:"method"`
-	Headers    map[string]string `json:"headers"`
-	Template   string            `json:"payloadTemplate"`
-	Retries    int               `json:"retryCount"`
-	WorkflowID string            `json:"workflowId"`
-}
-
-// does is what an action does, in one line.
-func (a action) does() (string, config) {
-	var c config
-	_ = json.Unmarshal(a.Config, &c) // what cannot be read shows as nothing
-	switch a.Type {
-	case typeScript:
-		return orderly.CommandLine(append([]string{c.Command}, c.Args...)), c
-	case typeWebhook:
-		method := c.Method
-		if method == "" {
-			method = "POST"
-		}
-		return method + " " + c.URL, c
-	}
-	return "workflow " + c.WorkflowID, c
 }
 
 func (g group) list() *cobra.Command {
@@ -112,7 +61,7 @@ func (g group) list() *cobra.Command {
 			call["projectId"] = p.ID
 		}
 		return workdesk.Look(ctx, g.Desk, "list_actions", call, func(found struct {
-			Actions []action `json:"actions"`
+			Actions []answers.Action `json:"actions"`
 		}) {
 			g.drawList(found.Actions, g.ProjectNames(ctx))
 		})
@@ -120,19 +69,18 @@ func (g group) list() *cobra.Command {
 	return c
 }
 
-func (g group) drawList(found []action, projects map[string]string) {
+func (g group) drawList(found []answers.Action, projects map[string]string) {
 	if len(found) == 0 {
 		g.Note("no actions; store one with: countersign action save script|webhook|workflow NAME …")
 		return
 	}
 	var rows [][]string
 	for _, a := range found {
-		does, _ := a.does()
 		state := "on"
 		if !a.Enabled {
 			state = "off"
 		}
-		rows = append(rows, []string{a.ID, a.Name, a.Type, state, projects[a.Project], does})
+		rows = append(rows, []string{a.ID, a.Name, a.Type, state, projects[a.Project], a.Does()})
 	}
 	g.Table([]string{"id", "name", "type", "", "project", "what it does"}, rows)
 }
@@ -145,19 +93,19 @@ func (g group) show() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(ctx, g.Desk, "get_action", workdesk.Arguments{"actionId": id}, func(a action) { g.drawAction(ctx, a) })
+			return workdesk.Look(ctx, g.Desk, "get_action", workdesk.Arguments{"actionId": id}, func(a answers.Action) { g.drawAction(ctx, a) })
 		}}
 }
 
-func (g group) drawAction(ctx context.Context, a action) {
-	does, c := a.does()
+func (g group) drawAction(ctx context.Context, a answers.Action) {
+	c := a.Config
 	state := "enabled"
 	if !a.Enabled {
 		state = "disabled"
 	}
 	limit := ""
-	if c.TimeoutMS > 0 {
-		limit = workdesk.Took(c.TimeoutMS)
+	if c.Timeout > 0 {
+		limit = workdesk.Took(c.Timeout)
 	}
 	var more []string
 	for _, named := range []map[string]string{c.Env, c.Headers} {
@@ -166,8 +114,8 @@ func (g group) drawAction(ctx context.Context, a action) {
 		}
 	}
 	g.Pairs(workdesk.Pair{Name: "name", Value: a.Name}, workdesk.Pair{Name: "id", Value: a.ID}, workdesk.Pair{Name: "type", Value: a.Type}, workdesk.Pair{Name: "description", Value: a.Description},
-		workdesk.Pair{Name: "state", Value: state}, workdesk.Pair{Name: "project", Value: g.ProjectNames(ctx)[a.Project]}, workdesk.Pair{Name: "does", Value: does},
-		workdesk.Pair{Name: "in", Value: c.Cwd}, workdesk.Pair{Name: "with", Value: strings.Join(more, ", ")}, workdesk.Pair{Name: "payload", Value: c.Template},
+		workdesk.Pair{Name: "state", Value: state}, workdesk.Pair{Name: "project", Value: g.ProjectNames(ctx)[a.Project]}, workdesk.Pair{Name: "does", Value: a.Does()},
+		workdesk.Pair{Name: "in", Value: c.Cwd}, workdesk.Pair{Name: "with", Value: strings.Join(more, ", ")}, workdesk.Pair{Name: "payload", Value: c.Payload},
 		workdesk.Pair{Name: "time limit", Value: limit}, workdesk.Pair{Name: "rule", Value: g.ruleOf(ctx, a.ID)})
 }
 
@@ -204,7 +152,7 @@ func (g group) turn(verb string, on bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(cmd.Context(), g.Desk, "action_switch", workdesk.Arguments{"actionId": id, "enabled": on}, func(a action) {
+			return workdesk.Look(cmd.Context(), g.Desk, "action_switch", workdesk.Arguments{"actionId": id, "enabled": on}, func(a answers.Action) {
 				g.Line("%sd %s", verb, terminal.Plain(a.Name))
 			})
 		}}
@@ -217,6 +165,6 @@ func (g group) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(cmd.Context(), g.Desk, "action_remove", workdesk.Arguments{"actionId": id}, func(a action) { g.Line("forgot %s", terminal.Plain(a.Name)) })
+			return workdesk.Look(cmd.Context(), g.Desk, "action_remove", workdesk.Arguments{"actionId": id}, func(a answers.Action) { g.Line("forgot %s", terminal.Plain(a.Name)) })
 		}}
 }

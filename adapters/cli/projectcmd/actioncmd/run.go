@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 // levels are what a rule can say.
@@ -111,7 +112,7 @@ func (g group) rules() *cobra.Command {
 func (g group) names(ctx context.Context) map[string]string {
 	out := map[string]string{}
 	var found struct {
-		Actions []action `json:"actions"`
+		Actions []answers.Action `json:"actions"`
 	}
 	if o, err := g.Send(ctx, "list_actions", workdesk.Arguments{}, nil); err == nil && workdesk.Read(o, &found) == nil {
 		for _, a := range found.Actions {
@@ -208,19 +209,18 @@ func (g group) run() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var a action
+			var a answers.Action
 			if _, err := g.Ask(ctx, "get_action", workdesk.Arguments{"actionId": id}, &a); err != nil {
 				return err
 			}
-			if a.Type != typeScript && len(args) > 1 {
+			if a.Type != answers.TypeScript && len(args) > 1 {
 				return shell.Usage(cmd, "%s is a %s, which takes no arguments", a.Name, a.Type)
 			}
 			switch a.Type {
-			case typeWebhook:
+			case answers.TypeWebhook:
 				return g.send(ctx, workdesk.Arguments{"webhook_id": id})
-			case typeWorkflow:
-				_, c := a.does()
-				return flowcmd.Start(ctx, g.Desk, workdesk.Arguments{"workflow_id": c.WorkflowID})
+			case answers.TypeWorkflow:
+				return flowcmd.Start(ctx, g.Desk, workdesk.Arguments{"workflow_id": a.Config.Workflow})
 			}
 			call := workdesk.Arguments{"actionId": id}
 			if len(args) > 1 {

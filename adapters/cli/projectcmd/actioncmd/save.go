@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 // whose is what every action has beside its configuration.
@@ -37,7 +38,7 @@ func (g group) store(ctx context.Context, w whose, kind, name string, config any
 	}
 	call := workdesk.Arguments{"type": kind, "name": name, kind: config}.Set("project", of.ID).Set("description", w.description)
 	var found struct {
-		Actions []action `json:"actions"`
+		Actions []answers.Action `json:"actions"`
 	}
 	if _, err := g.Ask(ctx, "list_actions", workdesk.Arguments{"actionType": kind}, &found); err != nil {
 		return err
@@ -51,7 +52,7 @@ func (g group) store(ctx context.Context, w whose, kind, name string, config any
 			}
 		}
 	}
-	return workdesk.Look(ctx, g.Desk, "action_save", call, func(a action) {
+	return workdesk.Look(ctx, g.Desk, "action_save", call, func(a answers.Action) {
 		g.Line("%s", a.ID)
 		g.Note("%s the %s %s; countersign action rule %s … says whether it runs unasked", done, kind, terminal.Plain(a.Name), terminal.Plain(a.ID))
 		if !a.Enabled {
@@ -99,7 +100,7 @@ func (g group) saveWebhook() *cobra.Command {
 		if ms > 0 {
 			config["timeoutMs"] = ms
 		}
-		return g.store(cmd.Context(), w, typeWebhook, args[0], config)
+		return g.store(cmd.Context(), w, answers.TypeWebhook, args[0], config)
 	}
 	return c
 }
@@ -138,7 +139,7 @@ func (g group) saveScript() *cobra.Command {
 		if ms > 0 {
 			config["timeoutMs"] = ms
 		}
-		return g.store(cmd.Context(), w, typeScript, args[0], config)
+		return g.store(cmd.Context(), w, answers.TypeScript, args[0], config)
 	}
 	return c
 }
@@ -152,7 +153,7 @@ func (g group) saveWorkflow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.store(cmd.Context(), w, typeWorkflow, args[0], workdesk.Arguments{"workflowId": id})
+		return g.store(cmd.Context(), w, answers.TypeWorkflow, args[0], workdesk.Arguments{"workflowId": id})
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/adapters/present/orderly"
 )
 
@@ -36,11 +37,11 @@ func Workflow(d workdesk.Desk) *cobra.Command {
 
 // flow is a workflow as get_workflow answers it.
 type flow struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Project     string `json:"projectId"`
-	Nodes       []node `json:"nodes"`
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Project     string         `json:"projectId"`
+	Nodes       []answers.Step `json:"nodes"`
 	Webhook     *struct {
 		Enabled bool              `json:"enabled"`
 		URL     string            `json:"url"`
@@ -57,33 +58,12 @@ type flow struct {
 	Revision int64     `json:"revision"`
 }
 
-type node struct {
-	ID     string `json:"id"`
-	Type   string `json:"type"`
-	Name   string `json:"name"`
-	Config struct {
-		Command string `json:"command"`
-		Cwd     string `json:"cwd"`
-		Timeout int64  `json:"timeout"`
-		Target  string `json:"targetWorkflowId"`
-		Wait    *bool  `json:"waitForCompletion"`
-		OnFail  string `json:"onChildFailure"`
-	} `json:"config"`
-}
-
 // does is what a step does, in one line.
-func (n node) does() string {
-	if n.Config.Target == "" {
-		return n.Config.Command
+func does(s answers.Step) string {
+	if starts := s.Starts(); starts != "" {
+		return "starts workflow " + s.Config.Target + ", " + starts
 	}
-	line := "starts workflow " + n.Config.Target
-	if n.Config.Wait != nil && !*n.Config.Wait {
-		line += ", nobody waits for it"
-	}
-	if n.Config.OnFail == "continue" {
-		line += ", goes on when it fails"
-	}
-	return line
+	return s.Config.Command
 }
 
 func (g group) list() *cobra.Command {
@@ -164,7 +144,7 @@ func (g group) drawFlow(w flow, project string) {
 		if n.Config.Timeout > 0 {
 			limit = workdesk.Took(n.Config.Timeout)
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), n.Name, n.does(), n.Config.Cwd, limit})
+		rows = append(rows, []string{strconv.Itoa(i + 1), n.Name, does(n), n.Config.Cwd, limit})
 	}
 	g.Table([]string{"#", "step", "command", "in", "time limit"}, rows)
 }

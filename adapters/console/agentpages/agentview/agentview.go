@@ -10,47 +10,12 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// Change is what would become of one file.
-type Change struct {
-	Target     string  `json:"target"`
-	Op         string  `json:"op"`
-	Path       string  `json:"path"`
-	Reason     string  `json:"reason"`
-	UpdateKind string  `json:"update_kind"`
-	DeleteKind string  `json:"delete_kind"`
-	Mode       string  `json:"mode"`
-	Before     *string `json:"before_sha256"`
-	After      *string `json:"after_sha256"`
-}
-
-// Key names the file of the change.
-func (c Change) Key() string { return c.Target + " " + c.Path }
-
-// Adopts reports a change that overwrites or deletes somebody's own work, and so needs adopt (agentpack contract §4.4).
-func (c Change) Adopts() bool {
-	return c.UpdateKind == "adopt_update" || c.UpdateKind == "drifted_update" || c.DeleteKind == "drifted_delete"
-}
-
-// Note is what people have to know of a change besides what it does; often nothing.
-func (c Change) Note() string {
-	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
-	case "adopt_update":
-		return "overwrites a file that no deployment wrote"
-	case "drifted_update":
-		return "overwrites edits made since it was deployed"
-	case "drifted_delete":
-		return "deletes a file with edits made since it was deployed"
-	case "merge_update":
-		return "adds to the file, and leaves the rest of it alone"
-	}
-	return ""
-}
-
 // told is the note, or else the reason of the change.
-func (c Change) told() markup.Node {
+func told(c answers.Change) markup.Node {
 	switch n := c.Note(); {
 	case c.Adopts():
 		return page.Badge(page.Bad, n)
@@ -61,44 +26,23 @@ func (c Change) told() markup.Node {
 }
 
 // badge is what would happen to the file.
-func (c Change) badge() markup.Node {
+func badge(c answers.Change) markup.Node {
 	tone := map[string]string{"create": page.Good, "update": page.Warn, "delete": page.Bad}[c.Op]
 	return page.Badge(cmp.Or(tone, page.Plain), c.Op)
 }
 
-// Summary counts changes.
-type Summary struct {
-	Create int `json:"create"`
-	Update int `json:"update"`
-	Delete int `json:"delete"`
-}
-
-// Empty reports that there is nothing to change.
-func (s Summary) Empty() bool { return s == Summary{} }
-
-// Words is the counts in words.
-func (s Summary) Words() string {
-	if s.Empty() {
-		return "nothing to change"
-	}
-	return strconv.Itoa(s.Create) + " to create, " + strconv.Itoa(s.Update) + " to update, " + strconv.Itoa(s.Delete) + " to delete"
-}
-
 // Plan is what a deployment, or a way back, would change.
-type Plan struct {
-	Changes []Change `json:"changes"`
-	Omitted int      `json:"changes_omitted"`
-	Profile string   `json:"profile"`
-	Summary Summary  `json:"summary"`
-	Targets []string `json:"targets"`
-}
+type Plan struct{ answers.Plan }
+
+// Of is a plan of those changes alone.
+func Of(changes []answers.Change) Plan { return Plan{answers.Plan{Changes: changes}} }
 
 // Mark names a plan by all that is shown of it: whoever decides about it says so with its mark.
 func (p Plan) Mark() string {
 	return mark(struct {
-		Changes []Change `json:"changes"`
-		Omitted int      `json:"omitted"`
-		Summary Summary  `json:"summary"`
+		Changes []answers.Change `json:"changes"`
+		Omitted int              `json:"omitted"`
+		Summary answers.Summary  `json:"summary"`
 	}{p.Changes, p.Omitted, p.Summary})
 }
 
@@ -111,16 +55,6 @@ func mark(shown any) string {
 	return sum.Hex()
 }
 
-// Adoptions are the changes that need adopt.
-func (p Plan) Adoptions() (out []Change) {
-	for _, c := range p.Changes {
-		if c.Adopts() {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // File is one file of a preview with its diff. Unified is nil where there is no text to show.
 type File struct {
 	Op      string  `json:"op"`
@@ -131,13 +65,13 @@ type File struct {
 type Preview struct {
 	Plan Plan `json:"plan"`
 	Diff struct {
-		Changes []Change `json:"changes"`
-		Files   []File   `json:"files"`
+		Changes []answers.Change `json:"changes"`
+		Files   []File           `json:"files"`
 	} `json:"diff"`
 }
 
 // Diffs are the diffs by Change.Key, as far as they are those of these very changes.
-func (p Preview) Diffs(changes []Change) map[string]File {
+func (p Preview) Diffs(changes []answers.Change) map[string]File {
 	same := make(map[string]string, len(changes))
 	for _, c := range changes {
 		same[c.Key()] = mark(c)
@@ -162,7 +96,7 @@ type Module struct {
 // Explained is the data of the tool explain of a plan.
 type Explained struct {
 	Changes []struct {
-		Change
+		answers.Change
 		Modules []Module `json:"modules"`
 	} `json:"changes"`
 }
@@ -194,8 +128,8 @@ func Origin(modules []Module) markup.Node {
 // Table is the changes of a plan, one a line; origins may be nil.
 func (p Plan) Table(caption string, origins map[string][]Module) markup.Node {
 	heads := []string{"Change", "Agent", "File"}
-	told := slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Reason != "" || c.Note() != "" })
-	if told {
+	notes := slices.ContainsFunc(p.Changes, func(c answers.Change) bool { return c.Reason != "" || c.Note() != "" })
+	if notes {
 		heads = append(heads, "What to know")
 	}
 	if origins != nil {
@@ -203,9 +137,9 @@ func (p Plan) Table(caption string, origins map[string][]Module) markup.Node {
 	}
 	rows := make([]markup.Node, len(p.Changes))
 	for i, c := range p.Changes {
-		cells := []markup.Node{c.badge(), page.Text(page.Printable(c.Target)), page.Code(page.Printable(c.Path))}
-		if told {
-			cells = append(cells, c.told())
+		cells := []markup.Node{badge(c), page.Text(page.Printable(c.Target)), page.Code(page.Printable(c.Path))}
+		if notes {
+			cells = append(cells, told(c))
 		}
 		if origins != nil {
 			cells = append(cells, Origin(origins[c.Key()]))
@@ -223,7 +157,7 @@ func (p Plan) Table(caption string, origins map[string][]Module) markup.Node {
 const MaxLines = 192 << 10
 
 // Lines are the changes of a plan with every line of them. They are open when there are few. Where the page is full, alone leads to a page of that file.
-func (p Plan) Lines(diffs map[string]File, alone func(Change) markup.Node) markup.Node {
+func (p Plan) Lines(diffs map[string]File, alone func(answers.Change) markup.Node) markup.Node {
 	const few = 8
 	var out markup.Group
 	left := MaxLines
@@ -252,7 +186,7 @@ func (f File) Size() int {
 }
 
 // Diff is the diff of one change, or why there is none.
-func Diff(c Change, diffs map[string]File) markup.Node {
+func Diff(c answers.Change, diffs map[string]File) markup.Node {
 	f, known := diffs[c.Key()]
 	switch {
 	case c.Op == "delete":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/agentpages/agentview"
 	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 func rendered(t *testing.T, n markup.Node) string {
@@ -20,11 +21,11 @@ func rendered(t *testing.T, n markup.Node) string {
 func text(s string) *string { return &s }
 
 func plan() agentview.Plan {
-	return agentview.Plan{Changes: []agentview.Change{
+	return agentview.Plan{Plan: answers.Plan{Changes: []answers.Change{
 		{Target: "codex", Op: "create", Path: "/a", Reason: "file missing", After: text("1")},
 		{Target: "codex", Op: "update", Path: "/b", UpdateKind: "adopt_update", Before: text("1"), After: text("2")},
 		{Target: "codex", Op: "delete", Path: "/c", DeleteKind: "drifted_delete", Before: text("3")},
-	}, Summary: agentview.Summary{Create: 1, Update: 1, Delete: 1}}
+	}, Summary: answers.Summary{Create: 1, Update: 1, Delete: 1}}}
 }
 
 // TestMarksNameWhatIsShown: any change of what is shown is another mark.
@@ -55,10 +56,10 @@ func TestWhatNeedsAdoptIsNamed(t *testing.T) {
 	for _, want := range []string{"overwrites a file that no deployment wrote", "deletes a file with edits made since it was deployed", "file missing", "What to know"} {
 		assert.Contains(t, out, want)
 	}
-	assert.NotContains(t, rendered(t, agentview.Plan{Changes: []agentview.Change{{Op: "create", Path: "/a"}}}.Table("Changes", nil)), "What to know")
-	assert.Contains(t, rendered(t, agentview.Plan{Omitted: 3}.Table("Changes", nil)), "3 more changes are too many")
+	assert.NotContains(t, rendered(t, agentview.Of([]answers.Change{{Op: "create", Path: "/a"}}).Table("Changes", nil)), "What to know")
+	assert.Contains(t, rendered(t, agentview.Plan{Plan: answers.Plan{Omitted: 3}}.Table("Changes", nil)), "3 more changes are too many")
 	for kind, note := range map[string]string{"managed_update": "", "merge_update": "adds to the file, and leaves the rest of it alone", "drifted_update": "overwrites edits made since it was deployed"} {
-		assert.Equal(t, note, agentview.Change{UpdateKind: kind}.Note())
+		assert.Equal(t, note, answers.Change{UpdateKind: kind}.Note())
 	}
 }
 
@@ -85,7 +86,7 @@ func TestAFullPageLeadsToTheRest(t *testing.T) {
 	p := plan()
 	long := strings.Repeat("+x\n", agentview.MaxLines/3)
 	diffs := map[string]agentview.File{p.Changes[0].Key(): {Unified: &long}, p.Changes[1].Key(): {Unified: text("+b\n")}}
-	out := rendered(t, p.Lines(diffs, func(c agentview.Change) markup.Node { return markup.Text("see " + c.Path) }))
+	out := rendered(t, p.Lines(diffs, func(c answers.Change) markup.Node { return markup.Text("see " + c.Path) }))
 	assert.Contains(t, out, "+x")
 	assert.Contains(t, out, "see /b")
 	assert.NotContains(t, out, "+b")

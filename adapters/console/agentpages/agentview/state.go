@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 // Drift is a deployed file that is not as it should be.
@@ -125,7 +126,7 @@ type Whole struct {
 		Path    string   `json:"path"`
 		Modules []string `json:"module_ids"`
 	} `json:"managed_files"`
-	FileChanges []Change `json:"file_changes"`
+	FileChanges []answers.Change `json:"file_changes"`
 }
 
 // Candidate is an edit of a deployed file that can go back into the config repository.

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -29,28 +30,28 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		s.Fail(w, v, err)
 		return
 	}
-	facts := []page.Fact{{Name: "Type", Value: page.Text(a.Type)}, {Name: "State", Value: a.state()}, {Name: "Description", Value: sectionpage.Text(sectionpage.Deref(a.Description))},
+	facts := []page.Fact{{Name: "Type", Value: page.Text(a.Type)}, {Name: "State", Value: a.state()}, {Name: "Description", Value: sectionpage.Text(a.Description)},
 		{Name: "Project", Value: project(a.Project)}, {Name: "Changed", Value: page.When(a.Updated)}}
 	s.Show(w, r, v, page.Page{Title: page.Printable(a.Name), Crumbs: crumbs(page.Link{Text: "Actions and webhooks", Href: Root}), Live: []string{"ai-tool-result"},
 		Body: []markup.Node{page.Facts(append(facts, a.facts()...)...), a.payload(), s.running(v, a), s.past(r.Context(), v, a.ID), s.deciding(r.Context(), v, a)}})
 }
 
-func project(id *string) markup.Node {
-	if id == nil {
+func project(id string) markup.Node {
+	if id == "" {
 		return page.Text("none")
 	}
-	return page.To(execview.ProjectPath(*id), "its project")
+	return page.To(execview.ProjectPath(id), "its project")
 }
 
 // facts is what its type keeps of the action. Values that are secret came masked.
 func (a action) facts() []page.Fact {
 	c := a.Config
 	switch a.Type {
-	case script:
-		return []page.Fact{{Name: "Program", Value: sectionpage.Code(a.does())}, {Name: "Directory", Value: sectionpage.Code(c.Cwd)},
+	case answers.TypeScript:
+		return []page.Fact{{Name: "Program", Value: sectionpage.Code(a.Does())}, {Name: "Directory", Value: sectionpage.Code(c.Cwd)},
 			{Name: "Variables", Value: sectionpage.Text(strings.Join(slices.Sorted(maps.Keys(c.Env)), ", "))}, {Name: "At most", Value: sectionpage.Text(sectionpage.Took(c.Timeout))}}
-	case webhook:
-		facts := []page.Fact{{Name: "Request", Value: sectionpage.Code(a.does())}}
+	case answers.TypeWebhook:
+		facts := []page.Fact{{Name: "Request", Value: sectionpage.Code(a.Does())}}
 		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 			facts = append(facts, page.Fact{Name: "Header " + page.Printable(name), Value: sectionpage.Code(c.Headers[name])})
 		}
@@ -73,9 +74,9 @@ func (s *Section) running(v httpguard.Visitor, a action) markup.Node {
 	}
 	to, fields := Path(a.ID)+"/run", markup.Group{page.Hidden("type", a.Type), page.Hidden("name", a.Name)}
 	switch a.Type {
-	case script:
+	case answers.TypeScript:
 		return page.Part("Run", page.Form(v, to, fields, page.Area("args", "args", "Further arguments, one a line", ""), page.Button("Run the program")))
-	case webhook:
+	case answers.TypeWebhook:
 		for _, name := range a.variables() {
 			fields = append(fields, page.Field("var-"+name, "var."+name, "Value of {{"+name+"}}", ""))
 		}
@@ -90,7 +91,7 @@ func (s *Section) running(v httpguard.Visitor, a action) markup.Node {
 
 // carries reports a request that has a payload.
 func (a action) carries() bool {
-	return a.method() != http.MethodGet && a.method() != http.MethodDelete
+	return a.Config.Verb() != http.MethodGet && a.Config.Verb() != http.MethodDelete
 }
 
 // variables are the names that the webhook's address, headers and payload have values for, in their order.
@@ -130,18 +131,18 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	id, name := r.PathValue("id"), page.Printable(r.PostFormValue("name"))
 	task := work.Task{Title: "Run action " + name, Tool: "run_script", Args: sectionpage.Args{"actionId": id}, Back: Path(id), Watch: execview.Watch(s.Desk, v), Show: execview.Action}
 	switch r.PostFormValue("type") {
-	case script:
+	case answers.TypeScript:
 		if lines := sectionpage.Lines(r.PostFormValue("args")); len(lines) > 0 {
 			task.Args = sectionpage.Args{"actionId": id, "args": lines}
 		}
-	case webhook:
+	case answers.TypeWebhook:
 		args, err := sending(id, r)
 		if err != nil {
 			s.Fail(w, v, err)
 			return
 		}
 		task.Title, task.Tool, task.Args, task.Watch = "Send webhook "+name, "trigger_webhook", args, nil
-	case workflow:
+	case answers.TypeWorkflow:
 		task.Tool, task.Args, task.Watch, task.Show = "run_workflow", sectionpage.Args{"workflow_id": r.PostFormValue("workflow")}, nil, nil
 	}
 	s.Desk.Do(w, r, v, task)

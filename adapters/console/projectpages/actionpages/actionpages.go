@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
@@ -17,17 +16,11 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 // Root is the path of the list of actions.
 const Root = "/projects/actions"
-
-// The types of actions.
-const (
-	script   = "script"
-	webhook  = "webhook"
-	workflow = "workflow"
-)
 
 // Section is the pages of actions.
 type Section struct{ sectionpage.Section }
@@ -53,50 +46,8 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.
 // Path is the page of an action.
 func Path(id string) string { return Root + "/" + url.PathEscape(id) }
 
-// action is a stored action, with what its configuration keeps secret masked.
-type action struct {
-	ID          string    `json:"id"`
-	Type        string    `json:"actionType"`
-	Name        string    `json:"name"`
-	Description *string   `json:"description"`
-	Config      config    `json:"config"`
-	Project     *string   `json:"projectId"`
-	Enabled     bool      `json:"isEnabled"`
-	Updated     time.Time `json:"updatedAt"`
-}
-
-// config is what an action's type keeps of it.
-type config struct {
-	Command  string            `json:"command"`
-	Args     []string          `json:"args"`
-	Cwd      string            `json:"cwd"`
-	Env      map[string]string `json:"env"`
-	Timeout  int64             `json:"timeoutMs"`
-	URL      string            `json:"url"`
-	Method   string            `json:"method"`
-	Headers  map[string]string `json:"headers"`
-	Payload  string            `json:"payloadTemplate"`
-	Retries  int               `json:"retryCount"`
-	Workflow string            `json:"workflowId"`
-}
-
-// does is what an action does, in one line.
-func (a action) does() string {
-	switch a.Type {
-	case script:
-		return strings.Join(append([]string{a.Config.Command}, a.Config.Args...), " ")
-	case webhook:
-		return a.method() + " " + a.Config.URL
-	}
-	return "workflow " + a.Config.Workflow
-}
-
-func (a action) method() string {
-	if a.Config.Method == "" {
-		return http.MethodPost
-	}
-	return a.Config.Method
-}
+// action is a stored action.
+type action struct{ answers.Action }
 
 func (a action) state() markup.Node {
 	if a.Enabled {
@@ -116,7 +67,7 @@ func (s *Section) listed(ctx context.Context, v httpguard.Visitor, args sectionp
 func table(all []action) markup.Node {
 	var rows []markup.Node
 	for _, a := range all {
-		rows = append(rows, page.Row(page.To(Path(a.ID), page.Printable(a.Name)), page.Text(a.Type), sectionpage.Code(a.does()), a.state(), sectionpage.Text(sectionpage.Deref(a.Description))))
+		rows = append(rows, page.Row(page.To(Path(a.ID), page.Printable(a.Name)), page.Text(a.Type), sectionpage.Code(a.Does()), a.state(), sectionpage.Text(a.Description)))
 	}
 	return page.Table("actions", []string{"Name", "Type", "What it does", "State", "Description"}, rows,
 		"No action is stored. On the command line, countersign action save stores a program, a webhook or a workflow.")
@@ -147,7 +98,7 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 
 // kinds is the types of actions to choose from, after the word for none.
 func kinds(none string) []page.Choice {
-	return []page.Choice{{Value: "", Text: none}, {Value: script, Text: "programs"}, {Value: webhook, Text: "webhooks"}, {Value: workflow, Text: "workflows"}}
+	return []page.Choice{{Value: "", Text: none}, {Value: answers.TypeScript, Text: "programs"}, {Value: answers.TypeWebhook, Text: "webhooks"}, {Value: answers.TypeWorkflow, Text: "workflows"}}
 }
 
 // rule is what a person decided for an action, for a type, or for all.

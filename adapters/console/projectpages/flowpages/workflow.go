@@ -13,51 +13,31 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/present/answers"
 )
 
 func decode(doc json.RawMessage, into any) error { return json.Unmarshal(doc, into) }
 
 // flow is a whole workflow; what its webhooks keep secret is masked.
 type flow struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Project     string    `json:"projectId"`
-	Nodes       []node    `json:"nodes"`
-	Webhook     *outgoing `json:"webhook"`
-	Incoming    *incoming `json:"incomingWebhook"`
-	History     int       `json:"maxHistory"`
-	Updated     time.Time `json:"updatedAt"`
-	Revision    int64     `json:"revision"`
-}
-
-type node struct {
-	ID     string `json:"id"`
-	Type   string `json:"type"`
-	Name   string `json:"name"`
-	Config struct {
-		Command string `json:"command"`
-		Cwd     string `json:"cwd"`
-		Timeout int64  `json:"timeout"`
-		Target  string `json:"targetWorkflowId"`
-		Wait    *bool  `json:"waitForCompletion"`
-		OnFail  string `json:"onChildFailure"`
-	} `json:"config"`
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Project     string         `json:"projectId"`
+	Nodes       []answers.Step `json:"nodes"`
+	Webhook     *outgoing      `json:"webhook"`
+	Incoming    *incoming      `json:"incomingWebhook"`
+	History     int            `json:"maxHistory"`
+	Updated     time.Time      `json:"updatedAt"`
+	Revision    int64          `json:"revision"`
 }
 
 // does is what a step does: its command, or the workflow that it starts.
-func (n node) does() markup.Node {
-	if n.Config.Target == "" {
-		return sectionpage.Code(n.Config.Command)
+func does(s answers.Step) markup.Node {
+	if starts := s.Starts(); starts != "" {
+		return markup.Group{page.Text("starts "), page.To(Path(s.Config.Target), s.Config.Target), page.Text(" (" + starts + ")")}
 	}
-	says := "starts a workflow and waits for it"
-	if n.Config.Wait != nil && !*n.Config.Wait {
-		says = "starts a workflow that nobody waits for"
-	}
-	if n.Config.OnFail == "continue" {
-		says += "; goes on when it fails"
-	}
-	return markup.Group{page.To(Path(n.Config.Target), n.Config.Target), page.Text(" (" + says + ")")}
+	return sectionpage.Code(s.Config.Command)
 }
 
 func (s *Section) find(r *http.Request, v httpguard.Visitor) (f flow, err error) {
@@ -105,7 +85,7 @@ func (s *Section) steps(v httpguard.Visitor, f flow) markup.Node {
 		if n.Config.Timeout > 0 {
 			limit = sectionpage.Took(n.Config.Timeout)
 		}
-		rows = append(rows, page.Row(page.Text(strconv.Itoa(i+1)), sectionpage.Text(n.Name), n.does(), sectionpage.Code(n.Config.Cwd), page.Text(limit), remove))
+		rows = append(rows, page.Row(page.Text(strconv.Itoa(i+1)), sectionpage.Text(n.Name), does(n), sectionpage.Code(n.Config.Cwd), page.Text(limit), remove))
 	}
 	return page.Part("Steps", page.Table("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "Change"}, rows, "It has no steps yet."))
 }
