@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,4 +107,24 @@ func TestAlwaysRunsOut(t *testing.T) {
 	assert.Empty(t, shown.Always)
 	_, err = h.RevokeAlways(ctx, id, "terminal")
 	assert.True(t, errors.Is(err, confirm.ErrNoAllowance))
+}
+
+// TestOneOfManyRevokes: the others are told that there is nothing to revoke any more.
+func TestOneOfManyRevokes(t *testing.T) {
+	h, ctx := open(t, human), context.Background()
+	id := h.allowed(t, "s1", 1)
+	var done atomic.Int32
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			switch _, err := h.RevokeAlways(ctx, id, "terminal"); {
+			case err == nil:
+				done.Add(1)
+			case !errors.Is(err, confirm.ErrNoAllowance):
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 1, done.Load())
 }

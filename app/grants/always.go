@@ -70,7 +70,11 @@ func (k *Keeper) Revoke(ctx context.Context, id, by string) (confirm.Always, err
 		return confirm.Always{}, err
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
-		s.Granted = slices.DeleteFunc(s.Granted, func(a confirm.Allowance) bool { return a.ID == id })
+		i := slices.IndexFunc(s.Granted, func(a confirm.Allowance) bool { return a.ID == id })
+		if i < 0 { // somebody else was faster, or the session has ended meanwhile
+			return confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s any more", confirm.Visible(id))
+		}
+		s.Granted = slices.Delete(s.Granted, i, i+1)
 		return nil
 	})
 }
