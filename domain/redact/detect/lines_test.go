@@ -67,6 +67,6 @@ func TestLongAndHostileTextIsMaskedInLinearTime(t *testing.T) {
 		"-----BEGIN " + "PRIVATE KEY-----\" -----END X-----", "authorization=process.env.", "curl/-ua:$x/", "token=$x.", "token=x(", "cookie: x ", "SG.aaaaaaaaaaaaaaaa."} {
 		start := time.Now()
 		r.Text(strings.Repeat(piece, 1<<18/len(piece)))
-		assert.Less(t, time.Since(start), 2*time.Second, piece)
+		assert.Less(t, time.Since(start), 15*time.Second, piece) // a second at most, on a machine with time; in quadratic time it would be minutes
 	}
 }
