@@ -42,6 +42,7 @@ type PendingFilter struct {
 	ID      string
 	Session string
 	Binding *confirm.Binding
+	Names   bool // tokens that name a plan, instead of questions
 }
 
 // Ledger keeps confirmations. What it stores survives a restart, and it never stores a token, only its digest. The arguments of a grant

@@ -66,7 +66,7 @@ func (s *Store) Pending(ctx context.Context, f ports.PendingFilter, now time.Tim
 }
 
 func matches(f ports.PendingFilter, g *confirm.Grant) bool {
-	return (f.ID == "" || f.ID == g.ID) && (f.Session == "" || f.Session == g.Binding.Session) && (f.Binding == nil || *f.Binding == g.Binding)
+	return f.Names == g.Names && (f.ID == "" || f.ID == g.ID) && (f.Session == "" || f.Session == g.Binding.Session) && (f.Binding == nil || *f.Binding == g.Binding)
 }
 
 // Purge forgets the grants that expired before the given time.
@@ -85,5 +85,9 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 func copied(g confirm.Grant) confirm.Grant {
 	g.Args, g.Plan, g.Exhibit = slices.Clone(g.Args), slices.Clone(g.Plan), slices.Clone(g.Exhibit)
 	g.IssuedAt, g.ExpiresAt = g.IssuedAt.UTC().Round(0), g.ExpiresAt.UTC().Round(0)
+	if g.Proof != nil {
+		proof := *g.Proof
+		g.Proof = &proof
+	}
 	return g
 }

@@ -25,6 +25,13 @@ const (
 	MaxMisses  = 3
 )
 
+// How long a question waits for a person (consent design, section 3). A question outlives the tokens that name its plan.
+const (
+	QuestionTTL = 24 * time.Hour // while whoever asked is there
+	GoneTTL     = time.Hour      // once whoever asked has gone
+	UnspentTTL  = time.Hour      // an approval that no call has used
+)
+
 // MaxReason is how much of a reason for a denial is passed on, in characters (packageflow-security contract §5.1).
 const MaxReason = 500
 
@@ -40,6 +47,8 @@ var (
 	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "a person denied this call")
 	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this confirmation was cancelled; call again to get a new one")
 	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "a person has not answered this confirmation yet")
+	ErrAnswered = fault.New(fault.Conflict, "confirm_answered", "this approval request has been answered already") // the first answer counts
+	ErrProof    = fault.New(fault.Denied, "confirm_proof_missing", "this approval needs a stronger proof than the one given")
 )
 
 // Token is the secret a caller repeats to confirm. However it is printed, logged or encoded, alone or inside something else, it hides
@@ -140,6 +149,25 @@ type Grant struct {
 	State     State
 	Misses    int
 	Answerer  string // who approved or denied, empty while pending
+	Extra
+}
+
+// Extra is what a grant holds besides: stores keep it as one JSON document.
+type Extra struct {
+	// Names says that the grant is a token that names a plan, and no question: it is shown to nobody and nobody answers it.
+	Names bool `json:"names,omitempty"`
+	// Owner is the process in which the call waits, as ports.Owner has it.
+	Owner string `json:"owner,omitempty"`
+	// Entry is the host entry that the server was started from; the same entry may pick up the question of a session that is gone.
+	Entry string `json:"entry,omitempty"`
+	// Client is how the client that asked calls itself.
+	Client string `json:"client,omitempty"`
+	// GoneAt is when whoever asked was found to be gone; zero while there is somebody.
+	GoneAt time.Time `json:"gone_at,omitzero"`
+	// Needs is the least proof that an approval has to come with.
+	Needs policy.Proving `json:"needs,omitempty"`
+	// Proof is how the answer is known to be a person's; nil while there is none.
+	Proof *Proof `json:"proof,omitempty"`
 }
 
 // View is a grant as people see it. It never holds the token or its digest.
@@ -156,9 +184,12 @@ type View struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // as they were sent, where whoever lists it may show them
 	IssuedAt  time.Time       `json:"issued_at"`
 	ExpiresAt time.Time       `json:"expires_at"`
-	Session   string          `json:"-"` // the client instance that asked
-	Answerer  string          `json:"-"` // who has approved it, while its call has not gone on
-	Exhibit   json.RawMessage `json:"-"` // what people see beside the plan
+	Session   string          `json:"-"`                    // the client instance that asked
+	Answerer  string          `json:"-"`                    // who has approved it, while its call has not gone on
+	Client    string          `json:"client,omitempty"`     // that asked, as it calls itself
+	Gone      bool            `json:"asker_gone,omitempty"` // whoever asked is gone; the same call picks the question up within the hour
+	Needs     policy.Proving  `json:"needs,omitempty"`      // the least proof that an approval has to come with
+	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
 }
 
 // Lasting reports whether it may be answered with "always".
@@ -179,7 +210,7 @@ func (g *Grant) View() View {
 	}
 	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs}
 }
 
 // Views is View of each, never nil.
@@ -198,19 +229,33 @@ type Answer struct {
 	Always  bool   // approve this tool for the rest of the session as well
 	Typed   string // for Typed strength
 	Reason  string // why not, for whoever asked; at most MaxReason characters count
-	By      string // who, as far as the channel knows ("terminal", "elicitation")
+	By      string // who, as far as the channel knows ("terminal", "form")
+	// Proof is how the channel knows that a person answers.
+	Proof Proof
 	// Shown is the hash of the plan that the person saw; zero when the channel shows the one that waits just then.
 	Shown canon.Hash
 }
 
 // Settle applies the answer to the grant: Approve, or Deny, which is reported as ErrDenied.
 func (a Answer) Settle(g *Grant, now time.Time) error {
+	proof := a.Proof
 	if a.Approve {
-		return g.Approve(a.By, a.Typed, now)
+		if err := g.answerable(now); err != nil {
+			return err
+		}
+		if !proof.Meets(g.Needs) {
+			return ErrProof.Sayf("approving this needs %s, and %s is not that", g.Needs.Words(), proof.Surface.Words())
+		}
+		if err := g.Approve(a.By, a.Typed, now); err != nil {
+			return err
+		}
+		g.Proof = &proof
+		return nil
 	}
 	if err := g.Deny(a.By, now); err != nil {
 		return err
 	}
+	g.Proof = &proof
 	return ErrDenied
 }
 
@@ -247,24 +292,39 @@ func (g *Grant) Redeem(b Binding, typed string, now time.Time) error {
 	return nil
 }
 
-// Approve records that the person named answerer said yes, typing the target where the strength asks for it.
-func (g *Grant) Approve(answerer, typed string, now time.Time) error {
+// answerable fails unless the grant is a question that nobody has answered yet: the first answer counts.
+func (g *Grant) answerable(now time.Time) error {
+	if g.State == Denied && !g.Expired(now) {
+		return ErrAnswered.Sayf("this was denied already (%s); the first answer counts", g.Answerer)
+	}
 	if err := g.live(now); err != nil {
 		return err
 	}
 	if g.State == Approved {
-		return nil
+		return ErrAnswered.Sayf("this was approved already (%s); the first answer counts", g.Answerer)
+	}
+	return nil
+}
+
+// Approve records that the person named answerer said yes, typing the target where the strength asks for it. An approval that no call uses
+// lapses after UnspentTTL.
+func (g *Grant) Approve(answerer, typed string, now time.Time) error {
+	if err := g.answerable(now); err != nil {
+		return err
 	}
 	if err := g.typed(typed); err != nil {
 		return err
 	}
 	g.State, g.Answerer = Approved, answerer
+	if lapses := now.Add(UnspentTTL); g.HumanOnly && lapses.Before(g.ExpiresAt) {
+		g.ExpiresAt = lapses
+	}
 	return nil
 }
 
 // Deny records that answerer said no.
 func (g *Grant) Deny(answerer string, now time.Time) error {
-	if err := g.live(now); err != nil {
+	if err := g.answerable(now); err != nil {
 		return err
 	}
 	g.State, g.Answerer = Denied, answerer
@@ -277,6 +337,56 @@ func (g *Grant) Cancel(now time.Time) error {
 		return err
 	}
 	g.State = Canceled
+	return nil
+}
+
+// Leave marks a question whose asker is gone: it stays for GoneTTL, for the same call to pick it up.
+func (g *Grant) Leave(now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	if !g.GoneAt.IsZero() {
+		return nil
+	}
+	g.GoneAt = now
+	if ends := now.Add(GoneTTL); ends.Before(g.ExpiresAt) {
+		g.ExpiresAt = ends
+	}
+	return nil
+}
+
+// PickUp hands a question whose asker is gone to the same call made in another session, by the process owner.
+func (g *Grant) PickUp(session, owner string, now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	if ends := now.Add(QuestionTTL); g.State == Pending && g.ExpiresAt.Before(ends) {
+		g.ExpiresAt = ends
+	}
+	g.Binding.Session, g.Owner, g.GoneAt = session, owner, time.Time{}
+	return nil
+}
+
+// Named checks that a token still names the plan that b is about: it is no consent. The zero subject of b stands for any plan.
+func (g *Grant) Named(b Binding, now time.Time) error {
+	if err := g.live(now); err != nil {
+		return err
+	}
+	if b.Subject == (canon.Hash{}) {
+		b.Subject = g.Binding.Subject
+	}
+	if g.Binding != b {
+		return ErrMismatch
+	}
+	return nil
+}
+
+// Use spends a token that names a plan.
+func (g *Grant) Use(b Binding, now time.Time) error {
+	if err := g.Named(b, now); err != nil {
+		return err
+	}
+	g.State = Spent
 	return nil
 }
 

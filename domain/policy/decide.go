@@ -46,6 +46,10 @@ type Policy struct {
 	Level   Level              // product-wide permission level
 	Tools   map[string]Setting // per tool, exact names
 	Auto    AutoApprove
+	// Approval is who may approve a plan; unset is people.
+	Approval Approval
+	// Require is how strong a proof an approval has to come with, by tool, RequireHigh and RequireType.
+	Require map[string]Proving
 }
 
 // Request is one decision to make.
@@ -71,6 +75,7 @@ type Decision struct {
 	Mode     Mode     `json:"mode"`
 	Strength Strength `json:"strength"`
 	Missing  Effects  `json:"-"`
+	Needs    Proving  `json:"-"` // how strong a proof an approval has to come with
 }
 
 // The rules a decision can name.
@@ -115,7 +120,7 @@ func known(m Mode) Mode {
 // Decide is pure and total. In order: unknown class, blocked, a denied action, grants, level, mode, then how much confirmation is left
 // to ask.
 func (p Policy) Decide(q Request) Decision {
-	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed)}
+	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed), Needs: p.needs(q)}
 	set := p.Tools[q.Tool]
 	switch {
 	case !q.Claims.Class.Permits(q.Claims.Effects):
@@ -135,6 +140,21 @@ func (p Policy) Decide(q Request) Decision {
 		return d.end(withheld(d.Mode, q.Claims.Class), RuleMode)
 	}
 	return p.confirmation(d, q, set)
+}
+
+// needs is how strong a proof an approval of the request has to come with.
+func (p Policy) needs(q Request) Proving {
+	if len(p.Require) == 0 {
+		return ProvingNone
+	}
+	needs := p.Require[q.Tool]
+	if q.Risk >= RiskHigh {
+		needs = max(needs, p.Require[RequireHigh])
+	}
+	if q.Strength >= Typed {
+		needs = max(needs, p.Require[RequireType])
+	}
+	return needs
 }
 
 // withheld is the verdict for a change that the mode holds back.

@@ -28,12 +28,13 @@ type Assessment struct {
 	Strength Strength   // raises how it must be confirmed; less than the tool's own has no effect
 	Risk     Risk       // likewise
 	Action   ActionRule // what is stored for the action
+	Human    Strength   // the least strength where people approve, whatever the tool's contract takes for an approval
 	Scope    string     // what an "always" covers within the tool: project, target; empty covers the whole tool
 }
 
 // Raised is the assessment with at least the strength and risk of base.
 func (a Assessment) Raised(base Assessment) Assessment {
-	a.Strength, a.Risk = max(a.Strength, base.Strength), max(a.Risk, base.Risk)
+	a.Strength, a.Risk, a.Human = max(a.Strength, base.Strength), max(a.Risk, base.Risk), max(a.Human, base.Human)
 	return a
 }
 

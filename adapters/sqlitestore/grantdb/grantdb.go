@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -24,12 +25,12 @@ import (
 
 const (
 	grantColumns = `digest, id, session, principal, tool, subject, args, mode, strength, target, prompt, plan, human_only, issued_at,
-		expires_at, state, misses, answerer, scope, risk, exhibit, place`
-	insertGrant = `INSERT INTO grants (` + grantColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
+		expires_at, state, misses, answerer, scope, risk, exhibit, place, extra`
+	insertGrant = `INSERT INTO grants (` + grantColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 	selectGrant = `SELECT ` + grantColumns + ` FROM grants WHERE digest = ?`
 	updateGrant = `UPDATE grants SET session = ?, principal = ?, tool = ?, subject = ?, args = ?, mode = ?, strength = ?, target = ?,
 		prompt = ?, plan = ?, human_only = ?, issued_at = ?, expires_at = ?, state = ?, misses = ?, answerer = ?,
-		scope = ?, risk = ?, exhibit = ?, place = ? WHERE digest = ?`
+		scope = ?, risk = ?, exhibit = ?, place = ?, extra = ? WHERE digest = ?`
 	selectPending = `SELECT ` + grantColumns + ` FROM grants WHERE expires_at > ?1 AND state < ?2 AND (?3 = '' OR id = ?3)
 		AND (?4 = '' OR session = ?4) ORDER BY issued_at, seq`
 	deleteExpired = `DELETE FROM grants WHERE expires_at < ?`
@@ -114,7 +115,7 @@ func (l *Ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Ti
 			if err != nil {
 				return err
 			}
-			if f.Binding == nil || *f.Binding == g.Binding {
+			if (f.Binding == nil || *f.Binding == g.Binding) && f.Names == g.Names {
 				found = append(found, g)
 			}
 		}
@@ -147,10 +148,14 @@ func (l *Ledger) mutable(g *confirm.Grant) ([]any, error) {
 			return nil, err
 		}
 	}
+	extra, err := json.Marshal(g.Extra)
+	if err != nil {
+		return nil, err
+	}
 	return []any{
 		g.Binding.Session, g.Binding.Principal, g.Binding.Tool, g.Binding.Subject[:], args, int(g.Mode), int(g.Strength), g.Target,
 		g.Prompt, []byte(g.Plan), g.HumanOnly, nanos(g.IssuedAt), nanos(g.ExpiresAt), int(g.State), g.Misses, g.Answerer,
-		g.Scope, int(g.Risk), exhibit, g.Place,
+		g.Scope, int(g.Risk), exhibit, g.Place, extra,
 	}, nil
 }
 
@@ -171,12 +176,12 @@ func (l *Ledger) find(ctx context.Context, tx *sql.Tx, d confirm.Digest) (confir
 func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
 	var (
 		g                     confirm.Grant
-		digest, subject, args sql.RawBytes // read where they lie
+		digest, subject, args, extra sql.RawBytes // read where they lie
 		issued, expires       int64
 	)
 	err := rows.Scan(&digest, &g.ID, &g.Binding.Session, &g.Binding.Principal, &g.Binding.Tool, &subject, &args, &g.Mode, &g.Strength,
 		&g.Target, &g.Prompt, (*[]byte)(&g.Plan), &g.HumanOnly, &issued, &expires, &g.State, &g.Misses, &g.Answerer,
-		&g.Scope, &g.Risk, (*[]byte)(&g.Exhibit), &g.Place)
+		&g.Scope, &g.Risk, (*[]byte)(&g.Exhibit), &g.Place, &extra)
 	if err != nil {
 		return confirm.Grant{}, err
 	}
@@ -185,6 +190,11 @@ func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
 	}
 	if g.Args, err = sealed.Args().Open(l.box, g.ID, args); err != nil {
 		return confirm.Grant{}, err
+	}
+	if len(extra) > 0 {
+		if err := json.Unmarshal(extra, &g.Extra); err != nil {
+			return confirm.Grant{}, fmt.Errorf("confirmation %s: %w", g.ID, err)
+		}
 	}
 	g.IssuedAt, g.ExpiresAt = instant(issued), instant(expires)
 	return g, nil

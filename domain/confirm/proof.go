@@ -1,0 +1,65 @@
+package confirm
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Surface is where a person answered (consent design, section 3). The zero Surface proves nothing.
+type Surface string
+
+// The surfaces, from what proves least to what proves most.
+const (
+	SurfaceProgram  Surface = "program"  // an embedding program says so
+	SurfaceForm     Surface = "form"     // the host's form, where a person switched that on
+	SurfaceTerminal Surface = "terminal" // a controlling terminal, on which the whole plan was shown
+	SurfaceConsole  Surface = "console"  // a logged-in browser
+	SurfaceTouch    Surface = "touch"    // a terminal, and a signature of a security key that was touched
+	SurfacePasskey  Surface = "passkey"  // a browser, and a passkey's assertion with user verification
+)
+
+// Words is the surface for people.
+func (s Surface) Words() string {
+	switch s {
+	case SurfaceProgram:
+		return "an answer by the embedding program"
+	case SurfaceForm:
+		return "an answer in the host's form"
+	case SurfaceTerminal:
+		return "an answer in a terminal"
+	case SurfaceConsole:
+		return "an answer in the console"
+	case SurfaceTouch:
+		return "the touch of a security key"
+	case SurfacePasskey:
+		return "a passkey"
+	}
+	return "an answer without any proof"
+}
+
+// Proof is how an answer is known to be a person's. Everything in it is what the channel knows, never what a caller says.
+type Proof struct {
+	Surface    Surface         `json:"surface,omitempty"`
+	User       string          `json:"user,omitempty"`       // the account, or the person's name in the console
+	TTY        string          `json:"tty,omitempty"`        // of a terminal
+	Host       string          `json:"host,omitempty"`       // the machine
+	Credential string          `json:"credential,omitempty"` // the browser's session, the passkey, the key
+	Entry      string          `json:"entry,omitempty"`      // the host entry of a form
+	Evidence   json.RawMessage `json:"evidence,omitempty"`   // a passkey's assertion or a key's signature, verifiable from the record alone
+}
+
+// Meets reports whether the proof is as strong as needed. A proof that nobody knows meets nothing.
+func (p Proof) Meets(needs policy.Proving) bool {
+	switch needs {
+	case policy.ProvingNone:
+		return p.Surface != ""
+	case policy.ProvingPerson:
+		return p.Surface == SurfaceTerminal || p.Surface == SurfaceConsole || p.Surface == SurfaceTouch || p.Surface == SurfacePasskey
+	case policy.ProvingTouch:
+		return p.Surface == SurfaceTouch || p.Surface == SurfacePasskey
+	case policy.ProvingPasskey:
+		return p.Surface == SurfacePasskey
+	}
+	return false
+}

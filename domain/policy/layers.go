@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+)
+
+// Approval is who may approve a plan (consent design, section 2). The zero Approval is ApprovalHuman.
+type Approval uint8
+
+// The approvals. Under ApprovalCaller a token alone approves: it is for scripts, CI and programs that want exactly an original's protocol.
+const (
+	ApprovalUnset Approval = iota // nobody said: people approve
+	ApprovalHuman
+	ApprovalCaller
+)
+
+var approvalNames = []string{"", "human", "caller"}
+
+func (a Approval) String() string { return word(approvalNames, int(a)) }
+
+// MarshalText is the approval's name, empty when unset.
+func (a Approval) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads an approval's name ("" is unset), or fails with ErrWord.
+func (a *Approval) UnmarshalText(b []byte) error { return read(a, approvalNames, "approval", b) }
+
+// ByCaller reports whether the caller approves its own plans. Everything but ApprovalCaller has people approve.
+func (a Approval) ByCaller() bool { return a == ApprovalCaller }
+
+// The keys of Layer.Require and Policy.Require beside the names of tools.
+const (
+	RequireHigh = "high" // plans of high risk
+	RequireType = "type" // plans for which a name is typed
+)
+
+// Layer is what one source says about policy. Zero fields say nothing. Layers are ordered from the system's file downwards, and each may only
+// narrow what stands above it (consent design, section 5).
+type Layer struct {
+	Name     string // for people: "your settings", "COUNTERSIGN_MODE"
+	Answered bool   // it is the system's file, or a person's stored answer: it alone may widen what is built in
+	Whole    bool   // what it does not allow beforehand no layer below it does
+	Approval Approval
+	Level    Level
+	Mode     Mode
+	Ceiling  Mode
+	ReadOnly bool
+	Tools    map[string]Setting
+	Auto     AutoApprove
+	Require  map[string]Proving
+}
+
+// Resolved is the policy in force, with the name of the layer that decided each part of it. What no layer decided is built in.
+type Resolved struct {
+	Policy
+	ReadOnly bool
+	By       map[string]string // "approval", "permission_level", "mode", "max_mode", "read_only", "auto_approve", "tool NAME", "require KEY"
+	Wider    []Wider           // what layers asked for and did not get
+}
+
+// Wider is an attempt of a layer to widen what stands above it.
+type Wider struct {
+	Layer string // that tried
+	Key   string // as in Resolved.By
+	Value string // what it said
+	Than  string // the value in force
+	By    string // the layer that decides; BuiltIn when none does
+}
+
+// BuiltIn names what no layer has decided.
+const BuiltIn = "built in"
+
+// Resolve is the policy that base and the layers make, the uppermost layer first.
+func Resolve(base Policy, layers ...Layer) Resolved {
+	r := Resolved{Policy: base, By: map[string]string{}}
+	r.Tools, r.Require = maps.Clone(base.Tools), maps.Clone(base.Require)
+	if r.Tools == nil {
+		r.Tools = map[string]Setting{}
+	}
+	if r.Require == nil {
+		r.Require = map[string]Proving{}
+	}
+	for _, l := range layers {
+		r.approval(l)
+	}
+	auto, whole := false, []Layer{}
+	for _, l := range layers {
+		r.level(l, base)
+		r.modes(l)
+		if l.ReadOnly {
+			r.decide("read_only", l, !r.ReadOnly)
+			r.ReadOnly = true
+		}
+		for tool, set := range l.Tools {
+			r.tool(tool, set, l, whole)
+		}
+		for key, needs := range l.Require {
+			if needs > r.Require[key] {
+				r.Require[key] = needs
+				r.decide("require "+key, l, true)
+			}
+		}
+		if l.Answered && l.Auto.Enabled {
+			tools := slices.DeleteFunc(slices.Clone(l.Auto.Tools), func(tool string) bool {
+				return slices.ContainsFunc(whole, func(above Layer) bool { return !above.Auto.Enabled || !slices.Contains(above.Auto.Tools, tool) })
+			})
+			r.Auto, auto = AutoApprove{Enabled: true, Tools: tools}, true
+			r.decide("auto_approve", l, true)
+		} else if l.Answered && !auto && len(l.Auto.Tools) > 0 {
+			r.Auto = AutoApprove{Tools: slices.Clone(l.Auto.Tools)}
+		}
+		if l.Whole {
+			whole = append(whole, l)
+		}
+	}
+	return r
+}
+
+func (r *Resolved) decide(key string, l Layer, when bool) {
+	if when {
+		r.By[key] = l.Name
+	}
+}
+
+// by is the layer that decided a key.
+func (r *Resolved) by(key string) string {
+	if name, ok := r.By[key]; ok {
+		return name
+	}
+	return BuiltIn
+}
+
+func (r *Resolved) widens(key string, l Layer, value, than string) {
+	r.Wider = append(r.Wider, Wider{Layer: l.Name, Key: key, Value: value, Than: than, By: r.by(key)})
+}
+
+func (r *Resolved) approval(l Layer) {
+	const key = "approval"
+	_, decided := r.By[key]
+	switch {
+	case l.Approval == ApprovalUnset:
+	case l.Approval != ApprovalCaller:
+		r.decide(key, l, !decided || r.Approval.ByCaller())
+		r.Approval = ApprovalHuman
+	case r.Approval.ByCaller():
+	case l.Answered && !decided:
+		r.Approval = ApprovalCaller
+		r.decide(key, l, true)
+	default:
+		r.widens(key, l, l.Approval.String(), ApprovalHuman.String())
+	}
+}
+
+// level narrows, or widens what is built in: where people approve, a level that would ask less than is built in wants a person's answer.
+func (r *Resolved) level(l Layer, base Policy) {
+	const key = "permission_level"
+	_, decided := r.By[key]
+	switch {
+	case l.Level == LevelUnset:
+	case !decided && (l.Answered || l.Level <= base.Level || r.Approval.ByCaller()), l.Level < r.Level:
+		r.Level = l.Level
+		r.decide(key, l, true)
+	case l.Level > r.Level:
+		r.widens(key, l, l.Level.String(), r.Level.String())
+	}
+}
+
+func (r *Resolved) modes(l Layer) {
+	for _, m := range []struct {
+		key  string
+		said Mode
+		held *Mode
+	}{{"mode", l.Mode, &r.Mode}, {"max_mode", l.Ceiling, &r.Ceiling}} {
+		_, decided := r.By[m.key]
+		switch {
+		case m.said == ModeUnset:
+		case *m.held == ModeUnset, m.said < *m.held, !decided && m.said == *m.held, !decided && m.key == "mode":
+			*m.held = m.said
+			r.decide(m.key, l, true)
+		case m.said > *m.held && decided:
+			r.widens(m.key, l, m.said.String(), m.held.String())
+		}
+	}
+}
+
+// strictness orders the settings of a tool by how little they let happen.
+func strictness(s Setting) int {
+	switch s {
+	case Allowed:
+		return 0
+	case SettingNone:
+		return 1
+	case AlwaysConfirm:
+		return 2
+	}
+	return 3
+}
+
+func (r *Resolved) tool(tool string, set Setting, l Layer, whole []Layer) {
+	key := "tool " + tool
+	have, decided := r.Tools[tool]
+	held := slices.ContainsFunc(whole, func(above Layer) bool { return above.Tools[tool] == SettingNone })
+	switch {
+	case set == SettingNone:
+	case set == Allowed && (!l.Answered || held):
+		r.widens(key, l, set.String(), "asks")
+	case !decided || strictness(set) > strictness(have):
+		r.Tools[tool] = set
+		r.decide(key, l, true)
+	case strictness(set) < strictness(have):
+		r.widens(key, l, set.String(), have.String())
+	}
+}

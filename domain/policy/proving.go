@@ -1,0 +1,56 @@
+package policy
+
+import "github.com/countersign-dev/countersign/domain/fault"
+
+// Proving is how strong a proof an approval has to come with.
+type Proving uint8
+
+// The proofs that policy can require. The zero Proving takes any person's answer.
+const (
+	ProvingNone    Proving = iota
+	ProvingPerson          // a terminal or the console: no form, no program
+	ProvingTouch           // a touched security key, or a passkey
+	ProvingPasskey         // a passkey
+)
+
+var provingNames = []string{"", "person", "touch", "passkey"}
+
+// ErrProving reports a word that names no proof.
+var ErrProving = fault.New(fault.Invalid, "proof_word_invalid", "unknown kind of proof")
+
+// String is the name of the proof, empty for none.
+func (p Proving) String() string {
+	if int(p) < len(provingNames) {
+		return provingNames[p]
+	}
+	return "invalid"
+}
+
+// Words is the proof for people.
+func (p Proving) Words() string {
+	switch p {
+	case ProvingNone:
+		return "a person's answer"
+	case ProvingPerson:
+		return "an answer in a terminal or in the console"
+	case ProvingTouch:
+		return "a touched security key or a passkey"
+	case ProvingPasskey:
+		return "a passkey"
+	}
+	return "a proof that nobody can give"
+}
+
+// MarshalText is the name of the proof.
+func (p Proving) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads the name of a proof, empty for none, or fails with ErrProving.
+func (p *Proving) UnmarshalText(b []byte) error {
+	for i, name := range provingNames {
+		if name == string(b) {
+			*p = Proving(i)
+			return nil
+		}
+	}
+	return ErrProving.Sayf("%q is no proof; use person, touch or passkey", b)
+}
