@@ -42,6 +42,8 @@ type Event struct {
 	Code       string          `json:"code,omitempty"` // error code; empty is success
 	DurationUS int64           `json:"duration_us,omitempty"`
 	Redactions int             `json:"redactions,omitempty"`
+	Surface    string          `json:"surface,omitempty"` // of an answer: where it was given (terminal, console, passkey, touch, form, program, server)
+	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; no secrets
 }
 
 // Record is an event in its place in the chain. Seq starts at 1; Prev is the hash of the record before, zero for the first.
@@ -72,7 +74,7 @@ func Link(last Record, e Event) (Record, error) {
 // settled is the event with nothing left that writing and reading it would change, and so break its hash.
 func (e Event) settled() Event {
 	e.Time, e.Phase = e.Time.UTC().Round(0), Phase(strings.ToValidUTF8(string(e.Phase), "\uFFFD"))
-	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code} {
+	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface} {
 		*s = strings.ToValidUTF8(*s, "\uFFFD")
 	}
 	return e

@@ -75,6 +75,15 @@ func TestHashIsFixed(t *testing.T) {
 	assert.Equal(t, "sha256:895896684f4815d7b33d8dffc32de0e01eb00a512a48c73f74e4338213bc93a9", five(t)[4].Hash.String())
 }
 
+// Where an answer was given and what proves it is part of what is hashed, and records from before that verify as they are.
+func TestHashCoversSurfaceAndProof(t *testing.T) {
+	e := event(5)
+	e.Surface, e.Proof = "terminal", json.RawMessage(`{"tty": "/dev/pts/1", "host": "<box>"}`)
+	all := chain(t, event(1), event(2), event(3), event(4), e)
+	assert.NotEqual(t, five(t)[4].Hash, all[4].Hash)
+	assert.Equal(t, "sha256:9e985e51fe4c0fd7ffba140612c9fab6c3c8c6077e604211810de5f0dc7cae5f", all[4].Hash.String())
+}
+
 func TestLinkRefusesWhatCannotBeWritten(t *testing.T) {
 	e := event(1)
 	e.Args = json.RawMessage(`{"a":`)
@@ -182,6 +191,9 @@ var anyEvent = rapid.Custom(func(t *rapid.T) audit.Event {
 	if rapid.Bool().Draw(t, "bare") {
 		e.Plan, e.Args = canon.Hash{}, nil
 	}
+	if rapid.Bool().Draw(t, "proven") {
+		e.Proof = args
+	}
 	for _, s := range texts(&e) {
 		*s = anyText.Draw(t, "text")
 	}
@@ -189,7 +201,7 @@ var anyEvent = rapid.Custom(func(t *rapid.T) audit.Event {
 })
 
 func texts(e *audit.Event) []*string {
-	return []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code}
+	return []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface}
 }
 
 func anyChain(t *rapid.T) []audit.Record {
@@ -233,6 +245,7 @@ func TestAnyChangedFieldIsFound(t *testing.T) {
 			func() { r.Event.Time = r.Event.Time.Add(time.Duration(rapid.Int64Range(1, 1e15).Draw(t, "by"))) },
 			func() { r.Event.Phase += "x" },
 			func() { r.Event.Args = json.RawMessage(`{"other":true}`) },
+			func() { r.Event.Proof = json.RawMessage(`{"other":true}`) },
 			func() { r.Event.DurationUS ^= 1 << rapid.IntRange(0, 63).Draw(t, "bit") },
 			func() { r.Event.Redactions ^= 1 << rapid.IntRange(0, 63).Draw(t, "bit") },
 		}
