@@ -19,7 +19,7 @@ import (
 func TestTheHouse(t *testing.T) {
 	m, err := archtest.Load(root())
 	require.NoError(t, err)
-	for name, rule := range rules(archtest.HouseLimits) {
+	for name, rule := range rules() {
 		t.Run(name, func(t *testing.T) {
 			assert.Empty(t, strings.Join(lines(rule(m)), "\n"))
 		})

@@ -1,5 +1,5 @@
-// Package archtest holds the rules of the house as tests: who may import whom, purity, documentation, sizes, names, hidden
-// state, and the catalogue of error codes. Each rule is a function from a loaded Module to Findings, so a test can show it failing.
+// Package archtest holds the rules of the house as tests: who may import whom, purity, documentation, names of packages,
+// hidden state, and the catalogue of error codes. Each rule is a function from a loaded Module to Findings, so a test can show it failing.
 //
 // It refuses to know types: everything it checks can be read off the syntax, which keeps the whole law well under a second.
 package archtest
@@ -38,7 +38,6 @@ type Package struct {
 type File struct {
 	Path   string // slash path relative to the module
 	Test   bool
-	Lines  int
 	Syntax *ast.File
 }
 
@@ -133,7 +132,7 @@ func (m *Module) parse(p string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Path: p, Test: strings.HasSuffix(p, "_test.go"), Lines: strings.Count(string(src), "\n")}
+	f := &File{Path: p, Test: strings.HasSuffix(p, "_test.go")}
 	mode := parser.ParseComments
 	if f.Test {
 		mode = parser.ImportsOnly

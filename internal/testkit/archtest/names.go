@@ -4,48 +4,22 @@ import (
 	"go/ast"
 	"go/token"
 	"path"
-	"slices"
 )
 
-// Names holds package names and imports to the vocabulary: a package is called like its directory, no two share a name, none is
-// called after what it lacks, and because of that no import (in tests either) needs an alias. exempt lists "file import" pairs that may.
-func Names(m *Module, exempt ...string) (found []Finding) {
-	owner := map[string]string{}
+// Names holds every package to the name of its directory, and bans dot imports (in tests either): a reader sees where a name comes from.
+// How long a name is, whether another package has it too, and whether an import gives it another one is a matter of taste.
+func Names(m *Module) (found []Finding) {
 	for _, p := range m.Packages {
 		for _, f := range p.Files {
-			found = append(found, m.aliases(f, exempt)...)
+			for _, spec := range f.Syntax.Imports {
+				if spec.Name != nil && spec.Name.Name == "." {
+					found = append(found, m.at(f, spec.Pos(), "%s is imported with a dot, which hides where a name comes from", importPath(spec)))
+				}
+			}
 		}
-		if code := p.code(); len(code) > 0 && !p.main() {
-			name := code[0].Syntax.Name.Name
-			found = append(found, misnamed(p.Dir, name, owner[name])...)
-			owner[name] = p.Dir
+		if code := p.code(); len(code) > 0 && !p.main() && code[0].Syntax.Name.Name != path.Base(p.Dir) {
+			found = append(found, Finding{Path: p.Dir, Text: "package " + code[0].Syntax.Name.Name + " is not called like its directory"})
 		}
-	}
-	return found
-}
-
-// vague are names that collect whatever nobody found a place for.
-var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "base", "models", "model", "misc", "shared", "core", "manager"}
-
-func misnamed(dir, name, taken string) (found []Finding) {
-	if name != path.Base(dir) {
-		found = append(found, Finding{Path: dir, Text: "package " + name + " is not called like its directory"})
-	}
-	if slices.Contains(vague, name) {
-		found = append(found, Finding{Path: dir, Text: name + " says nothing about what is inside; name the package for what it gives"})
-	}
-	if taken != "" {
-		found = append(found, Finding{Path: dir, Text: "package " + name + " exists already in " + taken + "; a second one would need import aliases"})
-	}
-	return found
-}
-
-func (m *Module) aliases(f *File, exempt []string) (found []Finding) {
-	for _, spec := range f.Syntax.Imports {
-		if spec.Name == nil || spec.Name.Name == "_" || slices.Contains(exempt, f.Path+" "+importPath(spec)) {
-			continue
-		}
-		found = append(found, m.at(f, spec.Pos(), "%s is imported as %s; import aliases hide where a name comes from", importPath(spec), spec.Name.Name))
 	}
 	return found
 }
