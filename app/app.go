@@ -32,7 +32,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required.
+// Core is what the door needs from outside. Every field is required but Account.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -40,6 +40,7 @@ type Core struct {
 	Ledger   ports.Ledger
 	Audit    ports.AuditLog
 	Settings ports.SettingsStore
+	Account  ports.SettingsStore // the settings below the account's own directory, where Settings are others; nil otherwise
 	Sessions ports.Sessions
 	Limiter  ports.Limiter
 	Runs     ports.Runs
@@ -50,15 +51,17 @@ type Core struct {
 
 // Options is how an operator runs the door. The zero Options lets nothing change.
 type Options struct {
-	Policy     policy.Policy // the operator's; a person's stored settings replace Level, Tools and Auto once there are any
-	HumanOnly  bool          // approval: human; tokens never reach the caller
-	ConfirmTTL time.Duration // 1 to 10 minutes; zero is confirm.DefaultTTL
-	Timeout    time.Duration // zero is DefaultTimeout
-	MaxOutput  int           // bytes; zero is DefaultMaxOutput
-	Version    string        // of the product, for contracts that state it
-	Place      string        // the directory that this process stands in, for tools that depend on it; empty where none does
-	Serve      Selection
-	Absent     []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
+	Policy policy.Policy // built in; people approve unless its Approval is policy.ApprovalCaller
+	// Above and Below are the layers around what people store: the system's file above; config.yaml, variables and flags below. Each only
+	// narrows what stands above it. Policy is what is built in, or what an embedding program's author chose.
+	Above, Below []policy.Layer
+	ConfirmTTL   time.Duration // 1 to 10 minutes; zero is confirm.DefaultTTL
+	Timeout      time.Duration // zero is DefaultTimeout
+	MaxOutput    int           // bytes; zero is DefaultMaxOutput
+	Version      string        // of the product, for contracts that state it
+	Place        string        // the directory that this process stands in, for tools that depend on it; empty where none does
+	Serve        Selection
+	Absent       []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
 }
 
 // App is the door. It is safe for concurrent use.
@@ -70,6 +73,7 @@ type App struct {
 	journal  *journal.Journal
 	runs     *runlog.Keeper
 	grants   *grants.Keeper
+	resolved resolver
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
@@ -100,7 +104,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	}
 	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
 	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs,
-		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Log: core.Log})}, nil
+		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Owner: core.Owner, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.
@@ -136,7 +140,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	r := a.begin(c)
 	value, err := r.guarded(ctx)
 	if f, ok := value.(tool.Forward); ok && err == nil {
-		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.Within = c.RequestID, c.Progress, c.Person, c.Within
+		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.Within, f.Call.Entry = c.RequestID, c.Progress, c.Person, c.Within, c.Entry
 		return a.Call(ctx, f.Call)
 	}
 	return r.finish(ctx, value, err)

@@ -1,14 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
@@ -23,22 +24,37 @@ func (r *run) binding() confirm.Binding {
 // one asks for nothing itself.
 func (r *run) present(ctx context.Context) error {
 	s := r.entry.Spec
-	if s.Preview == "" || r.decision.Verdict != policy.Confirm || r.call.Answer != nil || r.app.opts.HumanOnly && r.call.Token.IsZero() {
+	if s.Preview == "" || r.decision.Verdict != policy.Confirm || r.call.Answer != nil {
 		return nil
 	}
 	if r.call.Token.IsZero() {
-		return ErrRequired.Sayf("%s needs the confirm_token that %s gives for the plan it shows; call %s, show its plan, then call again with the token", s.Name, s.Preview, s.Preview)
+		if r.decided() {
+			return nil
+		}
+		return ErrRequired.Sayf("%s needs the confirm_token that %s gives for the plan it shows; call %s, then call again with the token", s.Name, s.Preview, s.Preview)
 	}
 	return r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error {
 		binding := r.binding()
 		binding.Subject = g.Binding.Subject // the plan is not known yet
+		if r.human {
+			return g.Named(binding, r.app.core.Clock.Now())
+		}
 		return g.Check(binding, r.call.Typed, r.app.core.Clock.Now())
 	})
 }
 
-// confirmed passes when the plan at hand was confirmed: by the call's token, by a person's answer to it, or by a grant that a person has
-// approved meanwhile. Otherwise it asks. The grant is spent later, after the intent is on record.
+// confirmed passes when the plan at hand was approved: by a person's answer to it, or by an approval that a person has given meanwhile;
+// where the caller approves, by the call's token. Otherwise it asks. The grant is spent later, after the intent is on record.
 func (r *run) confirmed(ctx context.Context) error {
+	if r.human && !r.call.Token.IsZero() { // a token names the plan; it is no consent
+		if err := r.names(ctx); err != nil {
+			return err
+		}
+	}
+	if r.waived {
+		r.answerer = r.decision.Rule
+		return nil
+	}
 	if a := r.call.Answer; a != nil {
 		g, err := r.app.answer(ctx, *a)
 		if err != nil {
@@ -47,34 +63,79 @@ func (r *run) confirmed(ctx context.Context) error {
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, a.By
 		return r.explain(&g, g.Check(r.binding(), a.Typed, r.app.core.Clock.Now()))
 	}
-	if r.redeems() {
+	if r.decided() || !r.human && r.redeems() {
 		return r.brought(ctx)
 	}
-	binding := r.binding()
-	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, r.app.core.Clock.Now())
-	if err != nil {
+	g, found, err := r.question(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	for _, g := range pending {
-		if g.State == confirm.Approved {
-			r.digest, r.grantID, r.answerer = g.Digest, g.ID, g.Answerer
-			return nil
+	case found && g.State == confirm.Approved:
+		r.digest, r.grantID, r.answerer = g.Digest, g.ID, g.Answerer
+		return nil
+	case found && r.human:
+		if token, err := r.token(ctx, g); err != nil || !token.IsZero() {
+			return cmp.Or(err, r.asked(g, token))
 		}
-		if g.HumanOnly && r.app.opts.HumanOnly {
-			return r.asked(g, confirm.Token{})
-		}
+		return r.asked(g, confirm.Token{})
 	}
 	return r.ask(ctx)
 }
 
-// brought checks the confirmation that the call brings along: by its token, or, where only people confirm, by having asked for it.
+// names checks that the call's token names the plan at hand. A token that was given for another plan is explained, and where the tool asks anew, so
+// is the plan there is now.
+func (r *run) names(ctx context.Context) error {
+	var about confirm.Binding
+	err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error {
+		about = g.Binding
+		return r.explain(g, g.Named(r.binding(), r.app.core.Clock.Now()))
+	})
+	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err) {
+		asked, pendingErr := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &about}, r.app.core.Clock.Now())
+		if pendingErr != nil {
+			return pendingErr
+		}
+		for _, g := range asked {
+			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Outdated); err != nil {
+				return err
+			}
+		}
+		if err := r.ask(ctx); !errors.Is(err, ErrRequired) {
+			return err
+		}
+	}
+	r.named = err == nil
+	return err
+}
+
+// question is what was asked about the plan at hand before, and not ended yet: by this session, or by one of the same principal and host entry that
+// is gone.
+func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
+	now, binding := r.app.core.Clock.Now(), r.binding()
+	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
+	if err != nil {
+		return confirm.Grant{}, false, err
+	}
+	for _, g := range pending {
+		if g.State == confirm.Approved || g.HumanOnly && r.human {
+			return g, true, nil
+		}
+	}
+	if !r.human {
+		return confirm.Grant{}, false, nil
+	}
+	return r.app.grants.PickUp(ctx, binding, r.call.Entry, r.call.Args)
+}
+
+// brought checks the confirmation that the call brings along: by its token where the caller approves, else by having asked for it.
 func (r *run) brought(ctx context.Context) error {
 	r.digest, r.answerer = r.call.Asked, ""
-	if !r.call.Token.IsZero() {
+	byToken := !r.human && !r.call.Token.IsZero()
+	if byToken {
 		r.digest, r.answerer = r.call.Token.Digest(), "token"
 	}
 	err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
-		if r.call.Token.IsZero() && !g.HumanOnly {
+		if !byToken && (!g.HumanOnly || g.Names) {
 			return confirm.ErrUnknown // having asked confirms nothing
 		}
 		if r.grantID = g.ID; g.Answerer != "" {
@@ -137,17 +198,46 @@ func (r *run) ask(ctx context.Context) error {
 	if r.entry.Spec.Anew {
 		r.app.grants.Supersede(ctx, g)
 	}
-	return r.asked(g, token)
+	if r.human {
+		if token, err = r.token(ctx, g); err != nil {
+			return err
+		}
+	}
+	err = r.asked(g, token)
+	r.out.Issued.AtOnce = r.human && r.entry.Spec.AtOnce && r.call.Token.IsZero()
+	return err
+}
+
+// token is a fresh token that names the plan of a question, for a tool whose contract answers with one; none for any other, and none where the call
+// has brought one along.
+func (r *run) token(ctx context.Context, g confirm.Grant) (confirm.Token, error) {
+	if !r.entry.Spec.AtOnce || r.named {
+		return confirm.Token{}, nil
+	}
+	return r.nameIt(ctx, g, grants.TTL(r.app.opts.ConfirmTTL, r.plan))
+}
+
+// nameIt stores a token that names the plan of g.
+func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (confirm.Token, error) {
+	token := r.app.core.Tokens.NewToken()
+	g.ID, g.Digest, g.HumanOnly = r.app.core.IDs.NewID("ct_", 10), token.Digest(), false
+	g.State, g.Answerer, g.Exhibit = confirm.Pending, "", nil
+	g.IssuedAt = r.app.core.Clock.Now()
+	g.ExpiresAt, g.Extra = g.IssuedAt.Add(ttl), confirm.Extra{Names: true}
+	return token, r.app.core.Ledger.Issue(ctx, g)
 }
 
 // asked puts the question into the outcome.
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: confirm.VisibleJSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Needs: g.Needs,
 	}
-	if token.IsZero() {
-		return ErrRequired.Sayf("%s; a person answers it in the client's form, with countersign approve %s, or in the console; then call again", g.Prompt, g.ID)
+	if g.HumanOnly && !token.IsZero() {
+		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(grants.TTL(r.app.opts.ConfirmTTL, r.plan))
+	}
+	if g.HumanOnly {
+		return ErrRequired.Sayf("%s; a person approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
 	}
 	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
 }
@@ -159,7 +249,11 @@ func (r *run) grant(ctx context.Context, name tool.Name, args json.RawMessage, p
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
-		Prompt:  "run " + string(name), HumanOnly: r.app.opts.HumanOnly, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
+		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs},
+	}
+	if r.human {
+		g.ExpiresAt = now.Add(confirm.QuestionTTL)
 	}
 	g.Target, g.Prompt = grants.Words(plan, g.Prompt)
 	g.Prompt, g.Place = confirm.Visible(r.mask.Text(g.Prompt)), r.app.opts.Place
@@ -179,26 +273,25 @@ func (r *run) grant(ctx context.Context, name tool.Name, args json.RawMessage, p
 	return g, token, nil
 }
 
-// offer issues the token a preview tool asks for, for the tool that will carry the plan out.
+// offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where people approve it names the plan and asks nobody:
+// the call that presents it does.
 func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	name, args, plan := o.Offer()
 	e, ok := r.app.registry.Lookup(name)
 	if !ok || plan == nil {
 		return nil
 	}
+	human := r.human
+	r.human = false // what is made here is a token
 	g, token, err := r.grant(ctx, name, args, plan, r.assess(e.Spec, plan))
-	if err != nil {
+	if r.human = human; err != nil {
 		return err
 	}
-	if again, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &g.Binding}, g.IssuedAt); err == nil && g.HumanOnly && len(again) > 0 {
-		g = again[0] // people need not be asked twice
-	} else if err := r.app.grants.Issue(ctx, g, r.call.Person); errors.Is(err, grants.ErrLimit) {
-		r.out.Warnings = append(r.out.Warnings, fault.From(err).Message)
-		return nil // looking is no question; the call that carries it out asks
-	} else if err != nil {
+	g.Names = human
+	if err := r.app.grants.Issue(ctx, g, r.call.Person); err != nil {
 		return err
 	}
-	r.asked(g, token) //nolint:errcheck // the preview itself succeeded; only the question is wanted
+	r.asked(g, token) //nolint:errcheck // the preview itself succeeded; only the token is wanted
 	return nil
 }
 

@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/countersign-dev/countersign/app/journal"
-	"github.com/countersign-dev/countersign/app/preference"
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -40,11 +43,43 @@ type Settings = ports.Settings
 // Settings is what a person set. Revision 0 means nobody set anything and the operator's policy rules alone.
 func (a *App) Settings(ctx context.Context) (Settings, error) { return a.core.Settings.Load(ctx) }
 
-// ChangeSettings runs change on the settings and stores what it leaves, unless change fails. The first settings start from the
-// operator's, which they replace. The change is on record before it is made, as are those of tools. by is who asks ("terminal").
-// Settings that somebody else changes meanwhile are a ports.ErrSettingsConflict.
-func (a *App) ChangeSettings(ctx context.Context, by string, change func(*Settings) error) (Settings, error) {
-	c := a.core
-	k := preference.New(preference.Parts{Settings: c.Settings, Audit: c.Audit, Clock: c.Clock, IDs: c.IDs, Operator: a.opts.Policy})
-	return k.Change(ctx, by, change)
+// settingsTool changes the settings; it is for people alone.
+const settingsTool = "change_settings"
+
+// SettingsCall is the call that stores what change makes of the settings, for people alone: what it would open has to be approved like any other plan.
+// It fails as change does.
+func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (tool.Call, error) {
+	s, err := a.core.Settings.Load(ctx)
+	if err != nil {
+		return tool.Call{}, err
+	}
+	next := s.Copy()
+	if next.Tools == nil {
+		next.Tools = map[string]policy.Setting{}
+	}
+	if err := change(&next); err != nil {
+		return tool.Call{}, err
+	}
+	next.Revision = s.Revision + 1
+	args, err := tool.Encode(next)
+	return tool.Call{Tool: settingsTool, Args: args, Person: true}, err
+}
+
+// ChangeSettings is SettingsCall and the call itself, on behalf of whom c says. What has to be approved first is an *Unconfirmed.
+func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Settings) error) (Settings, error) {
+	call, err := a.SettingsCall(ctx, change)
+	if err != nil {
+		return Settings{}, err
+	}
+	c.Tool, c.Args, c.Person = call.Tool, call.Args, true
+	o := a.Call(ctx, c)
+	if o.Err != nil && o.Issued != nil {
+		return Settings{}, &Unconfirmed{Issued: *o.Issued, Err: fault.From(o.Err)}
+	}
+	if o.Err != nil {
+		return Settings{}, o.Err
+	}
+	var saved Settings
+	err = json.Unmarshal(o.Value, &saved)
+	return saved, err
 }

@@ -32,6 +32,9 @@ type run struct {
 	planHash   canon.Hash
 	digest     confirm.Digest // of the grant to spend
 	grantID    string         // of that grant
+	named      bool           // the call's token was found to name the plan; it is spent together with the grant
+	human      bool           // people approve
+	waived     bool           // a person said beforehand that this needs no question; the token still names the plan
 	answerer   string
 	intended   bool
 	started    bool // its run is on record as executing
@@ -45,7 +48,7 @@ var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
 	ErrPolicy    = refusal.ErrPolicy
 	ErrMode      = refusal.ErrMode
-	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "a person has to confirm this call first")
+	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "this call has to be approved first")
 	ErrPlanStale = fault.New(fault.Conflict, "plan_stale", "what the plan was made from has changed; call again to see the new plan")
 )
 
@@ -145,7 +148,7 @@ func (r *run) assess(s tool.Spec, plan tool.Plan) (a policy.Assessment) {
 	if p, ok := plan.(tool.Strengthened); ok {
 		a.Strength = max(a.Strength, p.Strength())
 	}
-	return a.Raised(policy.Assessment{Strength: s.Confirm, Risk: s.Risk})
+	return a.Raised(policy.Assessment{Strength: s.Confirm, Risk: s.Risk, Human: s.Human})
 }
 
 // admit charges the call to the rate of its principal, its toolset and its kind: what runs programs or reaches out is "execute", the rest
@@ -174,6 +177,9 @@ func (r *run) decide(ctx context.Context) error {
 		p, session = policy.Policy{}, ports.Session{}
 	}
 	a := r.assessment
+	if r.human = !p.Approval.ByCaller(); r.human {
+		a.Strength = max(a.Strength, a.Human)
+	}
 	if r.claims.Class == policy.ClassRead { // a dry run of what would have to be confirmed has nothing to confirm
 		a.Strength, a.Risk = policy.None, policy.RiskNone
 		if a.Action != policy.ActionDeny {
@@ -188,6 +194,8 @@ func (r *run) decide(ctx context.Context) error {
 	case r.decision.Verdict == policy.Deny:
 		return refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
 	case r.decision.Verdict == policy.Allow && (r.insists() || r.decided()):
+		i, insistent := r.plan.(tool.Insistent)
+		r.waived = r.human && !r.decided() && beforehand(r.decision.Rule) && !(insistent && i.Insists())
 		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(a.Strength, policy.Preview)
 	}
 	return nil
@@ -200,7 +208,19 @@ func (r *run) decided() bool { return r.call.Answer != nil || r.call.Asked != co
 // own arguments would approve it where only a person may.
 func (r *run) insists() bool {
 	s := r.entry.Spec
-	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.app.opts.HumanOnly)
+	if i, ok := r.plan.(tool.Insistent); ok && i.Insists() {
+		return true
+	}
+	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.human && !beforehand(r.decision.Rule))
+}
+
+// beforehand reports a rule by which a person said that the call needs no question.
+func beforehand(rule string) bool {
+	switch rule {
+	case policy.RuleSession, policy.RuleToolAllowed, policy.RuleFullAccess, policy.RuleAuto, policy.RuleAction:
+		return true
+	}
+	return false
 }
 
 // subject fixes what a confirmation would be for, and has policy decide again where the plan knows more than its tool did.
@@ -251,12 +271,20 @@ func (r *run) intend(ctx context.Context) error {
 	}
 	if r.decision.Verdict == policy.Confirm {
 		now := r.app.core.Clock.Now()
-		err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
-			spent = *g
-			return g.Redeem(r.binding(), r.call.Typed, now)
-		})
-		if err != nil {
-			return err
+		if !r.waived {
+			err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+				spent = *g
+				return g.Redeem(r.binding(), r.call.Typed, now)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if r.named { // the token is spent with what it names; whoever was faster with it has the approval as well
+			err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error { return g.Use(r.binding(), now) })
+			if err != nil {
+				return err
+			}
 		}
 		r.out.Confirmed = true
 	}
@@ -264,7 +292,7 @@ func (r *run) intend(ctx context.Context) error {
 		return err
 	}
 	asked := r.assessment.Raised(policy.Assessment{Strength: r.decision.Strength})
-	if r.decision.Verdict == policy.Confirm && r.call.Always && asked.Lasting() {
+	if r.decision.Verdict == policy.Confirm && r.call.Always && !r.human && asked.Lasting() {
 		spent.Scope = r.assessment.Scope
 		return r.app.grants.Remember(ctx, spent, r.answerer)
 	}
@@ -279,16 +307,9 @@ func (r *run) event(p audit.Phase) audit.Event {
 	}
 }
 
-// rules is the policy in force: the operator's, with what a person stored in place of Level, Tools and Auto.
-func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
-	s, sess, err := ports.LoadBoth(ctx, a.core.Settings, a.core.Sessions, ports.SessionKey(principal, session))
-	if err != nil {
-		return policy.Policy{}, ports.Session{}, err
-	}
-	return s.Over(a.opts.Policy), sess, nil
-}
-
-// EndSession forgets the mode and grants of a client instance that is gone. What it left waiting stays listed, for people to answer.
+// EndSession forgets the mode and grants of a client instance that is gone. The questions it left stay for an hour, marked: the same call, made
+// anew, picks them up.
 func (a *App) EndSession(ctx context.Context, principal, session string) error {
+	a.grants.Leave(ctx, principal, session)
 	return a.core.Sessions.End(ctx, ports.SessionKey(principal, session))
 }

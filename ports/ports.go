@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -78,18 +79,30 @@ type Settings struct {
 	Level    policy.Level              `json:"permission_level"`
 	Tools    map[string]policy.Setting `json:"tool_permissions"`
 	Auto     policy.AutoApprove        `json:"auto_approve"`
+	Approval policy.Approval           `json:"approval,omitempty"`
+	MaxMode  policy.Mode               `json:"max_mode,omitempty"`
+	Require  map[string]policy.Proving `json:"require,omitempty"` // by tool, policy.RequireHigh and policy.RequireType
+	Forms    []string                  `json:"forms,omitempty"`   // host entries whose form may answer, sorted
 }
 
-// Over is the operator's policy with what a person set in place of its Level, Tools and Auto, once anything was set.
-func (s Settings) Over(operator policy.Policy) policy.Policy {
-	if s.Revision == 0 {
-		return operator
+// Layer is what the settings say, under that name. answered says that a person's answer to them is on record; without one they only narrow.
+func (s Settings) Layer(name string, answered bool) policy.Layer {
+	return policy.Layer{Name: name, Answered: answered, Whole: true, Approval: s.Approval, Level: s.Level, Ceiling: s.MaxMode, Tools: s.Tools, Auto: s.Auto, Require: s.Require}
+}
+
+// Sum is what a change that leaves these settings is known by: everything in them.
+func (s Settings) Sum() canon.Hash {
+	sum, err := canon.Sum("settings.v1", s)
+	if err != nil { // words and whole numbers always have a form; what has none is nobody's
+		return canon.Hash{}
 	}
-	operator.Tools, operator.Auto = s.Tools, s.Auto
-	if s.Level != policy.LevelUnset {
-		operator.Level = s.Level
-	}
-	return operator
+	return sum
+}
+
+// Copy shares nothing with the settings.
+func (s Settings) Copy() Settings {
+	s.Tools, s.Auto.Tools, s.Require, s.Forms = maps.Clone(s.Tools), slices.Clone(s.Auto.Tools), maps.Clone(s.Require), slices.Clone(s.Forms)
+	return s
 }
 
 // SettingsStore keeps Settings.

@@ -130,7 +130,7 @@ func (h *Handler) ExecuteConfirmed(ctx context.Context, callID string, said ...C
 	if err != nil {
 		return refused(Call{ID: callID, Name: w.call.Name}, err)
 	}
-	a := &confirm.Answer{ID: w.pending.ConfirmationID, Approve: true, By: By}
+	a := &confirm.Answer{ID: w.pending.ConfirmationID, Approve: true, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}}
 	for _, s := range said {
 		a.Always, a.Typed = a.Always || s.Always, s.Typed
 	}
@@ -150,7 +150,7 @@ func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 		return refused(Call{ID: callID, Name: w.call.Name}, err)
 	}
 	reason = cut(strings.TrimSpace(reason), MaxReason)
-	_, err = h.door.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By, Reason: reason})
+	_, err = h.door.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}, Reason: reason})
 	f := fault.From(err)
 	again := f != nil && f.Kind != fault.Unconfirmed // what has ended otherwise meanwhile is denied as well
 	h.book.settle(callID, again)

@@ -163,7 +163,9 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	root.Flags().BoolP(versionFlag, "v", false, "version for countersign")
 	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the contract's JSON, alone on stdout")
 	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "answer confirmations with yes (never those that want a name typed)")
-	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the name to type where a confirmation asks for one")
+	root.PersistentFlags().StringVar(&s.Typed, "confirm-name", "", "the name to type where an approval asks for one")
+	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")
+	_ = root.PersistentFlags().MarkHidden("type")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return shell.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(shell.Hint(cmd.CommandPath() + " --help says what there is"))
 	})

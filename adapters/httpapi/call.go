@@ -107,7 +107,7 @@ func patienceOf(x *exchange.Exchange) (time.Duration, error) {
 
 // asksPeople reports a question that only a person may answer: its caller has no token.
 func asksPeople(out tool.Outcome) bool {
-	return out.Issued != nil && out.Err != nil && out.Issued.Token.IsZero()
+	return out.Issued != nil && out.Err != nil && out.Issued.Pending && !out.Issued.AtOnce
 }
 
 // decided waits until somebody has answered the confirmation, and reports whether that is so. A client that goes away leaves the question standing.

@@ -128,7 +128,7 @@ func (a *API) approve(x *exchange.Exchange) error {
 	if sent.Always && !p.Lasting {
 		return exchange.ErrBody.Sayf("always: %s is of a kind that is asked about every time", p.ID)
 	}
-	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x)})
+	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
 }
 
 // denial is what a person sends to deny.
@@ -148,7 +148,7 @@ func (a *API) deny(x *exchange.Exchange) error {
 	if err != nil {
 		return err
 	}
-	return a.settle(x, p, confirm.Answer{ID: p.ID, Reason: sent.Reason, By: by(x)})
+	return a.settle(x, p, confirm.Answer{ID: p.ID, Reason: sent.Reason, By: by(x), Proof: x.Visitor.Proof()})
 }
 
 // decide reads what a person sends. Nobody else decides.

@@ -72,7 +72,7 @@ type Rules interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
 	Settings(ctx context.Context) (app.Settings, error)
-	ChangeSettings(ctx context.Context, by string, change func(*app.Settings) error) (app.Settings, error)
+	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
 }
 
 // Options says what is served.

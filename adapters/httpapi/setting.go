@@ -70,7 +70,7 @@ func (a *API) putSettings(x *exchange.Exchange) error {
 			delete(sent.Tools, name)
 		}
 	}
-	saved, err := a.App.ChangeSettings(x.R.Context(), by(x), func(s *app.Settings) error {
+	saved, err := a.App.ChangeSettings(x.R.Context(), x.Visitor.Call("", nil), func(s *app.Settings) error {
 		s.Revision, s.Level, s.Tools, s.Auto = sent.Revision, sent.Level, sent.Tools, sent.Auto
 		return nil
 	})

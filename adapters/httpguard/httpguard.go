@@ -14,6 +14,7 @@ import (
 	"net/http"
 
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -30,6 +31,14 @@ type Visitor struct {
 
 	kind   access.Kind
 	digest access.Digest
+}
+
+// Proof is how an answer of this visitor is known to be a person's: by a browser that a person has logged in. A program's proves nothing.
+func (v Visitor) Proof() confirm.Proof {
+	if !v.Person || v.Credential == "" {
+		return confirm.Proof{}
+	}
+	return confirm.Proof{Surface: confirm.SurfaceConsole, User: v.Client, Credential: v.Credential}
 }
 
 // FieldForm is the name of the form field, and HeaderForm that of the header, with which a browser shows that a page of this server sent the request.

@@ -64,10 +64,10 @@ func Environment(env func(string) string) (Config, error) {
 	o := &c.Options
 	o.Serve = app.Selection{Toolsets: s.list("COUNTERSIGN_TOOLSETS", f.Toolsets), Tools: s.list("COUNTERSIGN_TOOLS", f.Tools),
 		Exclude: s.list("COUNTERSIGN_EXCLUDE_TOOLS", f.Exclude), ReadOnly: s.flag("COUNTERSIGN_READ_ONLY", f.ReadOnly)}
-	s.word("COUNTERSIGN_MODE", f.Mode, &o.Policy.Mode)
-	s.word("COUNTERSIGN_MAX_MODE", f.MaxMode, &o.Policy.Ceiling)
-	s.word("COUNTERSIGN_PERMISSION_LEVEL", f.Level, &o.Policy.Level)
-	o.HumanOnly = s.approval(f.Approval)
+	o.Below = s.layers(f)
+	if len(s.problems) == 0 {
+		s.narrow(c, dir)
+	}
 	o.ConfirmTTL = s.ttl(f.ConfirmTTL)
 	c.Packs = Packs{Root: s.text("CONTEXT_PACK_ROOT", f.Packs.Root), Source: s.text("CONTEXT_PACK_SOURCE_ROOT", f.Packs.Source), Sources: s.roots(f.Packs.Sources)}
 	if len(s.problems) > 0 {
@@ -147,18 +147,6 @@ func (s *settings) flag(variable, written string) bool {
 	case "", "0", "false", "no", "off":
 	default:
 		s.wrong(variable, "\""+v+"\" is neither true nor false")
-	}
-	return false
-}
-
-func (s *settings) approval(written string) bool {
-	const variable = "COUNTERSIGN_APPROVAL"
-	switch v := s.text(variable, written); v {
-	case "human":
-		return true
-	case "", "host":
-	default:
-		s.wrong(variable, "\""+v+"\" is no way to approve; use host or human")
 	}
 	return false
 }

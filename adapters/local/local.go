@@ -39,6 +39,7 @@ type Config struct {
 	Sandboxes   Sandboxes           // how the gateway of agent servers is started
 	Ecosystems  Ecosystems          // how the runs of ecosystems are carried out
 	Options     app.Options         // policy and bounds
+	Trust       Trust               // where the layers of policy are that no caller chooses
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
 	Log         *slog.Logger        // default: discard
 	Known       func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
@@ -79,6 +80,14 @@ func Open(c Config) (*Local, error) {
 		options = l.ecosystem().Over(options)
 	}
 	options.Place = c.place()
+	if options.Above, err = c.Trust.fixed(c.Dir); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	account, closing := c.Trust.account(c.Dir)
+	if account != nil {
+		core.Account = account
+		l.atClose = append(l.atClose, closing)
+	}
 	if l.App, err = app.New(core, options, caps...); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -1,12 +1,15 @@
 package local
 
 import (
+	"context"
 	"slices"
 	"sync"
 
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // toolset is the name of a toolset and how its tools are made. Making them takes its part of the time in which a server has to answer its
@@ -25,7 +28,9 @@ func (l *Local) toolsets(core app.Core) []toolset {
 
 func (l *Local) control(core app.Core) tool.Capability {
 	return control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions,
-		Settings: core.Settings, Operator: l.config.Options.Policy, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() })})
+		Settings: core.Settings, Operator: l.config.Options.Policy,
+		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return l.Resolve(ctx, s) },
+		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() })})
 }
 
 // unserved is the toolset as it is listed where nothing of it is served.

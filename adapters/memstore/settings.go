@@ -3,8 +3,6 @@ package memstore
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -39,8 +37,7 @@ func (s *Store) Save(ctx context.Context, next ports.Settings) (ports.Settings, 
 }
 
 func cloned(s ports.Settings) ports.Settings {
-	s.Tools, s.Auto.Tools = maps.Clone(s.Tools), slices.Clone(s.Auto.Tools)
-	return s
+	return s.Copy()
 }
 
 // writable reports why v could not be read back after it was written as JSON. A store on a disk finds that out too late.

@@ -95,7 +95,7 @@ func opencodeFailure(o tool.Outcome) opencodeError {
 	if f.Code == tool.ErrArguments.Code && named(o.Args, "project_name") {
 		e.Suggestion = "leave project_name out: projects go by git_url alone, and their names are derived from it"
 	}
-	if i := o.Issued; i != nil && i.Token.IsZero() {
+	if i := o.Issued; i != nil && i.Pending {
 		e.Suggestion = "a person answers this in a form of the client, with countersign approve, or in the console; then repeat the very same call"
 	} else if i != nil && i.Strength >= policy.Typed {
 		e.Suggestion += " and, as typed_value, the name that the person typed"

@@ -31,6 +31,9 @@ type Problem struct {
 // face is the seed's envelope.
 func packageflow(o tool.Outcome) Document {
 	f := failure(o)
+	if f != nil && o.Issued != nil && o.Issued.Pending {
+		return packageflowPending(o, f)
+	}
 	if f != nil {
 		doc := plain.Object(map[string]Problem{"error": ProblemOf(o)})
 		body := plain.Object(Envelope{Error: &f.Message})
@@ -53,6 +56,22 @@ func packageflow(o tool.Outcome) Document {
 	ms := o.Elapsed.Milliseconds()
 	d.Body = plain.Object(Envelope{Success: true, Output: d.Text, DurationMS: &ms})
 	return d
+}
+
+// packageflowPending is a call that waits for a person (packageflow contract §5.2): over MCP no error, so that the model repeats the call instead of
+// working around it.
+func packageflowPending(o tool.Outcome, f *fault.Error) Document {
+	p := ProblemOf(o)
+	doc := plain.Object(struct {
+		Status       string    `json:"status"`
+		Code         string    `json:"code"`
+		CallID       string    `json:"callId"`
+		ExpiresAt    string    `json:"expiresAt"`
+		Message      string    `json:"message"`
+		Hint         string    `json:"hint"`
+		Confirmation any       `json:"confirmation"`
+	}{"pending_confirmation", p.Code, o.CallID, o.Issued.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), p.Message, p.Hint, packageflowConfirmation(o)})
+	return Document{Text: string(doc), Object: doc, Body: plain.Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
 }
 
 // packageflowMeta is what the contract says about a result beside the result.
@@ -97,8 +116,8 @@ func ProblemOf(o tool.Outcome) Problem {
 	if o.Issued != nil {
 		p.set("confirmation", packageflowConfirmation(o))
 		switch {
-		case o.Issued.Token.IsZero():
-			p.Hint = "a person answers this in the console, with countersign approve, or in a form of the client; repeat the very same call afterwards"
+		case o.Issued.Pending:
+			p.Hint = "a person approves or denies this in a terminal (countersign approve " + o.Issued.ID + ") or in the console; repeat the very same call to wait for that, or to go on"
 		case o.Issued.Strength >= policy.Typed:
 			p.Hint += " and, as typed_value, what they typed"
 		}

@@ -44,7 +44,7 @@ func Query[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Con
 // wiring, when the spec claims no change.
 func Command[In any, P tool.Plan, Out any](ref tool.Ref[In, Out], s tool.Spec,
 	prepare func(context.Context, tool.Scope, In) (P, error), commit func(context.Context, tool.Scope, P) (Out, error)) tool.Entry {
-	if s.Effects&policy.Mutating == 0 {
+	if s.Effects&policy.Mutating == 0 && s.Class != policy.ClassScratch {
 		panic("bind.Command: " + string(ref.Name) + " claims no change")
 	}
 	return entry(ref.Name, s, behaviour{

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // ConfirmInput answers a confirmation.
@@ -22,15 +23,17 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 	token, now := confirm.NewToken(in.Token), s.Clock.Now()
 	var grant confirm.Grant
 	err := s.Ledger.Settle(ctx, token.Digest(), func(g *confirm.Grant) error {
+		var err error
 		switch {
 		case !own(g, sc):
 			return confirm.ErrMismatch.Sayf("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
-		case in.Decision == "deny":
-			err := g.Deny(sc.Client, now)
-			grant = *g
-			return err
+		case in.Decision == "deny": // a caller takes its request back; only a person denies
+			err = g.Cancel(now)
+		case g.Names: // what the caller says is no consent: the repeated call asks a person
+			err = g.Named(g.Binding, now)
+		default:
+			err = g.Check(g.Binding, in.Typed, now)
 		}
-		err := g.Check(g.Binding, in.Typed, now)
 		grant = *g
 		return err
 	})
@@ -41,7 +44,7 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 		return nil, err
 	}
 	if in.Decision == "deny" {
-		s.ended(ctx, grant.ID, toolrun.UserDenied)
+		s.withdrawn(ctx, grant)
 		return grant.View(), nil
 	}
 	return tool.Forward{Call: tool.Call{
@@ -49,6 +52,21 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 		Tool: tool.Name(grant.Binding.Tool), Args: grant.Args, Token: token, Typed: in.Typed,
 		Always: in.Decision == "always",
 	}}, nil
+}
+
+// withdrawn takes back, with a token that names a plan, the question about that plan.
+func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
+	s.ended(ctx, token.ID, toolrun.Cancelled)
+	if !token.Names {
+		return
+	}
+	now := s.Clock.Now()
+	asked, err := s.Ledger.Pending(ctx, ports.PendingFilter{Binding: &token.Binding}, now)
+	for _, g := range asked {
+		if err == nil && s.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Cancel(now) }) == nil {
+			s.ended(ctx, g.ID, toolrun.Cancelled)
+		}
+	}
 }
 
 // ended puts on record that nobody will carry out what a confirmation was asked for. The confirmation itself has ended already, so

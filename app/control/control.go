@@ -34,8 +34,11 @@ type Deps struct {
 	Settings ports.SettingsStore
 	Operator policy.Policy         // as the server was started
 	Toolsets func() []tool.Toolset // of the assembled door
-	Ceiling  func() policy.Mode    // of the toolset that has these tools under its own names; nil is the operator's
-	Default  func() policy.Mode    // that toolset's mode where nobody said any; nil is ask
+	// Rules is the policy that these settings make with every other layer; nil is Operator and the settings alone.
+	Rules   func(ctx context.Context, s ports.Settings) (policy.Resolved, error)
+	Base    func() policy.Mode // the lowest default mode of the toolsets that are served; nil is execute
+	Ceiling func() policy.Mode // of the toolset that has these tools under its own names; nil is the operator's
+	Default func() policy.Mode // that toolset's mode where nobody said any; nil is ask
 }
 
 // The typed handles.
@@ -89,8 +92,9 @@ func Capability(d Deps) tool.Capability {
 		"deny withdraws it, always also approves this tool for the rest of the session.")
 	answer.CarriesOut = true
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
-		bind.Query(SetMode, note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
-			"Never above the operator's ceiling; lowering it cancels pending confirmations."), s.setMode),
+		bind.Command(SetMode, note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
+			"Never above the operator's ceiling; lowering it cancels pending confirmations, and a person is asked about raising it above the default."), s.planMode, s.setMode),
+		bind.Command(ChangeSettings, settingsSpec(), s.planSettings, s.saveSettings),
 		bind.Query(Confirm, answer, s.confirm),
 		bind.Query(CancelConfirm, note(cancelSchema, "Cancel confirmation", "Withdraw a pending confirmation of this session, by its id or token."), s.cancel),
 		bind.Query(ListConfirmations, read(noSchema, "List confirmations", "List this session's confirmations that wait for an answer, with their plans."), s.list),

@@ -2,12 +2,13 @@ package control
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -34,21 +35,96 @@ type PolicyAnswer struct {
 	Auto            policy.AutoApprove        `json:"auto_approve"`
 	AlwaysAllowed   []string                  `json:"always_allowed"`
 	SettingsVersion int64                     `json:"settings_revision"`
+	Approval        policy.Approval           `json:"approval"`   // human: a person is asked; caller: nobody is
+	DecidedBy       map[string]string         `json:"decided_by"` // the layer that decided, by setting; what is missing is built in
 }
 
-// setMode sets the session's mode. Lowering it cancels what the session has waiting: it was asked for under the freer mode.
-func (s service) setMode(ctx context.Context, sc tool.Scope, in SetModeInput) (ModeAnswer, error) {
+// modePlan is a change of the session's mode.
+type modePlan struct {
+	Mode     policy.Mode `json:"mode"`
+	Previous policy.Mode `json:"previous"`
+	Raises   bool        `json:"raises"` // above what a person set, or above the lowest default of what is served
+	Session  string      `json:"session"`
+	Base     policy.Mode `json:"default"`
+	hash     canon.Hash
+}
+
+// Hash names the change.
+func (p modePlan) Hash() canon.Hash { return p.hash }
+
+// Assessment has a person asked for a raise.
+func (p modePlan) Assessment() policy.Assessment {
+	if p.Raises {
+		return policy.Assessment{Human: policy.Simple, Risk: policy.RiskHigh}
+	}
+	return policy.Assessment{}
+}
+
+// Prompt says what a raise means.
+func (p modePlan) Prompt() string {
+	if p.Raises {
+		return fmt.Sprintf("raise the mode of this session to %s; the default is %s", p.Mode, p.Base)
+	}
+	return fmt.Sprintf("set the mode of this session to %s", p.Mode)
+}
+
+// planMode is the change that in asks for. An agent may lower its mode; above what a person set, or above the default, it is asked about.
+func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
 	var mode policy.Mode
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {
-		return ModeAnswer{}, err
+		return modePlan{}, err
 	}
 	ceiling := s.ceilingOf(sc.Principal)
 	if mode > ceiling {
-		return ModeAnswer{}, policy.ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", mode, ceiling)
+		return modePlan{}, policy.ErrCeiling.Sayf("mode %s is above the maximum mode %s of this server; only its configuration can raise that (--max-mode)", mode, ceiling)
 	}
-	answer := ModeAnswer{Mode: mode, Ceiling: ceiling}
+	have, err := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
+	if err != nil {
+		return modePlan{}, err
+	}
+	base, err := s.base(ctx)
+	if err != nil {
+		return modePlan{}, err
+	}
+	p := modePlan{Mode: mode, Previous: have.Mode, Session: sc.Session, Base: base, Raises: mode > base && mode > have.Mode}
+	p.hash, err = canon.Sum("control.mode.v1", p)
+	return p, err
+}
+
+// base is the mode of a session that nobody set one for: the configuration's, else the lowest default of the toolsets that are served.
+func (s service) base(ctx context.Context) (policy.Mode, error) {
+	settings, err := s.Settings.Load(ctx)
+	if err != nil {
+		return policy.Ask, err
+	}
+	r, err := s.rules(ctx, settings)
+	switch {
+	case err != nil:
+		return policy.Ask, err
+	case r.Mode != policy.ModeUnset:
+		return r.Mode, nil
+	case s.Base != nil:
+		return s.Base(), nil
+	}
+	return policy.Execute, nil
+}
+
+// rules is the policy in force with these settings.
+func (d Deps) rules(ctx context.Context, settings ports.Settings) (policy.Resolved, error) {
+	if d.Rules != nil {
+		return d.Rules(ctx, settings)
+	}
+	if settings.Revision == 0 {
+		return policy.Resolve(d.Operator), nil
+	}
+	return policy.Resolve(d.Operator, settings.Layer("your settings", true)), nil
+}
+
+// setMode sets the session's mode. Lowering it cancels what the session has waiting: it was asked for under the freer mode.
+func (s service) setMode(ctx context.Context, sc tool.Scope, p modePlan) (ModeAnswer, error) {
+	answer := ModeAnswer{Mode: p.Mode, Ceiling: s.ceilingOf(sc.Principal)}
 	err := s.Sessions.Update(ctx, ports.SessionKey(sc.Principal.ID, sc.Session), func(have *ports.Session) error {
-		answer.Previous, have.Mode = have.Mode, mode
+		answer.Previous, have.Mode = have.Mode, p.Mode
 		return nil
 	})
 	if err != nil {
@@ -58,7 +134,7 @@ func (s service) setMode(ctx context.Context, sc tool.Scope, in SetModeInput) (M
 	if before == policy.ModeUnset {
 		before = policy.Execute // nobody had set one: whatever was asked for was asked for under some default
 	}
-	if mode < before {
+	if p.Mode < before {
 		answer.Canceled, err = s.cancelAll(ctx, sc)
 	}
 	return answer, err
@@ -100,8 +176,11 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	if err != nil {
 		return PolicyAnswer{}, err
 	}
-	p := settings.Over(s.Operator)
-	a := PolicyAnswer{SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
+	p, err := s.rules(ctx, settings)
+	if err != nil {
+		return PolicyAnswer{}, err
+	}
+	a := PolicyAnswer{Approval: max(p.Approval, policy.ApprovalHuman), DecidedBy: p.By, SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
 		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: []string{}, SettingsVersion: settings.Revision}
 	for _, granted := range session.Granted {
 		if granted.Holds(s.Clock.Now()) {
@@ -153,17 +232,20 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 		}
 		digest = found[0].Digest
 	}
-	var answer CancelAnswer
+	var (
+		answer CancelAnswer
+		grant  confirm.Grant
+	)
 	err := s.Ledger.Settle(ctx, digest, func(g *confirm.Grant) error {
 		if !own(g, sc) {
 			return confirm.ErrMismatch
 		}
 		err := g.Cancel(now)
-		answer = CancelAnswer{Canceled: err == nil, View: g.View()}
+		answer, grant = CancelAnswer{Canceled: err == nil, View: g.View()}, *g
 		return err
 	})
 	if err == nil {
-		s.ended(ctx, answer.View.ID, toolrun.Cancelled)
+		s.withdrawn(ctx, grant)
 	}
 	return answer, err
 }

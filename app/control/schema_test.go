@@ -13,6 +13,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},
 		{Name: "setModeSchema", Doc: bind.SchemaOf[SetModeInput]()},
 		{Name: "confirmSchema", Doc: bind.SchemaOf[ConfirmInput]()},
+		{Name: "settingsSchema", Doc: bind.SchemaOf[SettingsInput]()},
 		{Name: "cancelSchema", Doc: bind.SchemaOf[CancelInput]()},
 		{Name: "tailSchema", Doc: bind.SchemaOf[TailInput]()},
 		{Name: "amofConfirmSchema", Doc: bind.SchemaOf[AmofConfirmInput]()},

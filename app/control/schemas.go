@@ -5,6 +5,7 @@ const (
 	noSchema          = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	setModeSchema     = `{"properties":{"mode":{"type":"string","enum":["ask","plan","execute"]}},"additionalProperties":false,"type":"object","required":["mode"]}`
 	confirmSchema     = `{"properties":{"token":{"type":"string","minLength":1,"description":"the confirmation's token"},"typed_value":{"type":"string","description":"what the person typed where a name must be typed"},"decision":{"type":"string","enum":["approve","deny","always"],"description":"default approve"}},"additionalProperties":false,"type":"object","required":["token"]}`
+	settingsSchema    = `{}`
 	cancelSchema      = `{"properties":{"id":{"type":"string","description":"the confirmation's id"},"token":{"type":"string","description":"or its token"}},"additionalProperties":false,"type":"object"}`
 	tailSchema        = `{"properties":{"limit":{"type":"integer","maximum":200,"minimum":1,"description":"how many records (default 20)"}},"additionalProperties":false,"type":"object"}`
 	amofConfirmSchema = `{"properties":{"token":{"type":"string","minLength":1,"description":"the confirmation's token"},"typed_value":{"type":"string","description":"what the person typed where a name must be typed"},"decision":{"type":"string","enum":["yes","no"],"description":"default yes"}},"additionalProperties":false,"type":"object","required":["token"]}`

@@ -78,18 +78,23 @@ func Seed004(d Deps) []tool.Entry {
 	list := tool.Spec{Title: "List confirmations", Description: "List this session's confirmations that wait for an answer, with their plans.", Class: policy.ClassRead,
 		Effects: policy.Read, Input: json.RawMessage(noSchema)}
 	return []tool.Entry{
-		bind.Query(AmofSetMode, note(setModeSchema, "Set mode", "Set this session's mode: ask (changes are explained), plan (changes are dry runs) or execute. Lowering it cancels pending confirmations."), s.amofMode),
+		bind.Command(AmofSetMode, note(setModeSchema, "Set mode", "Set this session's mode: ask (changes are explained), plan (changes are dry runs) or execute. Lowering it cancels pending confirmations."), s.amofPlanMode, s.amofMode),
 		bind.Query(AmofConfirm, answer, s.amofConfirm),
 		bind.Query(AmofCancel, note(amofTokenSchema, "Cancel confirmation", "Withdraw a pending confirmation of this session."), s.amofCancel),
 		bind.Query(AmofAwaiting, list, s.amofList),
 	}
 }
 
-func (s service) amofMode(ctx context.Context, sc tool.Scope, in SetModeInput) (AmofMode, error) {
-	a, err := s.setMode(ctx, sc, in)
+func (s service) amofPlanMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
+	p, err := s.planMode(ctx, sc, in)
 	if errors.Is(err, policy.ErrCeiling) {
 		err = policy.ErrCeiling.Sayf("mode %s is above max_mode %s; only the operator can raise that (--max-mode, AMOF_MAX_MODE, max_mode in amof.yaml), and amof_scope_info says where settings cannot be read", in.Mode, s.ceiling())
 	}
+	return p, err
+}
+
+func (s service) amofMode(ctx context.Context, sc tool.Scope, p modePlan) (AmofMode, error) {
+	a, err := s.setMode(ctx, sc, p)
 	if err != nil {
 		return AmofMode{}, err
 	}

@@ -5,13 +5,17 @@
 package grants
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -55,6 +59,7 @@ type Parts struct {
 	Sessions ports.Sessions
 	Clock    ports.Clock
 	Runs     Records
+	Owner    ports.Owner
 	Log      *slog.Logger
 }
 
@@ -88,6 +93,12 @@ func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, byHand bool) error 
 	return nil
 }
 
+// Open is how many questions stay answerable beside those that are fresh; the oldest expires for one more.
+const Open = 100
+
+// Fresh is how long a question counts towards PerSession and PerMachine.
+const Fresh = 5 * time.Minute
+
 // room fails with ErrLimit when there is no room for more after those that wait, up to g itself if that is one of them.
 func (k *Keeper) room(ctx context.Context, g confirm.Grant, more int) error {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
@@ -95,6 +106,9 @@ func (k *Keeper) room(ctx context.Context, g confirm.Grant, more int) error {
 		return err
 	}
 	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return w.State != confirm.Pending || !w.HumanOnly })
+	k.crowded(ctx, waiting)
+	stale := k.Clock.Now().Add(-Fresh)
+	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return w.IssuedAt.Before(stale) || !w.GoneAt.IsZero() })
 	if i := slices.IndexFunc(waiting, func(w confirm.Grant) bool { return w.ID == g.ID }); i >= 0 {
 		waiting = waiting[:i+1]
 	}
@@ -112,6 +126,74 @@ func (k *Keeper) room(ctx context.Context, g confirm.Grant, more int) error {
 		return ErrLimit.Sayf("%d calls wait for a person on this machine already, which is as many as may; %s", PerMachine, way)
 	}
 	return nil
+}
+
+// crowded has the oldest questions expire where more are open than people can look through.
+func (k *Keeper) crowded(ctx context.Context, open []confirm.Grant) {
+	for _, g := range open[:max(len(open)-Open, 0)] {
+		now := k.Clock.Now()
+		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+			if g.State == confirm.Pending {
+				g.ExpiresAt = now
+			}
+			return nil
+		})
+		if err != nil {
+			k.Log.Warn("an old question could not be ended", "confirmation", g.ID, "cause", err.Error())
+			continue
+		}
+		k.Runs.Deny(ctx, g.ID, toolrun.Expired, "")
+	}
+}
+
+// Leave marks the open questions of a session that has ended.
+func (k *Keeper) Leave(ctx context.Context, principal, session string) {
+	now := k.Clock.Now()
+	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, now)
+	for _, g := range open {
+		if err == nil && g.Binding.Principal == principal && g.HumanOnly {
+			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Leave(now) })
+		}
+	}
+	if err != nil {
+		k.Log.Warn("the questions of a session that has ended could not be marked", "session", session, "cause", err.Error())
+	}
+}
+
+// PickUp hands the question that the same call asked in a session that is gone to the session of b: one of the same principal, host entry, tool, arguments
+// and plan.
+func (k *Keeper) PickUp(ctx context.Context, b confirm.Binding, entry string, args json.RawMessage) (found confirm.Grant, ok bool, err error) {
+	now := k.Clock.Now()
+	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, now)
+	if err != nil {
+		return found, false, err
+	}
+	for _, g := range open {
+		there := g.Binding
+		there.Session = b.Session
+		if !g.HumanOnly || there != b || g.Entry != entry || !same(g.Args, args) || g.GoneAt.IsZero() && (g.Owner == "" || k.Owner.Alive(g.Owner)) {
+			continue
+		}
+		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+			err := g.PickUp(b.Session, k.Owner.Self(), now)
+			found = *g
+			return err
+		})
+		if err == nil {
+			return found, true, nil
+		}
+	}
+	return confirm.Grant{}, false, nil
+}
+
+// same reports whether two calls have the same arguments.
+func same(a, b json.RawMessage) bool {
+	one, err := canon.Canonical(a)
+	other, otherErr := canon.Canonical(b)
+	if err != nil || otherErr != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(one, other)
 }
 
 // Waiting reports whether the confirmation of that id is still to be decided: not once somebody has answered it, and not once it has run
@@ -172,6 +254,15 @@ func (k *Keeper) Supersede(ctx context.Context, g confirm.Grant) {
 	}
 }
 
+// proven is a proof as the audit keeps it; err is handed through.
+func proven(p *confirm.Proof, err error) (json.RawMessage, error) {
+	doc, encodeErr := json.Marshal(p)
+	if encodeErr != nil {
+		return nil, cmp.Or(err, encodeErr)
+	}
+	return doc, err
+}
+
 // settle runs f on the waiting confirmation of that id, and has the audit know.
 func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confirm.Grant) error) (settled confirm.Grant, err error) {
 	now := k.Clock.Now()
@@ -187,7 +278,15 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 		settled = *g
 		return err
 	})
-	event := audit.Event{Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
+	var proof json.RawMessage
+	surface := ""
+	if settled.Proof != nil {
+		surface = string(settled.Proof.Surface)
+		if proof, err = proven(settled.Proof, err); len(proof) == 0 {
+			proof = nil
+		}
+	}
+	event := audit.Event{Surface: surface, Proof: proof, Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
 		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id}
 	if err != nil && (word != "deny" || !errors.Is(err, confirm.ErrDenied)) {
 		event.Code = string(fault.From(err).Code) // it settled nothing

@@ -1,67 +1,103 @@
-// Package preference keeps what people set, product-wide: each change starts from what is in force, and is on record before it is made.
+// Package preference says what a change of settings opens, so that a person can be asked about that (consent design, section 5).
 //
-// It refuses to know what settings mean: they are policy's.
+// It refuses to know where settings are kept and who changes them.
 package preference
 
 import (
-	"context"
+	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// auditTool is the name under which changes of the settings stand in the audit. It is no tool: only people change settings.
-const auditTool = "settings"
-
-// Parts is what a Keeper works with. Every field is required.
-type Parts struct {
-	Settings ports.SettingsStore
-	Audit    ports.AuditLog
-	Clock    ports.Clock
-	IDs      ports.IDs
-	Operator policy.Policy // what the first settings start from
+// Opens is what the settings next would let happen that had does not: a line each, in a fixed order. A change that only narrows opens nothing.
+// builtIn is the permission level where none is set.
+func Opens(had, next ports.Settings, builtIn policy.Level) []string {
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if next.Approval.ByCaller() && !had.Approval.ByCaller() {
+		say("no person is asked any more: whoever calls a tool approves its plan with the token it is given")
+	}
+	level := func(s ports.Settings) policy.Level {
+		if s.Level == policy.LevelUnset {
+			return builtIn
+		}
+		return s.Level
+	}
+	if level(next) > level(had) {
+		say("permission level %s instead of %s", level(next), level(had))
+	}
+	if ceiling(next) > ceiling(had) {
+		say("calls may go up to mode %s instead of %s", ceiling(next), ceiling(had))
+	}
+	for _, tool := range keys(had.Tools, next.Tools) {
+		if loose(next.Tools[tool]) > loose(had.Tools[tool]) {
+			say("%s: %s instead of %s", tool, said(next.Tools[tool]), said(had.Tools[tool]))
+		}
+	}
+	for _, tool := range next.Auto.Tools {
+		if next.Auto.Enabled && !(had.Auto.Enabled && slices.Contains(had.Auto.Tools, tool)) {
+			say("%s: runs without asking, unless its plan is of high risk", tool)
+		}
+	}
+	for _, key := range keys(had.Require, next.Require) {
+		if next.Require[key] < had.Require[key] {
+			say("approving %s needs %s instead of %s", key, next.Require[key].Words(), had.Require[key].Words())
+		}
+	}
+	for _, entry := range next.Forms {
+		if !slices.Contains(had.Forms, entry) {
+			say("the form of the host entry %s approves plans below high risk; any process of this user can start that entry and answer its form itself", entry)
+		}
+	}
+	return lines
 }
 
-// Keeper keeps settings. It is safe for concurrent use; New makes it.
-type Keeper struct{ Parts }
+func ceiling(s ports.Settings) policy.Mode {
+	if s.MaxMode == policy.ModeUnset {
+		return policy.Execute
+	}
+	return s.MaxMode
+}
 
-// New is a keeper of those settings. It opens nothing.
-func New(p Parts) *Keeper { return &Keeper{p} }
+// loose orders the settings of a tool by how much they let happen.
+func loose(s policy.Setting) int {
+	return map[policy.Setting]int{policy.Blocked: 0, policy.AlwaysConfirm: 1, policy.SettingNone: 2, policy.Allowed: 3}[s]
+}
 
-// Change runs change on the settings and stores what it leaves, unless change fails. The first settings start from the operator's, which they
-// replace. by is who asks ("terminal"). Settings that somebody else changes meanwhile are a ports.ErrSettingsConflict.
-func (k *Keeper) Change(ctx context.Context, by string, change func(*ports.Settings) error) (ports.Settings, error) {
-	s, err := k.Settings.Load(ctx)
-	if err != nil {
-		return ports.Settings{}, err
+func said(s policy.Setting) string {
+	switch s {
+	case policy.SettingNone:
+		return "as its class and the permission level say"
+	case policy.Allowed:
+		return "runs without asking"
+	case policy.AlwaysConfirm:
+		return "always asks"
 	}
-	if s.Revision == 0 {
-		s.Tools, s.Auto = k.Operator.Tools, k.Operator.Auto
+	return "blocked"
+}
+
+// keys is the keys of both maps, sorted.
+func keys[V any](a, b map[string]V) []string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]V{}
 	}
-	s.Tools, s.Auto.Tools = maps.Clone(s.Tools), slices.Clone(s.Auto.Tools)
-	if err := change(&s); err != nil {
-		return ports.Settings{}, err
+	maps.Copy(all, b)
+	sorted := slices.Collect(maps.Keys(all))
+	sorting.Stable(sorted, compare)
+	return sorted
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
 	}
-	args, err := tool.Encode(s)
-	if err != nil {
-		return ports.Settings{}, err
-	}
-	e := audit.Event{Time: k.Clock.Now(), Phase: audit.Intent, CallID: k.IDs.NewID("call_", 16), Tool: auditTool, Args: args, ApprovedBy: by}
-	if err := k.Audit.Append(ctx, e); err != nil {
-		return ports.Settings{}, err
-	}
-	saved, err := k.Settings.Save(ctx, s)
-	e.Phase, e.Time, e.Args = audit.Outcome, k.Clock.Now(), nil
-	if err != nil {
-		e.Code = string(fault.From(err).Code)
-	}
-	if auditErr := k.Audit.Append(context.WithoutCancel(ctx), e); err == nil {
-		err = auditErr
-	}
-	return saved, err
+	return 0
 }

@@ -32,6 +32,7 @@ type Spec struct {
 	Class       policy.Class    // the most any call of this tool may claim
 	Effects     policy.Effects  // likewise
 	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
+	Human       policy.Strength // the least strength where people approve, whatever the contract takes for an approval
 	Risk        policy.Risk     // how much is at stake in any call of it; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
 	Ceiling     policy.Mode     // what no call of the toolset passes; unset is the operator's alone
@@ -40,6 +41,7 @@ type Spec struct {
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
 	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
+	AtOnce      bool            // where people approve, its first call answers with the question and a token that names the plan (seed 004); the repeated call waits
 	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
 	Placed      bool            // what it would do depends on the directory that its process stands in; filled in from its Capability
 	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
@@ -137,6 +139,11 @@ type Assessed interface {
 	Assessment() policy.Assessment
 }
 
+// Insistent is a plan that a person is asked about whatever was allowed beforehand: what opens something never rests on what was opened before.
+type Insistent interface {
+	Insists() bool
+}
+
 // Targeter is a plan that says what type-to-confirm must type.
 type Targeter interface {
 	Target() string
@@ -214,6 +221,7 @@ type Call struct {
 	RequestID json.RawMessage // the transport's own id of the request, repeated where a contract promises it
 	Session   string          // client instance: mode, grants and confirmations belong to it
 	Client    string
+	Entry     string // the host entry that the server was started from; empty where there is none
 	Principal policy.Principal
 	Mode      policy.Mode // the call's own mode argument, usually unset
 	Tool      Name
@@ -229,8 +237,11 @@ type Call struct {
 	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
 }
 
-// Issued is a confirmation asked for. Token is zero under approval: human.
+// Issued is a confirmation asked for. Where people approve, Pending says that one of them has to, and Token, if there is any, only names the plan.
 type Issued struct {
+	Pending   bool           // a person has to answer it
+	AtOnce    bool           // the call that opened it answers at once; the repeated one waits for the person
+	Needs     policy.Proving // how strong a proof the answer has to come with
 	ID        string
 	Token     confirm.Token
 	Digest    confirm.Digest // names it to Call.Asked
@@ -244,7 +255,7 @@ type Issued struct {
 	Plan      json.RawMessage // redacted
 	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans
 	IssuedAt  time.Time
-	ExpiresAt time.Time
+	ExpiresAt time.Time // of the question; of the token, where there is one
 }
 
 // Lasting reports whether it may be answered with "always".

@@ -6,12 +6,11 @@ package approvaldesk
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/approvalview"
+	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -20,13 +19,14 @@ import (
 // Desk is an approvalview.Desk over the door. New makes it.
 type Desk struct {
 	door    shell.Door
+	proof   confirm.Proof
 	client  string
 	clients map[string]string // who asked, by confirmation; only Waiting uses it
 }
 
-// New is a desk of that door, with the client's name for the audit.
-func New(door shell.Door, client string) *Desk {
-	return &Desk{door: door, client: client, clients: map[string]string{}}
+// New is a desk of that door, with the client's name for the audit, and with the proof that a person sits at it.
+func New(door shell.Door, client string, proof confirm.Proof) *Desk {
+	return &Desk{door: door, client: client, proof: proof, clients: map[string]string{}}
 }
 
 // Waiting implements approvalview.Desk.
@@ -65,7 +65,7 @@ func (d *Desk) Stamp(ctx context.Context) (int64, error) { return d.door.App.Sta
 
 // Answer implements approvalview.Desk.
 func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
-	a.By = shell.ByTerminal
+	a.By, a.Proof = shell.ByTerminal, d.proof
 	return d.door.App.Answer(ctx, a)
 }
 
@@ -130,25 +130,5 @@ func (d *Desk) fate(ctx context.Context, i approvalview.Item, verdict, by string
 
 // Diffs implements approvalview.Desk: those that were made when the question was asked.
 func (d *Desk) Diffs(_ context.Context, i approvalview.Item) string {
-	var shown struct {
-		Files []struct {
-			Root    string `json:"root"`
-			Path    string `json:"path"`
-			Unified string `json:"unified"`
-		} `json:"files"`
-		Warnings []string `json:"warnings"`
-	}
-	if len(i.Exhibit) == 0 || json.Unmarshal(i.Exhibit, &shown) != nil {
-		return ""
-	}
-	var out strings.Builder
-	for _, f := range shown.Files {
-		if f.Unified != "" {
-			out.WriteString(f.Root + "/" + f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
-		}
-	}
-	for _, w := range shown.Warnings {
-		out.WriteString(w + "\n")
-	}
-	return out.String()
+	return planview.Exhibit(i.Exhibit)
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/policy"
 )
 
 // waiting is what confirmations prints as JSON, the form of the tool list_confirmations.
@@ -73,7 +73,7 @@ func approvals(ctx context.Context, s *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	return approvalview.Run(ctx, s.Terminal, approvaldesk.New(door, s.Client))
+	return approvalview.Run(ctx, s.Terminal, approvaldesk.New(door, s.Client, s.Proof()))
 }
 
 // Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
@@ -97,7 +97,7 @@ func Deny(s *shell.Shell) *cobra.Command {
 		if n := utf8.RuneCountInString(*reason); n > confirm.MaxReason {
 			return shell.ErrUsage.Sayf("--reason has %d characters, more than %d", n, confirm.MaxReason)
 		}
-		return settle(cmd.Context(), s, confirm.Answer{ID: args[0], Reason: *reason, By: shell.ByTerminal})
+		return deny(cmd.Context(), s, args[0], *reason)
 	}
 	return c
 }
@@ -108,24 +108,36 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 	if err != nil {
 		return err
 	}
-	if !s.Interactive() {
-		return shell.ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", given.ID).
-			With(shell.Hint("run countersign approve " + given.ID + " yourself, in a terminal"))
-	}
 	lasting := approvaldesk.Lasting(v)
 	if given.Always && !lasting {
 		return shell.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
 	}
-	said := given
-	said.Approve, said.By = true, shell.ByTerminal
-	if given.Typed == "" && !(s.Yes && v.Strength < policy.Typed) {
-		if said, err = s.Question(ctx, v, lasting && !given.Always); err != nil {
-			return err
-		}
-		said.Always = said.Approve && (said.Always || given.Always)
+	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always})
+	if err != nil {
+		return err
 	}
-	said.Shown = v.PlanHash
+	said.Always = said.Approve && (said.Always || given.Always)
 	return settle(ctx, s, said)
+}
+
+// deny denies what waits. Only a person denies: without a terminal the request is withdrawn, and on record as that.
+func deny(ctx context.Context, s *shell.Shell, id, reason string) error {
+	if s.Interactive() {
+		return settle(ctx, s, confirm.Answer{ID: id, Reason: reason, By: shell.ByTerminal, Proof: s.Proof()})
+	}
+	v, err := lookUp(ctx, s, id)
+	if err != nil {
+		return err
+	}
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	if err := a.Withdraw(ctx, id); err != nil {
+		return err
+	}
+	s.Line("withdrew %s; %s does not run", id, v.Tool)
+	return nil
 }
 
 // lookUp is the waiting confirmation of that id.

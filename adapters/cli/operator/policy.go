@@ -110,16 +110,12 @@ func setLevel(ctx context.Context, s *shell.Shell, word string) error {
 
 // change stores a change of the settings, trying once more when somebody else changed them meanwhile, and shows the policy.
 func change(ctx context.Context, s *shell.Shell, edit func(*app.Settings) error) error {
-	a, err := s.App()
-	if err != nil {
-		return err
-	}
-	saved, err := a.ChangeSettings(ctx, shell.ByTerminal, edit)
+	saved, o, err := s.ChangeSettings(ctx, edit)
 	if conflict(err) {
-		saved, err = a.ChangeSettings(ctx, shell.ByTerminal, edit)
+		saved, o, err = s.ChangeSettings(ctx, edit)
 	}
 	if err != nil {
-		return err
+		return s.Fail(o, err)
 	}
 	if saved.Level == policy.ReadOnly {
 		for _, name := range slices.Sorted(maps.Keys(saved.Tools)) {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,77 +13,154 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// answer puts the person's answer to a confirmation into the call that is repeated. In a terminal the person is asked; elsewhere only
-// --yes and --type answer, and only where a token was given out (not under approval: human).
+// answer puts the user's decision on an approval request into the call that is repeated. Where people approve, only somebody at a controlling
+// terminal decides; --yes and --confirm-name are a caller's word everywhere else. Where the caller approves, they answer with the token.
 func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error {
-	c.Answer, c.Token, c.Typed = nil, confirm.Token{}, ""
-	given := s.Yes && ask.Strength < policy.Typed || s.Typed != "" && ask.Strength == policy.Typed
-	if !s.Interactive() {
-		if !given || ask.Token.IsZero() {
-			return unanswered(ask)
+	c.Answer, c.Typed = nil, ""
+	if !ask.Pending {
+		c.Token = confirm.Token{}
+		given := s.Yes && ask.Strength < policy.Typed || s.Typed != "" && ask.Strength == policy.Typed
+		if given {
+			c.Token, c.Typed = ask.Token, s.Typed
+			return nil
 		}
-		c.Token, c.Typed = ask.Token, s.Typed
-		return nil
+	} else if !ask.Token.IsZero() {
+		c.Token = ask.Token
 	}
-	said := confirm.Answer{ID: ask.ID, Approve: true, Typed: s.Typed, By: ByTerminal}
-	if !given {
-		var err error
-		if said, err = s.Question(ctx, View(ask), false); err != nil {
-			return err
-		}
+	if !s.Interactive() {
+		return unanswered(ask)
+	}
+	said, err := s.Decide(ctx, View(ask), Deciding{Yes: s.Yes, Typed: s.Typed})
+	if err != nil {
+		return err
 	}
 	c.Answer = &said
 	return nil
 }
 
-// View is a confirmation asked for, as people see it.
+// View is an approval request as people see it.
 func View(ask tool.Issued) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
-		PlanHash: ask.PlanHash, Plan: ask.Plan, ExpiresAt: ask.ExpiresAt}
+		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs}
 }
 
-// Question shows a confirmation with its plan and asks: yes or no, or for the name to be typed. Where it may be allowed for good and always
-// offers that, "a" is a yes to whatever is like it in the session that asked. What is not a yes is a no.
-func (s *Shell) Question(ctx context.Context, v confirm.View, always bool) (confirm.Answer, error) {
-	said := confirm.Answer{ID: v.ID, By: ByTerminal}
-	s.Say(terminal.Plain(v.Tool + " wants to: " + v.Prompt))
-	if v.Risk != "" {
-		s.Say("risk: " + terminal.Plain(v.Risk))
+// Deciding is what the command line says beforehand, and what it offers.
+type Deciding struct {
+	Yes    bool   // --yes: no keystroke for what is below high risk
+	Typed  string // --confirm-name
+	Always bool   // "always" may be answered
+}
+
+// Proof is how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
+func (s *Shell) Proof() confirm.Proof {
+	seat, ok := s.Seat()
+	if !ok {
+		return confirm.Proof{}
 	}
-	if len(v.Arguments) > 0 {
-		s.Say("arguments: " + terminal.Plain(string(v.Arguments)))
+	return confirm.Proof{Surface: confirm.SurfaceTerminal, User: seat.User, TTY: seat.TTY, Host: seat.Host}
+}
+
+// Decide shows a plan whole, to its end, and asks: yes or no, or for the name to be typed. Where always is offered, "a" is a yes to whatever is like it
+// in the session that asked. What is not a yes is a no. It fails with ErrUnanswered where nobody can be asked, and where the end of the plan was
+// not shown.
+func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm.Answer, error) {
+	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
+	if !s.Interactive() {
+		return said, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID).
+			With(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
 	}
-	if laid, ok := planview.Text(v.Plan); ok {
-		planview.Tinted(laid, s.Put)
-	} else if len(v.Plan) > 0 {
-		s.Say(terminal.Block(Indent(v.Plan)))
-	}
+	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone
+	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
+	seen, err := s.present(ctx, v, given)
 	switch {
+	case err != nil:
+		return said, err
+	case !seen:
+		return said, ErrUnanswered.Sayf("the end of the plan was not shown, so nothing was decided").With(Hint("countersign approve " + v.ID + " shows it again"))
+	case given:
+		said.Approve, said.Typed = true, d.Typed
+		return said, nil
+	case v.Strength >= policy.Typed && d.Typed != "":
+		said.Typed = d.Typed
+		said.Approve, err = s.YesNo(ctx, "approve?")
+		return said, err
 	case v.Strength >= policy.Typed:
-	case always && v.Lasting():
-		word, err := s.Ask(ctx, "go ahead? [y/N/a: always for this session]")
+		said.Typed, err = s.Ask(ctx, fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target)))
+		said.Approve = said.Typed != ""
+		return said, err
+	case d.Always && v.Lasting():
+		word, err := s.Ask(ctx, "approve? [y/N/a: always in this session]")
 		word = strings.ToLower(word)
 		said.Always = word == "a" || word == "always"
 		said.Approve = said.Always || word == "y" || word == "yes"
 		return said, err
-	default:
-		yes, err := s.YesNo(ctx, "go ahead?")
-		said.Approve = yes
-		return said, err
 	}
-	typed, err := s.Ask(ctx, fmt.Sprintf("this cannot be waived: type %s to go ahead:", v.Target))
-	said.Typed, said.Approve = typed, typed != ""
+	said.Approve, err = s.YesNo(ctx, "approve?")
 	return said, err
 }
 
-// unanswered says how a confirmation that nobody could be asked about can be answered.
+// present shows an approval request: what would happen in a sentence, who asks, the risk, the plan with its diffs, the arguments. It reports whether its
+// end was shown.
+func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, error) {
+	if s.Shown {
+		s.Say(terminal.Plain(v.Prompt))
+		return true, nil
+	}
+	type tinted struct {
+		text string
+		tint terminal.Tint
+	}
+	var lines []tinted
+	add := func(text string, tint terminal.Tint) { lines = append(lines, tinted{text, tint}) }
+	add(terminal.Plain(v.Tool+" wants to: "+v.Prompt), terminal.Heading)
+	if v.Client != "" {
+		add("asked by: "+terminal.Plain(v.Client), 0)
+	}
+	if v.Risk != "" {
+		add("risk: "+terminal.Plain(v.Risk), 0)
+	}
+	if len(v.Plan) > 0 {
+		planview.Tinted(planview.Whole(v.Plan), add)
+	}
+	for l := range strings.Lines(planview.Exhibit(v.Exhibit)) {
+		add("    | "+strings.TrimSuffix(l, "\n"), tintOf(l))
+	}
+	if args := string(v.Arguments); args != "" && args != "{}" {
+		add("arguments, as they were sent:", 0)
+		for l := range strings.SplitSeq(Indent(json.RawMessage(args)), "\n") {
+			add("  | "+l, 0)
+		}
+	}
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
+	}
+	at := 0
+	return s.Read(ctx, texts, func(line string) {
+		s.Put(line, lines[at].tint)
+		at++
+	}, all)
+}
+
+// tintOf is the colour of a line of a diff.
+func tintOf(line string) terminal.Tint {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return terminal.Added
+	case strings.HasPrefix(line, "-"):
+		return terminal.Removed
+	}
+	return 0
+}
+
+// unanswered says how an approval request can be answered that nobody was there for.
 func unanswered(ask tool.Issued) error {
 	way := "run it in a terminal, or add --yes"
 	switch {
-	case ask.Token.IsZero():
+	case ask.Pending:
 		way = fmt.Sprintf("a person runs: countersign approve %s; then repeat this command", ask.ID)
 	case ask.Strength == policy.Typed:
-		way = fmt.Sprintf("run it in a terminal, or add --type %q", ask.Target)
+		way = fmt.Sprintf("run it in a terminal, or add --confirm-name %q", ask.Target)
 	}
-	return ErrUnanswered.Sayf("%s needs a person's yes to: %s", ask.Tool, ask.Prompt).With(Hint(way))
+	return ErrUnanswered.Sayf("%s needs a person's approval to: %s", ask.Tool, ask.Prompt).With(Hint(way))
 }

@@ -66,8 +66,9 @@ type Shell struct {
 	Argv   []string // the command line as it was typed: what a flag error leaves unread can be looked up here
 
 	JSON  bool   // --json: the contract's JSON alone on stdout
-	Yes   bool   // --yes: answers simple and preview confirmations
-	Typed string // --type: answers type-to-confirm
+	Yes   bool   // --yes: approves what is below high risk, at a terminal, once the plan was shown
+	Typed string // --confirm-name: the name that a plan asks for
+	Shown bool   // the plan of the next call was shown on this terminal already, whole
 
 	flags map[string]string // environment variables that flags stand for
 	door  *Door
@@ -76,7 +77,7 @@ type Shell struct {
 // Faults of the command line itself.
 var (
 	ErrUsage      = fault.New(fault.Invalid, "usage_invalid", "the command line is not understood")
-	ErrUnanswered = fault.New(fault.Unconfirmed, "confirmation_unanswered", "a person has to confirm this first, and nobody can be asked here")
+	ErrUnanswered = fault.New(fault.Unconfirmed, "confirmation_unanswered", "a person has to approve this first, and nobody can be asked here")
 )
 
 // Hint is the details of a fault that says the way out in a line of its own.
@@ -189,6 +190,27 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 		return o, fault.From(o.Err)
 	}
 	return o, nil
+}
+
+// ChangeSettings runs change on the settings, has what it opens approved, and stores it. The outcome is there even when the call failed.
+func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) error) (app.Settings, tool.Outcome, error) {
+	a, err := s.App()
+	if err != nil {
+		return app.Settings{}, tool.Outcome{}, err
+	}
+	c, err := a.SettingsCall(ctx, change)
+	if err != nil {
+		return app.Settings{}, tool.Outcome{}, err
+	}
+	o, err := s.Run(ctx, c)
+	if err != nil {
+		return app.Settings{}, o, err
+	}
+	var saved app.Settings
+	if err := json.Unmarshal(o.Value, &saved); err != nil {
+		return saved, o, fault.From(err)
+	}
+	return saved, o, nil
 }
 
 // maxQuestions bounds how often one call is asked about: the plan may change between question and answer.

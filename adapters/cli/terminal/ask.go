@@ -29,7 +29,7 @@ func (t *Terminal) Ask(ctx context.Context, question string) (string, error) {
 	}
 	fmt.Fprint(w, t.paint(w, Plain(question), text.Bold), " ")
 	if t.lines == nil {
-		t.lines = bufio.NewReaderSize(io.LimitReader(t.In, 1<<20), maxAnswer)
+		t.lines = bufio.NewReaderSize(io.LimitReader(t.listening(), 1<<20), maxAnswer)
 	}
 	type read struct {
 		line []byte

@@ -6,9 +6,12 @@ package terminal
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/user"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -33,8 +36,11 @@ type Terminal struct {
 
 	Env func(string) string // NO_COLOR, TERM, PAGER; nil is an empty environment
 
-	lines *bufio.Reader // of In, made by the first question
-	tty   *os.File      // the controlling terminal, when questions cannot be put on Err
+	// Device is the controlling terminal; empty is /dev/tty.
+	Device string
+
+	lines *bufio.Reader // of the terminal, made by the first question
+	tty   *os.File      // the controlling terminal, once it was asked for
 }
 
 // ErrNoAnswer reports a question that nobody could answer: the input ended.
@@ -43,22 +49,107 @@ var ErrNoAnswer = fault.New(fault.Unconfirmed, "terminal_no_answer", "the input 
 // OS is the process's own terminal.
 func OS() *Terminal { return &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv} }
 
-// Interactive reports whether a person can be asked: the input is a terminal, and there is one to put the question on.
-func (t *Terminal) Interactive() bool { return isTerminal(t.In) && t.asking() != nil }
+// Interactive reports whether a person can be asked: there is a controlling terminal, whatever the streams are.
+func (t *Terminal) Interactive() bool { return t.controlling() != nil }
 
-// asking is where questions are put: the error stream, or the controlling terminal when that is redirected; nil is nowhere.
-func (t *Terminal) asking() io.Writer {
-	if isTerminal(t.Err) {
-		return t.Err
-	}
+// controlling is the terminal that controls this process, nil when none does: a program that was started without one cannot make one up by handing
+// over streams.
+func (t *Terminal) controlling() *os.File {
 	if t.tty == nil {
-		f, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+		device := t.Device
+		if device == "" {
+			device = "/dev/tty"
+		}
+		f, err := os.OpenFile(device, os.O_RDWR, 0)
 		if err != nil {
+			return nil
+		}
+		if !isTerminal(f) {
+			_ = f.Close()
 			return nil
 		}
 		t.tty = f
 	}
 	return t.tty
+}
+
+// Seat is where a person sits, as the operating system has it.
+type Seat struct {
+	User string // the account's name
+	TTY  string // the terminal's device
+	Host string // the machine's name
+}
+
+// Seat is that of the controlling terminal; false when there is none.
+func (t *Terminal) Seat() (Seat, bool) {
+	tty := t.controlling()
+	if tty == nil {
+		return Seat{}, false
+	}
+	seat := Seat{TTY: tty.Name()}
+	for _, stream := range []any{t.In, t.Err, t.Out} {
+		f, ok := stream.(*os.File)
+		if !ok || !isTerminal(f) {
+			continue
+		}
+		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil {
+			seat.TTY = name
+			break
+		}
+	}
+	if me, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
+		seat.User = me.Username
+	} else {
+		seat.User = strconv.Itoa(os.Getuid())
+	}
+	seat.Host, _ = os.Hostname() // a machine without a name has none on record
+	return seat, true
+}
+
+// asking is where questions are put: the error stream where that is a terminal, or the controlling terminal; nil is nowhere.
+func (t *Terminal) asking() io.Writer {
+	tty := t.controlling()
+	switch {
+	case tty == nil:
+		return nil
+	case isTerminal(t.Err):
+		return t.Err
+	}
+	return tty
+}
+
+// listening is where answers are read: the input where that is a terminal, or the controlling terminal.
+func (t *Terminal) listening() io.Reader {
+	if isTerminal(t.In) {
+		return t.In
+	}
+	return t.controlling()
+}
+
+// Read puts a text where questions are put, a screen at a time, and reports whether its end was shown: whoever leaves off before has not seen it.
+// With all it is put as a whole.
+func (t *Terminal) Read(ctx context.Context, lines []string, put func(line string), all bool) (bool, error) {
+	_, height := t.askingSize()
+	page := max(height-2, 4)
+	for at, line := range lines {
+		put(line)
+		if left := len(lines) - at - 1; !all && (at+1)%page == 0 && left > 0 {
+			word, err := t.Ask(ctx, fmt.Sprintf("-- %d of %d lines; Enter goes on, q stops --", at+1, len(lines)))
+			if err != nil || strings.HasPrefix(strings.ToLower(word), "q") {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+func (t *Terminal) askingSize() (width, height int) {
+	if f, ok := t.asking().(*os.File); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return defaultWidth, defaultHeight
 }
 
 // Say puts text where questions are put, as far as there is such a place.

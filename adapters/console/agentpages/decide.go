@@ -49,7 +49,7 @@ func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpguard.Vi
 	if now := job.Now(); now.State == work.Asking {
 		asked := now.Outcome.Issued
 		if mark := markOf(asked.Plan); mark != "" && mark == shown && asked.Strength < policy.Typed {
-			job.Answer(r.Context(), confirm.Answer{Approve: true, By: work.Who(v), Shown: asked.PlanHash})
+			job.Answer(r.Context(), confirm.Answer{Approve: true, By: work.Who(v), Proof: v.Proof(), Shown: asked.PlanHash})
 		}
 	}
 	http.Redirect(w, r, job.Next(), http.StatusSeeOther)

@@ -37,7 +37,7 @@ func (s Pages) change(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	err := whole(v)
 	var told url.Values
 	if err == nil {
-		_, err = s.door.ChangeSettings(r.Context(), work.Who(v), func(set *app.Settings) (err error) {
+		_, err = s.door.ChangeSettings(r.Context(), v.Call("", nil), func(set *app.Settings) (err error) {
 			told, err = edit(set)
 			return err
 		})

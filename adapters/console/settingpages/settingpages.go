@@ -32,7 +32,7 @@ type Door interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 	Toolsets() []tool.Toolset
 	Settings(ctx context.Context) (app.Settings, error)
-	ChangeSettings(ctx context.Context, by string, change func(*app.Settings) error) (app.Settings, error)
+	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
 	Allowances
 }
 

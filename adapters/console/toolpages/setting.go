@@ -6,7 +6,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -55,7 +54,7 @@ func (s *Section) set(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 		err = ErrReach
 	}
 	if err == nil {
-		_, err = s.door.ChangeSettings(r.Context(), work.Who(v), func(set *app.Settings) error {
+		_, err = s.door.ChangeSettings(r.Context(), v.Call("", nil), func(set *app.Settings) error {
 			if now := set.Tools[name]; now != was {
 				return ErrMeanwhile.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
 			}

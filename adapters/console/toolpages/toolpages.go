@@ -33,7 +33,7 @@ type Door interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 	Settings(ctx context.Context) (app.Settings, error)
-	ChangeSettings(ctx context.Context, by string, change func(*app.Settings) error) (app.Settings, error)
+	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
 }
 
 // ErrUnknown reports a tool that this server does not serve.

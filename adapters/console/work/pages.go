@@ -165,7 +165,7 @@ func about(label string, c confirm.View) markup.Node {
 // Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
 // names no plan: then it is nobody's decision.
 func Answer(r *http.Request, v httpguard.Visitor) (confirm.Answer, error) {
-	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v)}
+	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Proof: v.Proof()}
 	switch r.PostFormValue(FieldDecision) {
 	case "always":
 		a.Approve, a.Always = true, true

@@ -76,7 +76,7 @@ func (h *Host) Over(o app.Options) app.Options {
 	if err != nil {
 		return o // nothing of the toolset changes anything then
 	}
-	o.HumanOnly = o.HumanOnly || s.Confirm == "elicit" || s.Confirm == "terminal"
+	// AMOF_CONFIRM=token loosens nothing, and elicit switches no form on: people approve unless policy says otherwise (consent design, section 5).
 	if o.ConfirmTTL == 0 {
 		o.ConfirmTTL = time.Duration(s.TokenTTLSeconds) * time.Second
 	}

@@ -104,7 +104,7 @@ func (h Hooks) start(ctx context.Context, id string, running *sync.WaitGroup) (s
 		asked := h.Door.Call(ctx, call)
 		if i := asked.Issued; i != nil && asked.Err != nil && i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() {
 			answered := call
-			answered.ID, answered.Answer = "", &confirm.Answer{ID: i.ID, Approve: true, By: "incoming webhook"}
+			answered.ID, answered.Answer = "", &confirm.Answer{ID: i.ID, Approve: true, By: "incoming webhook", Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "a person opened this workflow to requests"}}
 			h.Door.Call(ctx, answered)
 		}
 	})

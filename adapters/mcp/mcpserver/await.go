@@ -64,7 +64,7 @@ type People interface {
 
 // waits reports whether the call behind an outcome waits for a person: its caller has no token to confirm it with.
 func (s *Server) waits(r *request, out tool.Outcome) bool {
-	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && out.Issued.Token.IsZero()
+	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && out.Issued.Pending && !out.Issued.AtOnce
 }
 
 // await has the call wait until a person has decided, and carries it out, or says that it was denied. When nobody decides in time, or the

@@ -48,7 +48,7 @@ func asked(o tool.Outcome) Answer {
 	c := about(o, p.Ecosystem)
 	fields := map[string]any{"status": "confirmation_required", "executed": false, "mode": o.Decision.Mode, "tool": o.Issued.Tool, "ecosystem": c.Ecosystem}
 	ways := question(fields, o.Issued, p)
-	if o.Issued.Token.IsZero() {
+	if o.Issued.Pending {
 		fields["message"] = asksPerson(o.Issued)
 	}
 	return answer(fields, c, prose{Summary: prompt(o.Issued, p), Details: laidOut(p.Preview), last: ways}, nil)
@@ -63,9 +63,12 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 	}
 	token := i.Token.Reveal()
 	args, way := map[string]any{"token": token}, "Confirm: amof_confirm with token "+token
-	if i.Target != "" {
+	if i.Target != "" && !i.Pending {
 		args["typed_value"] = "<what the person typed: " + i.Target + ">"
 		way += ", and typed_value as the person types it: " + i.Target
+	}
+	if i.Pending {
+		way = "Confirm: " + asksPerson(i) + ", or call amof_confirm with token " + token
 	}
 	fields["confirm_with"] = map[string]any{"tool": "amof_confirm", "arguments": args}
 	fields["cancel_with"] = map[string]any{"tool": "amof_cancel_confirm", "arguments": map[string]any{"token": token}}
@@ -74,7 +77,7 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 
 // asksPerson says how a confirmation is answered that no caller may answer.
 func asksPerson(i *tool.Issued) string {
-	return "a person answers this in a form of the client, with countersign approve " + i.ID + ", or in the console; then repeat the very same call"
+	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; repeat the very same call to wait for that, or to go on"
 }
 
 // prompt is the question (seed 004).

@@ -54,7 +54,7 @@ func Note(title, description, schema string) tool.Spec {
 // SafeWrite is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, never confirmed (amof contract §11).
 func SafeWrite(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Timeout: changeTimeout,
-		Input: json.RawMessage(schema)}
+		AtOnce: true, Input: json.RawMessage(schema)}
 }
 
 // Dangerous is a tool that may destroy work or reaches out: explained in ask, a dry run in plan, confirmed so strongly in execute (seed 004).

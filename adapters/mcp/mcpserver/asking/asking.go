@@ -95,7 +95,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // Answer reads a form that was shown for the confirmation of that id; nil is one that nobody answered. Only an accepted form that says so
 // approves, in a word that was offered: lasting says that "always" was.
 func Answer(confirmation string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
-	a := &confirm.Answer{ID: confirmation, By: "elicitation"}
+	a := &confirm.Answer{ID: confirmation, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm}}
 	if r != nil && r.Action == "accept" {
 		decision, _ := r.Content[fieldDecision].(string)
 		a.Always = lasting && decision == wordAlways

@@ -1,0 +1,254 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/yamlcodec"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Trust is where the layers are that no caller of a command line chooses. The zero Trust is the machine's own; tests and embedding programs name
+// others in code, never by a variable (consent design, section 5).
+type Trust struct {
+	SystemFile  string // the system's policy; default SystemPolicy. It counts only when root owns it and nobody else may write it
+	AnyOwner    bool   // the file counts whoever owns it
+	AccountHome string // the account's own directory; default that of the account database, not $HOME
+}
+
+// SystemPolicy is the system's policy file on this operating system.
+func SystemPolicy() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/countersign/policy.yaml"
+	case "windows":
+		return filepath.Join(os.Getenv("ProgramData"), "countersign", "policy.yaml")
+	}
+	return "/etc/countersign/policy.yaml"
+}
+
+// systemFile is the system's policy: keys of config.yaml, and what proofs are required.
+type systemFile struct {
+	Approval string            `yaml:"approval"`
+	Level    string            `yaml:"permission_level"`
+	Mode     string            `yaml:"mode"`
+	MaxMode  string            `yaml:"max_mode"`
+	ReadOnly string            `yaml:"read_only"`
+	Require  map[string]string `yaml:"require"`
+}
+
+// system is the layer of the system's file; false where there is none. A file that others than root may write is refused aloud: it would let anybody
+// switch people off.
+func (t Trust) system() (policy.Layer, bool, error) {
+	path := t.SystemFile
+	if path == "" {
+		path = SystemPolicy()
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return policy.Layer{}, false, nil
+	case err != nil:
+		return policy.Layer{}, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
+	case !t.AnyOwner && !rootsAlone(path, info):
+		return policy.Layer{}, false, ErrConfig.Sayf("%s does not count, because others than root may write it; run: chown root %[1]s && chmod go-w %[1]s", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return policy.Layer{}, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
+	}
+	var f systemFile
+	if strings.TrimSpace(string(data)) != "" {
+		if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
+			return policy.Layer{}, false, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
+		}
+	}
+	s := &settings{env: func(string) string { return "" }}
+	l := policy.Layer{Name: path, Answered: true, ReadOnly: s.flag("read_only", f.ReadOnly)}
+	s.word("approval", f.Approval, &l.Approval)
+	s.word("permission_level", f.Level, &l.Level)
+	s.word("mode", f.Mode, &l.Mode)
+	s.word("max_mode", f.MaxMode, &l.Ceiling)
+	for key, word := range f.Require {
+		var needs policy.Proving
+		s.word("require "+key, word, &needs)
+		if l.Require == nil {
+			l.Require = map[string]policy.Proving{}
+		}
+		l.Require[key] = needs
+	}
+	if len(s.problems) > 0 {
+		return l, false, ErrConfig.Sayf("%s: %s", path, strings.Join(s.problems, "; "))
+	}
+	return l, true, nil
+}
+
+// home is the directory of Countersign's state below the account's own directory; empty where the account is not known.
+func (t Trust) home() string {
+	dir := t.AccountHome
+	if dir == "" {
+		me, err := user.LookupId(strconv.Itoa(os.Getuid())) // not user.Current, which falls back to $HOME
+		if err != nil || me.HomeDir == "" {
+			return ""
+		}
+		dir = me.HomeDir
+	}
+	return filepath.Join(dir, ".countersign")
+}
+
+// account is the settings below the account's own directory, where this home is another one and they exist; nil otherwise.
+func (t Trust) account(dir string) (ports.SettingsStore, func() error) {
+	own := t.home()
+	if own == "" || same(own, dir) {
+		return nil, nil
+	}
+	path := filepath.Join(own, "countersign.db")
+	if _, err := os.Lstat(path); err != nil {
+		return nil, nil
+	}
+	store := sqlitestore.Open(path)
+	return store, store.Close
+}
+
+// same reports whether two paths are one directory.
+func same(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	if err == nil && otherErr == nil {
+		return os.SameFile(one, other)
+	}
+	return filepath.Clean(a) == filepath.Clean(b)
+}
+
+// cloned reports a directory inside a Git work tree: what is stored there may have come with a clone, and opens nothing.
+func cloned(dir string) bool {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return true
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	for {
+		if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(abs)
+		if above == abs {
+			return false
+		}
+		abs = above
+	}
+}
+
+// layers are what config.yaml says, and what variables and the flags that stand for them say.
+func (s *settings) layers(f file) []policy.Layer {
+	written := policy.Layer{Name: "config.yaml"}
+	given := policy.Layer{Name: "the environment or a flag"}
+	for _, l := range []struct {
+		variable, written string
+		of                func(*policy.Layer) interface{ UnmarshalText([]byte) error }
+	}{
+		{"COUNTERSIGN_MODE", f.Mode, func(l *policy.Layer) interface{ UnmarshalText([]byte) error } { return &l.Mode }},
+		{"COUNTERSIGN_MAX_MODE", f.MaxMode, func(l *policy.Layer) interface{ UnmarshalText([]byte) error } { return &l.Ceiling }},
+		{"COUNTERSIGN_PERMISSION_LEVEL", f.Level, func(l *policy.Layer) interface{ UnmarshalText([]byte) error } { return &l.Level }},
+		{"COUNTERSIGN_APPROVAL", f.Approval, func(l *policy.Layer) interface{ UnmarshalText([]byte) error } { return &l.Approval }},
+	} {
+		for _, from := range []struct {
+			into  *policy.Layer
+			value string
+		}{{&written, l.written}, {&given, s.env(l.variable)}} {
+			value := strings.TrimSpace(from.value)
+			if l.variable == "COUNTERSIGN_APPROVAL" && value == "host" {
+				value = policy.ApprovalCaller.String() // its former name
+			}
+			if value == "" {
+				continue
+			}
+			if err := l.of(from.into).UnmarshalText([]byte(value)); err != nil {
+				s.wrong(l.variable, fault.From(err).Message)
+			}
+		}
+	}
+	return []policy.Layer{written, given}
+}
+
+// narrow refuses, at start, configuration that would widen what stands above it. What people stored is looked at only where something might.
+func (s *settings) narrow(c Config, dir string) {
+	wide := false
+	for _, l := range c.Options.Below {
+		wide = wide || l.Approval.ByCaller() || l.Level > policy.ReadOnly || l.Ceiling > policy.Ask || l.Mode > policy.Ask
+	}
+	if !wide {
+		return
+	}
+	layers, err := c.Trust.above(dir)
+	if err != nil {
+		s.problems = append(s.problems, fault.From(err).Message)
+		return
+	}
+	if _, err := os.Stat(filepath.Join(dir, "countersign.db")); err == nil {
+		store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
+		if now, err := store.Load(context.Background()); err == nil && now.Revision > 0 {
+			l := now.Layer("your settings", true)
+			layers = append(layers, l)
+		}
+		_ = store.Close()
+	}
+	for _, w := range policy.Resolve(c.Options.Policy, append(layers, c.Options.Below...)...).Wider {
+		if w.Key == "permission_level" && w.By == policy.BuiltIn { // it asks all the same until a person says so
+			continue
+		}
+		from := w.By
+		if from == policy.BuiltIn {
+			from = "what is built in"
+		}
+		way := fmt.Sprintf("take it away, or change %s", from)
+		if w.Key == "approval" {
+			way = "take it away, or have a person run: countersign policy approval caller"
+		}
+		s.problems = append(s.problems, fmt.Sprintf("%s %s in %s would widen %s, which %s decides; %s", w.Key, w.Value, w.Layer, w.Than, from, way))
+	}
+}
+
+// above are the layers above what people store in this home: the system's file, and the settings below the account's own directory.
+func (t Trust) above(dir string) ([]policy.Layer, error) {
+	layers, err := t.fixed(dir)
+	if err != nil {
+		return nil, err
+	}
+	if store, closing := t.account(dir); store != nil {
+		if now, err := store.Load(context.Background()); err == nil && now.Revision > 0 {
+			layers = append(layers, now.Layer("your settings (account)", true))
+		}
+		_ = closing()
+	}
+	return layers, nil
+}
+
+// fixed are the layers that do not change while the process lives: the system's file, and people's approval in a home that may have come with a clone.
+func (t Trust) fixed(dir string) ([]policy.Layer, error) {
+	var layers []policy.Layer
+	system, ok, err := t.system()
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		layers = append(layers, system)
+	}
+	if cloned(dir) && !(ok && system.Approval.ByCaller()) {
+		layers = append(layers, policy.Layer{Name: "a home inside a Git work tree (" + dir + ")", Approval: policy.ApprovalHuman})
+	}
+	return layers, nil
+}

@@ -1,0 +1,117 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/preference"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// SettingsInput is the settings that a change leaves, whole; their revision is the next one.
+type SettingsInput struct {
+	Revision int64             `json:"revision" jsonschema:"minimum=1"`
+	Level    string            `json:"permission_level,omitempty"`
+	Tools    map[string]string `json:"tool_permissions,omitempty"`
+	Auto     *AutoInput        `json:"auto_approve,omitempty"`
+	Approval string            `json:"approval,omitempty"`
+	MaxMode  string            `json:"max_mode,omitempty"`
+	Require  map[string]string `json:"require,omitempty"`
+	Forms    []string          `json:"forms,omitempty"`
+}
+
+// AutoInput is the auto-approve list.
+type AutoInput struct {
+	Enabled bool     `json:"enabled"`
+	Tools   []string `json:"tools"`
+}
+
+// ChangeSettings stores settings; it is for people alone. What opens something has to be approved.
+var ChangeSettings = tool.Ref[SettingsInput, ports.Settings]{Name: "change_settings"}
+
+func settingsSpec() tool.Spec {
+	return tool.Spec{Title: "Change settings", Description: "Store product-wide settings; whatever they open has to be approved first.", Class: policy.ClassScratch,
+		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true}
+}
+
+// settingsPlan is a change of the settings.
+type settingsPlan struct {
+	Opens    []string       `json:"opens"` // what could not happen before, a line each; empty for a change that only narrows
+	Settings ports.Settings `json:"settings"`
+	Had      ports.Settings `json:"had"`
+}
+
+// Hash is the sum of the settings that the change leaves: with it a row is known for what was approved.
+func (p settingsPlan) Hash() canon.Hash { return p.Settings.Sum() }
+
+// Assessment has a person asked about what would be opened, always anew.
+func (p settingsPlan) Assessment() policy.Assessment {
+	if len(p.Opens) == 0 {
+		return policy.Assessment{}
+	}
+	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
+}
+
+// Insists has a person asked whatever was allowed beforehand: settings never open the way for settings.
+func (p settingsPlan) Insists() bool { return len(p.Opens) > 0 }
+
+// Prompt says what would be opened.
+func (p settingsPlan) Prompt() string {
+	if len(p.Opens) == 0 {
+		return "change the settings"
+	}
+	return "change the settings, which opens: " + strings.Join(p.Opens, "; ")
+}
+
+func (s service) planSettings(ctx context.Context, _ tool.Scope, in SettingsInput) (settingsPlan, error) {
+	doc, err := tool.Encode(in)
+	if err != nil {
+		return settingsPlan{}, err
+	}
+	var next ports.Settings
+	if err := json.Unmarshal(doc, &next); err != nil {
+		return settingsPlan{}, tool.ErrArguments.Sayf("the settings are not understood: %v", err)
+	}
+	had, err := s.Settings.Load(ctx)
+	if err != nil {
+		return settingsPlan{}, err
+	}
+	if next.Revision != had.Revision+1 {
+		return settingsPlan{}, ports.ErrSettingsConflict
+	}
+	slices.Sort(next.Auto.Tools)
+	slices.Sort(next.Forms)
+	rules, err := s.rules(ctx, had)
+	if err != nil {
+		return settingsPlan{}, err
+	}
+	opens := preference.Opens(effective(had, rules), next, s.Operator.Level)
+	return settingsPlan{Opens: append([]string{}, opens...), Settings: next, Had: had}, nil
+}
+
+// effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.
+func effective(had ports.Settings, r policy.Resolved) ports.Settings {
+	if had.Approval.ByCaller() && !r.Approval.ByCaller() {
+		had.Approval = policy.ApprovalHuman
+	}
+	return had
+}
+
+func (s service) saveSettings(ctx context.Context, _ tool.Scope, p settingsPlan) (ports.Settings, error) {
+	store := p.Settings
+	store.Revision = p.Had.Revision
+	saved, err := s.Settings.Save(ctx, store)
+	if err != nil {
+		return ports.Settings{}, err
+	}
+	if saved.Sum() != p.Settings.Sum() {
+		return saved, fmt.Errorf("settings were stored as revision %d that are not those of the plan", saved.Revision)
+	}
+	return saved, nil
+}
