@@ -58,7 +58,7 @@ func upkeep(d packport.Doctor) tool.Capability {
 	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(inspectSchema),
 			Description: "List the files of the pack store that are no readable packs, with what is wrong with each."}, u.inspect),
-		bind.Command(QuarantinePack, tool.Spec{Title: "Set a pack file aside", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple,
+		bind.Command(QuarantinePack, tool.Spec{Title: "Set a pack file aside", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Human: policy.Simple,
 			Input:       json.RawMessage(quarantineSchema),
 			Description: "Move a damaged file out of the pack store, into its quarantine directory. Nothing is deleted."}, u.plan, u.quarantine),
 	}}

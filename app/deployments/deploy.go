@@ -44,6 +44,9 @@ func (p *pending) Exhibit(ctx context.Context) (any, error) { return p.exhibit(c
 // TTL is how long the confirmation of a deployment may be answered.
 func (p *pending) TTL() time.Duration { return TokenTTL }
 
+// Idle reports a deployment that changes nothing.
+func (p *pending) Idle() bool { return p.result.Plan.Empty() }
+
 // Gate refuses to overwrite what no deployment wrote, unless the call says adopt. The confirmation stays good.
 func (p *pending) Gate() error {
 	adoptions := p.result.Plan.Adoptions()

@@ -92,6 +92,9 @@ type Deps struct {
 
 type service struct{ Deps }
 
+// unlessAlike is when nobody is asked about what would change nothing.
+const unlessAlike = "unless nothing would change"
+
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
 	s := &service{d}
@@ -109,15 +112,15 @@ func Capability(d Deps) tool.Capability {
 			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
 		action.Change(about("deploy_apply", "Apply",
 			"Apply exactly the plan that deploy showed.", deployApplySchema),
-			action.Command{NeedsYes: true, Issuer: "deploy", Prepare: s.prepareApply, Commit: s.apply}),
+			action.Command{NeedsYes: true, Issuer: "deploy", When: unlessAlike, Prepare: s.prepareApply, Commit: s.apply}),
 		action.Change(about("rollback", "Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
 			"Edits made since are kept in a new snapshot.", rollbackSchema),
-			action.Command{NeedsYes: true, Prepare: s.prepareRollback, Commit: s.rollback}),
+			action.Command{NeedsYes: true, When: unlessAlike, Prepare: s.prepareRollback, Commit: s.rollback}),
 		action.Change(about("evolve_propose", "Propose drift",
 			"Propose drift as overlay edits on a new git branch.", evolveProposeSchema),
-			action.Command{Prepare: s.preparePropose, Commit: s.propose}),
+			action.Command{When: "unless there is nothing to propose", Prepare: s.preparePropose, Commit: s.propose}),
 		action.Change(about("evolve_restore", "Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema),
-			action.Command{Prepare: s.prepareRestore, Commit: s.restore}),
+			action.Command{When: "unless nothing is missing", Prepare: s.prepareRestore, Commit: s.restore}),
 		action.Read(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
 	}}
 }

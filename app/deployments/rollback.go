@@ -46,6 +46,9 @@ func (b *back) Prompt() string {
 	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
 }
 
+// Idle reports a rollback to what is there already.
+func (b *back) Idle() bool { return b.result.Plan.Empty() }
+
 // MarshalJSON is the report that a dry run gives.
 func (b *back) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
 

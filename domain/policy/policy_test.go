@@ -20,12 +20,12 @@ func TestVerdictsAreOrdered(t *testing.T) {
 }
 
 func TestAssessmentsOnlyRaise(t *testing.T) {
-	base := policy.Assessment{Strength: policy.Preview, Risk: policy.RiskMedium, Scope: "ignored", Action: policy.ActionAutoApprove}
+	base := policy.Assessment{Strength: policy.Preview, Human: policy.Simple, Risk: policy.RiskMedium, Scope: "ignored", Action: policy.ActionAutoApprove}
 	for _, c := range []struct{ have, want policy.Assessment }{
-		{policy.Assessment{}, policy.Assessment{Strength: policy.Preview, Risk: policy.RiskMedium}},
-		{policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow}, policy.Assessment{Strength: policy.Preview, Risk: policy.RiskMedium}},
-		{policy.Assessment{Strength: policy.Typed, Risk: policy.RiskHigh, Action: policy.ActionDeny, Scope: "s"},
-			policy.Assessment{Strength: policy.Typed, Risk: policy.RiskHigh, Action: policy.ActionDeny, Scope: "s"}},
+		{policy.Assessment{}, policy.Assessment{Strength: policy.Preview, Human: policy.Simple, Risk: policy.RiskMedium}},
+		{policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow}, policy.Assessment{Strength: policy.Preview, Human: policy.Simple, Risk: policy.RiskMedium}},
+		{policy.Assessment{Strength: policy.Typed, Human: policy.Preview, Risk: policy.RiskHigh, Action: policy.ActionDeny, Scope: "s"},
+			policy.Assessment{Strength: policy.Typed, Human: policy.Preview, Risk: policy.RiskHigh, Action: policy.ActionDeny, Scope: "s"}},
 	} {
 		assert.Equal(t, c.want, c.have.Raised(base))
 	}

@@ -39,7 +39,7 @@ func (a Assessment) Raised(base Assessment) Assessment {
 }
 
 // Lasting reports whether "always" may be answered: what is of high risk, or has to be typed, is asked every time.
-func (a Assessment) Lasting() bool { return a.Strength < Typed && a.Risk < RiskHigh }
+func (a Assessment) Lasting() bool { return max(a.Strength, a.Human) < Typed && a.Risk < RiskHigh }
 
 var (
 	riskNames   = []string{"none", "low", "medium", "high"}

@@ -91,7 +91,7 @@ func check(e Entry) string {
 		return "the class is unknown"
 	case !s.Class.Permits(s.Effects):
 		return fmt.Sprintf("class %s with effects %s", s.Class, s.Effects)
-	case s.Confirm > policy.Typed || s.Mode > policy.Execute || s.Risk > policy.RiskHigh:
+	case s.Confirm > policy.Typed || s.Human > policy.Typed || s.Mode > policy.Execute || s.Risk > policy.RiskHigh:
 		return "the strength, the risk or the toolset's mode does not exist"
 	case e.Handler == nil:
 		return "no handler"

@@ -46,6 +46,7 @@ func TestRegistryRefuses(t *testing.T) {
 		"a read that writes":    {func(e *tool.Entry) { e.Spec.Class = policy.ClassRead }, "class read with effects read,write"},
 		"notes that run things": {func(e *tool.Entry) { e.Spec.Class, e.Spec.Effects = policy.ClassScratch, policy.Exec }, "class scratch"},
 		"an unknown strength":   {func(e *tool.Entry) { e.Spec.Confirm = 9 }, "strength"},
+		"an unknown least":      {func(e *tool.Entry) { e.Spec.Human = 9 }, "strength"},
 		"an unknown risk":       {func(e *tool.Entry) { e.Spec.Risk = 9 }, "risk"},
 		"no handler":            {func(e *tool.Entry) { e.Handler = nil }, "handler"},
 		"no schema":             {func(e *tool.Entry) { e.Spec.Input = nil }, "input schema"},

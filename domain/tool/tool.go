@@ -32,7 +32,8 @@ type Spec struct {
 	Class       policy.Class    // the most any call of this tool may claim
 	Effects     policy.Effects  // likewise
 	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
-	Human       policy.Strength // the least strength where people approve, whatever the contract takes for an approval
+	Human       policy.Strength // the least strength where only people confirm; a plan can raise it
+	When        string          // in words that follow "asks": of what its plans a person is asked there; empty is of all, or of none where Human is none
 	Risk        policy.Risk     // how much is at stake in any call of it; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
 	Ceiling     policy.Mode     // what no call of the toolset passes; unset is the operator's alone

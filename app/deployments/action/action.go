@@ -46,6 +46,8 @@ type Command struct {
 	NeedsYes bool         // refused at once without yes, whatever else is wrong
 	Issuer   tool.Name    // of the tokens it needs; empty: its own yes approves it
 	Class    policy.Class // zero is dangerous
+	Own      bool         // it makes something of Countersign's own and loses nothing: no person need be asked
+	When     string       // of which plans a person is asked, in words (tool.Spec)
 	Prepare  func(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error)
 	Commit   func(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error)
 }
@@ -61,7 +63,10 @@ func Change(a About, c Command) tool.Entry {
 		c.Class = policy.ClassDangerous
 	}
 	spec := a.spec(c.Class, changes(), changeTimeout)
-	spec.Preview, spec.Approved = c.Issuer, c.Issuer == ""
+	spec.Preview, spec.Approved, spec.When = c.Issuer, c.Issuer == "", c.When
+	if !c.Own {
+		spec.Human = policy.Simple
+	}
 	if c.Issuer != "" {
 		spec.Confirm = policy.Preview
 	}

@@ -15,7 +15,11 @@ type Edit struct {
 	Writes  []plan.Write
 	Report  Report // what a dry run shows, and the answer once it was carried out
 	More    any    // what the command needs to go on; not shown
+	Nothing bool   // there is nothing to do, and so nothing to ask
 }
+
+// Idle reports an edit that does nothing.
+func (e *Edit) Idle() bool { return e.Nothing }
 
 // editShown is what an edit's hash is over: what is shown, and every write with its sums.
 type editShown struct {

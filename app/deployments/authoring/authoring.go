@@ -75,34 +75,34 @@ type service struct{ Deps }
 // Entries is the tools.
 func Entries(d Deps) []tool.Entry {
 	s := &service{d}
-	change := func(a action.About, class policy.Class, prepare prepare, commit commit) tool.Entry {
-		return action.Change(a, action.Command{NeedsYes: true, Class: class, Prepare: prepare, Commit: commit})
+	change := func(a action.About, class policy.Class, when string, prepare prepare, commit commit) tool.Entry {
+		return action.Change(a, action.Command{NeedsYes: true, Class: class, When: when, Prepare: prepare, Commit: commit})
 	}
 	return slices.Concat([]tool.Entry{
 		change(action.About{Name: "agents_init", Title: "Make a config repository",
 			Description: "Make what is missing of a config repository: agentpack.yaml and first modules. Existing files stay as they are."},
-			policy.ClassWrite, s.prepareInit, s.create),
+			policy.ClassWrite, "unless nothing is missing", s.prepareInit, s.create),
 		change(action.About{Name: "agents_add", Title: "Add a module",
 			Description: "Add a module to agentpack.yaml, from a path in the config repository or from git."},
-			policy.ClassWrite, s.prepareAdd, s.write),
+			policy.ClassWrite, "", s.prepareAdd, s.write),
 		change(action.About{Name: "agents_remove", Title: "Remove a module",
 			Description: "Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it."},
-			policy.ClassWrite, s.prepareRemove, s.write),
+			policy.ClassWrite, "", s.prepareRemove, s.write),
 		change(action.About{Name: "agents_lock", Title: "Lock modules",
 			Description: "Resolve every enabled module to a commit and sums, and write agentpack.lock.json."},
-			policy.ClassWrite, s.prepareLock, s.lock),
+			policy.ClassWrite, "unless the lockfile says that already", s.prepareLock, s.lock),
 		change(action.About{Name: "agents_fetch", Title: "Fetch modules",
 			Description: "Fetch every locked git module into the cache and check it against the lockfile."},
-			policy.ClassWrite, s.prepareFetch, s.fetch),
+			policy.ClassWrite, "unless no module comes from git", s.prepareFetch, s.fetch),
 		action.Change(action.About{Name: "agents_update", Title: "Lock and fetch",
 			Description: "Lock when there is no lockfile (or lock, or latest), then fetch."},
-			action.Command{Class: policy.ClassWrite, Prepare: s.prepareUpdate, Commit: s.update}),
+			action.Command{Class: policy.ClassWrite, When: "unless there is nothing to lock or fetch", Prepare: s.prepareUpdate, Commit: s.update}),
 		change(action.About{Name: "agents_remote_set", Title: "Set the remote",
 			Description: "Set the URL of a git remote of the config repository, making it a git repository if it is none."},
-			policy.ClassWrite, s.prepareRemote, s.setRemote),
+			policy.ClassWrite, "", s.prepareRemote, s.setRemote),
 		change(action.About{Name: "agents_sync", Title: "Pull and push",
 			Description: "Pull the config repository's branch from its remote, then push it. Needs a clean work tree."},
-			policy.ClassDangerous, s.prepareSync, s.sync),
+			policy.ClassDangerous, "", s.prepareSync, s.sync),
 	}, importing.Entries(importing.Deps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner}))
 }
 

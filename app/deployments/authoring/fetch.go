@@ -76,7 +76,7 @@ func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c inputs.Call)
 		return nil, action.Warned(s.noLock(at), config.Warnings)
 	}
 	modules := gitModules(config.Lock)
-	return &action.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules}, nil
+	return &action.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules, Nothing: len(modules) == 0}, nil
 }
 
 func (s *service) fetch(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
@@ -207,7 +207,7 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c inputs.Cal
 		data.Modules = len(next.fetch)
 		data.Steps = append(data.Steps, step{Detail: s.fetchData(at, next.fetch), Name: "fetch", OK: true})
 	}
-	e.More, e.Report = next, report(data, config.Warnings...)
+	e.More, e.Report, e.Nothing = next, report(data, config.Warnings...), len(e.Writes)+len(next.fetch) == 0
 	return e, nil
 }
 

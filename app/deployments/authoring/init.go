@@ -67,7 +67,7 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c inputs.Call) 
 		}
 		e.Writes, data.Bootstrap = append(e.Writes, writes...), shown
 	}
-	e.Report = report(data, warnings...)
+	e.Report, e.Nothing = report(data, warnings...), len(e.Writes) == 0 && !c.Git
 	return e, nil
 }
 

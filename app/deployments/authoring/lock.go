@@ -50,7 +50,7 @@ func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c inputs.Call)
 	if err != nil {
 		return nil, action.Warned(err, config.Warnings)
 	}
-	e.More, e.Report = l, report(l.data, config.Warnings...)
+	e.More, e.Report, e.Nothing = l, report(l.data, config.Warnings...), len(e.Writes) == 0
 	return e, nil
 }
 

@@ -48,7 +48,7 @@ func Entries(d Deps) []tool.Entry {
 	s := &service{d}
 	return []tool.Entry{action.Change(action.About{Name: "agents_bootstrap", Title: "Write operator assets",
 		Description: "Write the skill and the commands with which Codex and Claude Code operate deployments."},
-		action.Command{Prepare: s.prepare, Commit: s.commit})}
+		action.Command{When: "unless nothing would change", Prepare: s.prepare, Commit: s.commit})}
 }
 
 // data is the data of bootstrap.
@@ -83,6 +83,9 @@ func (p *pending) Prompt() string {
 	}
 	return fmt.Sprintf("%s operator assets for %s: %d to create, %d to update, %d to delete", what, strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
 }
+
+// Idle reports a bootstrap that changes nothing.
+func (p *pending) Idle() bool { return p.plan.Empty() }
 
 // Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
 func (p *pending) Gate() error {

@@ -87,7 +87,7 @@ var (
 // Entries is the tools.
 func Entries(d Deps) []tool.Entry {
 	s := &service{d}
-	connect := tool.Spec{Title: "Connect a host", Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Delete, Confirm: policy.Simple,
+	connect := tool.Spec{Title: "Connect a host", Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Delete, Confirm: policy.Simple, Human: policy.Simple, When: "unless it is connected so already",
 		Risk: policy.RiskLow, People: true, Input: json.RawMessage(connectSchema),
 		Description: "Put Countersign into an agent host's MCP configuration, or take it out of it, and leave the rest of the file as it is."}
 	list := tool.Spec{Title: "List hosts", Class: policy.ClassRead, Effects: policy.Read, People: true, Input: json.RawMessage(listSchema),

@@ -87,6 +87,9 @@ func (p *Proposal) Prompt() string {
 	return fmt.Sprintf("commit %d overlay files on a new branch of %s", len(p.files), p.place.Repo)
 }
 
+// Idle reports that there is nothing to propose.
+func (p *Proposal) Idle() bool { return len(p.found.candidates) == 0 }
+
 // MarshalJSON is the report that a dry run gives.
 func (p *Proposal) MarshalJSON() ([]byte, error) {
 	d := p.nothing()

@@ -70,6 +70,9 @@ func (r *Restoration) Hash() canon.Hash {
 // Prompt is one line for whoever confirms.
 func (r *Restoration) Prompt() string { return fmt.Sprintf("recreate %d missing files", len(r.writes)) }
 
+// Idle reports that nothing is missing.
+func (r *Restoration) Idle() bool { return len(r.writes) == 0 }
+
 // MarshalJSON is the report that a dry run gives.
 func (r *Restoration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r.report())

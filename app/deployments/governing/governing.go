@@ -58,7 +58,7 @@ func Entries(d Deps) []tool.Entry {
 			Description: "Check skills, commands and sources of the config repository against its policy. Fails when something breaks it."}, s.lint),
 		action.Change(action.About{Name: "agents_policy_lock", Title: "Lock the policy pack",
 			Description: "Resolve the policy pack of agentpack.org.yaml and write agentpack.org.lock.json."},
-			action.Command{NeedsYes: true, Class: policy.ClassWrite, Prepare: s.prepareLock, Commit: s.lock}),
+			action.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the lock says that already", Prepare: s.prepareLock, Commit: s.lock}),
 		action.Read(action.About{Name: "agents_policy_audit", Title: "Audit the lockfile",
 			Description: "Show what the lockfile pins, and what changed in it since the commit before the current one."}, s.audit),
 	}
@@ -111,6 +111,7 @@ func (s *service) prepareLock(ctx context.Context, _ tool.Scope, c inputs.Call) 
 	if w := action.Put(at.Repo, path, seen.Files[path], data); w != nil {
 		e.Writes = []plan.Write{*w}
 	}
+	e.Nothing = len(e.Writes) == 0
 	return e, nil
 }
 

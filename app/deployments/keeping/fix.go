@@ -65,7 +65,7 @@ func (s *service) prepareFix(ctx context.Context, sc tool.Scope, c inputs.Call) 
 		fixes = append(fixes, fix)
 	}
 	next := mending{fixes, warnings}
-	e.More = next
+	e.More, e.Nothing = next, len(e.Writes) == 0
 	if e.Report, err = s.examined(ctx, sc, c, next); err != nil {
 		return nil, err
 	}

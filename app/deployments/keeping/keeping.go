@@ -59,18 +59,18 @@ func Entries(d Deps) []tool.Entry {
 	return []tool.Entry{
 		action.Change(about("agents_doctor_fix", "Check and mend the set-up",
 			"Check the set-up as doctor does, and add ownership manifests to the .gitignore of work trees that do not ignore them."),
-			action.Command{NeedsYes: true, Class: policy.ClassDangerous, Prepare: s.prepareFix, Commit: s.fix}),
+			action.Command{NeedsYes: true, Class: policy.ClassDangerous, When: "unless nothing would change", Prepare: s.prepareFix, Commit: s.fix}),
 		action.Read(about("agents_snapshots_list", "List snapshots", "List the deployments, rollbacks and restores that can be rolled back to, newest last."), s.list),
 		action.Read(about("agents_snapshots_show", "Show a snapshot", "Show one snapshot with every file it changed and everything that was managed after it."), s.show),
 		action.Change(about("agents_snapshots_prune", "Forget snapshots",
 			"Forget old snapshots and the content that only they need. The newest applied one and the originals stay."),
-			action.Command{NeedsYes: true, Class: policy.ClassDangerous, Prepare: s.preparePrune, Commit: s.prune}),
+			action.Command{NeedsYes: true, Class: policy.ClassDangerous, When: "unless there is nothing to forget", Prepare: s.preparePrune, Commit: s.prune}),
 		action.Change(about("agents_record", "Record an event", "Append an event to the log of what operations reported about themselves."),
-			action.Command{NeedsYes: true, Class: policy.ClassWrite, Prepare: s.prepareRecord, Commit: s.record}),
+			action.Command{NeedsYes: true, Class: policy.ClassWrite, Own: true, Prepare: s.prepareRecord, Commit: s.record}),
 		action.Read(about("agents_score", "Score modules", "Count recorded events and failures by module, the worst first."), s.score),
 		action.Read(about("agents_pending", "Show interrupted work", "Show whether a deployment was interrupted and what to do about it."), s.pending),
 		action.Change(about("agents_recover", "Recover interrupted work", "Finish an interrupted deployment (resume) or take it back (undo)."),
-			action.Command{NeedsYes: true, Class: policy.ClassDangerous, Prepare: s.prepareRecover, Commit: s.settle}),
+			action.Command{NeedsYes: true, Class: policy.ClassDangerous, When: "unless nothing was interrupted", Prepare: s.prepareRecover, Commit: s.settle}),
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *service) prepareRecover(ctx context.Context, _ tool.Scope, c inputs.Cal
 	}
 	data := recoverData{Action: c.Kind, Left: []string{}}
 	if interrupted == nil {
-		return &action.Edit{Command: c.Kind, Place: at, Report: report(data, "nothing was interrupted: there is nothing to "+c.Kind)}, nil
+		return &action.Edit{Command: c.Kind, Place: at, Nothing: true, Report: report(data, "nothing was interrupted: there is nothing to "+c.Kind)}, nil
 	}
 	data.ID, data.Kind = &interrupted.ID, &interrupted.Kind
 	return &action.Edit{Command: c.Kind + " the interrupted " + string(interrupted.Kind), Place: at, Report: report(data)}, nil

@@ -176,7 +176,7 @@ func (s *service) preparePrune(ctx context.Context, _ tool.Scope, c inputs.Call)
 	if err != nil {
 		return nil, action.Warned(err, warnings)
 	}
-	return &action.Edit{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: report(data, warnings...)}, nil
+	return &action.Edit{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: report(data, warnings...), Nothing: len(data.Pruned) == 0}, nil
 }
 
 // doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied stay.

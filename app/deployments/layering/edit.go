@@ -67,7 +67,7 @@ func (s *service) prepareEdit(ctx context.Context, _ tool.Scope, c inputs.Call) 
 	if e.Writes, err = s.writes(ctx, state.Place, layer.Dir, append(puts, about...)); err != nil {
 		return nil, err
 	}
-	e.More = mark
+	e.More, e.Nothing = mark, len(e.Writes) == 0
 	e.Report = action.Report{Data: s.editData(c, state.Place, layer), Warnings: action.Unique(state.Warnings, unfounded(c.ModuleID, mark.baseline))}
 	return e, nil
 }

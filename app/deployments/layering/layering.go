@@ -60,12 +60,12 @@ func Entries(d Deps) []tool.Entry {
 	return []tool.Entry{
 		action.Change(action.About{Name: "agents_overlay_edit", Title: "Make an overlay",
 			Description: "Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are."},
-			action.Command{NeedsYes: true, Class: policy.ClassWrite, Prepare: s.prepareEdit, Commit: s.edit}),
+			action.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the overlay lacks nothing", Prepare: s.prepareEdit, Commit: s.edit}),
 		action.Read(action.About{Name: "agents_overlay_path", Title: "Where an overlay is",
 			Description: "Say where a module's overlay of a scope is, or would be made."}, s.path),
 		action.Change(action.About{Name: "agents_overlay_rebase", Title: "Rebase an overlay",
 			Description: "Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve."},
-			action.Command{NeedsYes: true, Prepare: s.prepareRebase, Commit: s.rebase}),
+			action.Command{NeedsYes: true, When: "unless nothing would change", Prepare: s.prepareRebase, Commit: s.rebase}),
 	}
 }
 

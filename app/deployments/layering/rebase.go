@@ -83,6 +83,7 @@ func (s *service) rebased(ctx context.Context, c inputs.Call, state compiler.Sta
 	}
 	e.More = stamp{s.in(layer.Dir, overlay.BaselineFile), result.Baseline}
 	e.Writes, err = s.writes(ctx, state.Place, layer.Dir, puts, result.Remove...)
+	e.Nothing = len(e.Writes) == 0
 	return e, err
 }
 

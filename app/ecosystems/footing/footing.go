@@ -51,10 +51,11 @@ func Note(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// SafeWrite is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, never confirmed (amof contract §11).
+// SafeWrite is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, not confirmed in execute (amof contract §11),
+// except where only people confirm: what it makes is in their repositories.
 func SafeWrite(title, description, schema string) tool.Spec {
-	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Timeout: changeTimeout,
-		AtOnce: true, Input: json.RawMessage(schema)}
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, AtOnce: true, Timeout: changeTimeout,
+		Input: json.RawMessage(schema)}
 }
 
 // Dangerous is a tool that may destroy work or reaches out: explained in ask, a dry run in plan, confirmed so strongly in execute (seed 004).

@@ -71,6 +71,7 @@ func Entries(d Deps) []tool.Entry {
 	restore := footing.SafeWrite("Restore ecosystem", "Bring a workspace that was discarded or archived back from the trash.", restoreSchema)
 	trash := footing.Read("List trash", "List the workspaces in the trash, and the archives.", trashSchema)
 	restore.People, trash.People = true, true
+	push.When = "unless there is nothing to push"
 	return []tool.Entry{
 		bind.Command(Push, push, s.planPush, s.Enqueue),
 		bind.Command(Archive, archive, s.planArchive, s.Enqueue),

@@ -47,6 +47,7 @@ func Entries(d Deps) []tool.Entry {
 	status := footing.Read("Environment status", "Show what is recorded of an ecosystem's environment, and which of its services run.", statusSchema)
 	ask := footing.SafeWrite("Ask provisioner", "Run the provisioner's status or plan action, which change nothing by protocol, and show what it says.", askSchema)
 	status.People, ask.People = true, true
+	deploy.When, destroy.When = "unless it is deployed so already", "unless nothing is deployed"
 	return []tool.Entry{
 		bind.Command(Deploy, deploy, s.planDeploy, s.Enqueue),
 		bind.Command(Destroy, destroy, s.planDestroy, s.Enqueue),

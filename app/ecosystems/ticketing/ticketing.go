@@ -47,10 +47,12 @@ func Entries(d Deps) []tool.Entry {
 	s := service{d}
 	end := footing.SafeWrite("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
 	end.Class, end.Effects, end.Anew = policy.ClassDangerous, end.Effects|policy.Delete, true // what cleans up is confirmed
+	change := footing.SafeWrite("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema)
+	change.When = "unless it is the active one"
 	return []tool.Entry{
 		bind.Query(List, footing.Read("List tickets", "List an ecosystem's tickets with their branches and worktrees.", listSchema), s.list),
 		bind.Command(Start, footing.SafeWrite("Start ticket", "Start a ticket: a feature branch in a worktree of every writable repository. It becomes the active one.", startSchema), s.planStart, s.start),
-		bind.Command(Switch, footing.SafeWrite("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema), s.planSwitch, s.change),
+		bind.Command(Switch, change, s.planSwitch, s.change),
 		bind.Command(End, end, s.planEnd, s.end),
 	}
 }

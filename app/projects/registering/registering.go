@@ -62,7 +62,7 @@ func Entries(d Deps) []tool.Entry {
 
 // quietly is a tool that a person asks for in so many words: nobody asks back.
 func quietly(s tool.Spec) tool.Spec {
-	s.Confirm = policy.None
+	s.Confirm, s.Human = policy.None, policy.None
 	return s
 }
 

@@ -41,14 +41,14 @@ func Read(category, title, description, schema string) tool.Spec {
 // Execute is a tool that runs something or stops it (permission category execute, risk medium: seed 001).
 func Execute(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
-		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
+		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
 		Input: json.RawMessage(schema)}
 }
 
 // Store is a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
 func Store(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
-		Confirm: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
+		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
 }
 
 // Plan is what a tool is about to do. Its hash is over everything it shows, so what is confirmed is what runs.

@@ -50,9 +50,9 @@ func Read(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// Change is a tool that starts, stops or makes something, and destroys nothing.
+// Change is a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
 func Change(title, description, schema string) tool.Spec {
-	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Timeout: changeTimeout,
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
 }
 
@@ -63,25 +63,38 @@ func Destroy(title, description, schema string) tool.Spec {
 	return s
 }
 
-// Plan is what a tool is about to do. Its hash is over everything it shows.
-type Plan struct {
-	Tool     tool.Name `json:"tool"`
-	Summary  string    `json:"summary"`
-	Context  any       `json:"context"`
-	strength policy.Strength
-	target   string
-	hash     canon.Hash
+// Idly is the tool with plans that do nothing, when is when they are not: nobody is asked about those.
+func Idly(s tool.Spec, when string) tool.Spec {
+	s.When = when
+	return s
 }
 
-// Asks is how strongly a plan wants to be confirmed, and what has to be typed.
+// Freely is a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
+func Freely(s tool.Spec, when string) tool.Spec {
+	s.Human, s.When = policy.None, when
+	return s
+}
+
+// Plan is what a tool is about to do. Its hash is over everything it shows.
+type Plan struct {
+	Tool    tool.Name `json:"tool"`
+	Summary string    `json:"summary"`
+	Context any       `json:"context"`
+	asks    Asks
+	hash    canon.Hash
+}
+
+// Asks is how a plan wants to be confirmed.
 type Asks struct {
 	Strength policy.Strength
-	Target   string
+	Human    policy.Strength // the least where only people confirm; the tool's own holds as well
+	Target   string          // what has to be typed
+	Nothing  bool            // there is nothing to do, and so nothing to ask
 }
 
 // NewPlan is a plan of the named tool. context marshals to JSON without fractions.
 func NewPlan(name tool.Name, summary string, context any, asks Asks) (Plan, error) {
-	p := Plan{Tool: name, Summary: summary, Context: context, strength: asks.Strength, target: asks.Target}
+	p := Plan{Tool: name, Summary: summary, Context: context, asks: asks}
 	var err error
 	p.hash, err = canon.Sum("sandbox.plan.v1", p)
 	return p, err
@@ -93,11 +106,16 @@ func (p Plan) Hash() canon.Hash { return p.hash }
 // Prompt is the summary.
 func (p Plan) Prompt() string { return p.Summary }
 
-// Strength is how strongly the plan wants to be confirmed.
-func (p Plan) Strength() policy.Strength { return p.strength }
+// Assessment is how strongly the plan wants to be confirmed.
+func (p Plan) Assessment() policy.Assessment {
+	return policy.Assessment{Strength: p.asks.Strength, Human: p.asks.Human}
+}
+
+// Idle reports a plan with nothing to do.
+func (p Plan) Idle() bool { return p.asks.Nothing }
 
 // Target is what has to be typed.
-func (p Plan) Target() string { return p.target }
+func (p Plan) Target() string { return p.asks.Target }
 
 // URLInput names a project.
 type URLInput struct {

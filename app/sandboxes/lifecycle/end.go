@@ -27,7 +27,8 @@ func (s service) planStop(ctx context.Context, _ tool.Scope, in basis.URLInput) 
 	}
 	p := foundPlan{found: f}
 	p.Plan, err = basis.NewPlan(Stop.Name, "stop the server of project "+f.Project.Name,
-		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "running": f.Project.Server.Status == sandbox.Running}, basis.Asks{})
+		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "running": f.Project.Server.Status == sandbox.Running},
+		basis.Asks{Nothing: f.Project.Server.PID == 0 && f.Project.Server.Status != sandbox.Running && f.Project.Server.Status != sandbox.Starting && f.Project.Doing == nil})
 	return p, err
 }
 
@@ -133,7 +134,7 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	}
 	p := destroyPlan{found: f, force: in.Force}
 	if !f.Known {
-		p.Plan, err = basis.NewPlan(Destroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, basis.Asks{})
+		p.Plan, err = basis.NewPlan(Destroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, basis.Asks{Nothing: true})
 		return p, err
 	}
 	if s.halfGone(f.Project) {

@@ -42,13 +42,13 @@ type service struct {
 func Entries(d basis.Deps) []tool.Entry {
 	s := service{Deps: d, front: fronting.Gateway{Deps: d}, mend: mending.Mender{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
-		bind.Command(Start, basis.Change("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
-			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), s.planStart, s.start),
+		bind.Command(Start, basis.Idly(basis.Change("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
+			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), "unless it runs already"), s.planStart, s.start),
 		bind.Query(Status, basis.Read("Project status", "Show a project: its server, the gateway, its sandboxes.", urlSchema), s.status),
-		bind.Command(Stop, basis.Change("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), s.planStop, s.stop),
+		bind.Command(Stop, basis.Idly(basis.Change("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), "unless it does not run"), s.planStop, s.stop),
 		bind.Command(Restart, basis.Change("Restart project", "Restart a project's server. Sandboxes stay.", urlSchema), s.planRestart, s.restart),
-		bind.Command(Destroy, basis.Destroy("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
-			"is uncommitted or unpushed; force states that it may be lost.", destroySchema), s.planDestroy, s.destroy),
+		bind.Command(Destroy, basis.Idly(basis.Destroy("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
+			"is uncommitted or unpushed; force states that it may be lost.", destroySchema), "unless there is no such project"), s.planDestroy, s.destroy),
 		bind.Query(List, basis.Read("List projects", "List the projects with their servers.", noSchema), s.list),
 	}
 }

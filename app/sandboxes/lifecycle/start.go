@@ -21,6 +21,7 @@ type startPlan struct {
 	basis.Plan
 	found basis.Found
 	key   string
+	runs  bool // already, and the gateway with it: nobody was asked
 }
 
 // planStart looks at what is there; what has to be fetched is seen on the way.
@@ -32,9 +33,9 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	if !f.Known {
 		f = s.anew(f)
 	}
-	p := startPlan{found: f, key: strings.TrimSpace(in.Key)}
+	p := startPlan{found: f, key: strings.TrimSpace(in.Key), runs: f.Project.Doing == nil && f.Project.Server.Status == sandbox.Running && f.State.Gateway.Status == sandbox.Running}
 	p.Plan, err = basis.NewPlan(Start.Name, "start project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
-		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key}, basis.Asks{})
+		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key}, basis.Asks{Nothing: p.runs})
 	return p, err
 }
 
@@ -71,6 +72,9 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Star
 	}
 	if f.Known && f.Project.Server.Status == sandbox.Running {
 		return s.alreadyRunning(ctx, f)
+	}
+	if plan.runs {
+		return Started{}, sandbox.ErrBusy.Sayf("the server of %s ran when it was looked at and has ended since; call again to start it", f.URL)
 	}
 	if err := s.Homes.Prepare(ctx, f.Project, f.Layout); err != nil {
 		return Started{}, err

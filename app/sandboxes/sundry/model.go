@@ -80,7 +80,7 @@ func (s service) planModel(ctx context.Context, _ tool.Scope, in ModelInput) (mo
 		return modelPlan{}, err
 	}
 	p := modelPlan{model: in.Model}
-	p.Plan, err = basis.NewPlan(SetModel.Name, "set the default model to "+in.Model, map[string]any{"previous": current, "model": in.Model, "config_path": path}, basis.Asks{})
+	p.Plan, err = basis.NewPlan(SetModel.Name, "set the default model to "+in.Model, map[string]any{"previous": current, "model": in.Model, "config_path": path}, basis.Asks{Nothing: current == in.Model})
 	return p, err
 }
 

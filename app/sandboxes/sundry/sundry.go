@@ -43,11 +43,11 @@ type service struct {
 func Entries(d basis.Deps) []tool.Entry {
 	s := service{Deps: d, mend: mending.Mender{Deps: d}}
 	return []tool.Entry{
-		bind.Command(DeployKey, basis.Change("Get deploy key", "Show the public deploy key of a repository, made when there is none, and where to register it.", urlSchema), s.planKey, s.key),
+		bind.Command(DeployKey, basis.Freely(basis.Change("Get deploy key", "Show the public deploy key of a repository, made when there is none, and where to register it.", urlSchema), ""), s.planKey, s.key),
 		bind.Query(Duplicates, basis.Read("Detect duplicates", "Find projects that are the same repository, and agent servers that run in their clones without being managed.", noSchema), s.duplicates),
 		bind.Command(Orphans, basis.Change("Clean up orphaned", "Bring what is recorded in line with what runs, and finish or undo what was interrupted.", noSchema), s.planOrphans, s.orphans),
 		bind.Query(Model, basis.Read("LLM configuration", "Show the default model of the agent servers and the models there are.", noSchema), s.model),
-		bind.Command(SetModel, basis.Change("Set LLM model", "Set the default model of the agent servers, as provider/model.", modelSchema), s.planModel, s.setModel),
+		bind.Command(SetModel, basis.Idly(basis.Change("Set LLM model", "Set the default model of the agent servers, as provider/model.", modelSchema), "unless it is set already"), s.planModel, s.setModel),
 	}
 }
 

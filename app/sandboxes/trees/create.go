@@ -106,6 +106,7 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 		if p.approves = hex.EncodeToString(sum[:]); p.approves != f.Project.Setup {
 			asks.Strength = policy.Preview
 		}
+		asks.Human = policy.Simple // a set-up that was approved once is run all the same
 	}
 	if strings.TrimSpace(in.Command) != "" {
 		settings, err := s.Homes.Settings(ctx, f.Project.Name)

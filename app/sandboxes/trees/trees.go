@@ -40,10 +40,10 @@ type service struct {
 func Entries(d basis.Deps) []tool.Entry {
 	s := service{Deps: d, mend: mending.Mender{Deps: d}}
 	return []tool.Entry{
-		bind.Command(Create, basis.Change("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
-			"be on different branches. Works without a running server.", createSchema), s.planCreate, s.create),
+		bind.Command(Create, basis.Freely(basis.Change("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
+			"be on different branches. Works without a running server.", createSchema), "when it runs a start_command or a set-up"), s.planCreate, s.create),
 		bind.Query(List, basis.Read("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", urlSchema), s.list),
-		bind.Command(Delete, basis.Destroy("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), s.planDelete, s.delete),
+		bind.Command(Delete, basis.Freely(basis.Destroy("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
 		bind.Command(Reset, basis.Destroy("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
 	}
 }
@@ -53,7 +53,7 @@ func ForPeople(d basis.Deps) []tool.Entry {
 	s := service{Deps: d, mend: mending.Mender{Deps: d}}
 	entries := []tool.Entry{
 		bind.Query(Backups, basis.Read("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", urlSchema), s.backups),
-		bind.Command(Restore, basis.Change("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), s.planRestore, s.restore),
+		bind.Command(Restore, basis.Freely(basis.Change("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
 	}
 	for i := range entries {
 		entries[i].Spec.People = true

@@ -50,7 +50,7 @@ func (s service) planDelete(ctx context.Context, _ tool.Scope, in DeleteInput) (
 	f, box, err := s.settledBox(ctx, in.URL, in.Name)
 	if d := begun.Project.Doing; errors.Is(err, sandbox.ErrNotFound) && d != nil && d.What == "delete" && sandbox.Key(d.Sandbox) == sandbox.Key(in.Name) {
 		p := deletePlan{found: f, finished: true}
-		p.Plan, err = basis.NewPlan(Delete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, basis.Asks{})
+		p.Plan, err = basis.NewPlan(Delete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, basis.Asks{Nothing: true})
 		return p, err
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func Entries(d Deps) []tool.Entry {
 			Description: "Show which prompts, skills, commands and instructions of coding agents could become modules. Changes nothing."}, s.show),
 		action.Change(action.About{Name: "agents_import_apply", Title: "Import into the config repository",
 			Description: "Copy what agents_import shows into the config repository and list it in agentpack.yaml."},
-			action.Command{NeedsYes: true, Class: policy.ClassWrite, Prepare: s.prepare, Commit: s.apply}),
+			action.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless there is nothing to import", Prepare: s.prepare, Commit: s.apply}),
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *service) prepare(ctx context.Context, sc tool.Scope, c inputs.Call) (to
 	if data.Summary.Create == 0 && !c.DryRun {
 		data.Reason = "no_changes"
 	}
-	e := &action.Edit{Command: "import --apply", Place: f.at, Report: action.Report{Data: data, Warnings: action.Unique(f.warnings)}}
+	e := &action.Edit{Command: "import --apply", Place: f.at, Report: action.Report{Data: data, Warnings: action.Unique(f.warnings)}, Nothing: data.Summary.Create == 0}
 	if taken := occupied(f.items); len(taken) > 0 {
 		if c.DryRun {
 			return e, nil
