@@ -146,7 +146,7 @@ func open(t *testing.T, change ...func(*app.Options)) *house {
 func openWith(t *testing.T, more []tool.Capability, change ...func(*app.Options)) *house {
 	t.Helper()
 	h := &house{clock: &clock.Fake{}, store: memstore.New(), shelf: &shelf{notes: map[string]string{}}, log: &strings.Builder{}}
-	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
+	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, f := range change {
 		f(&opts)
 	}
@@ -333,7 +333,7 @@ func TestConfirmRepeatsTheCallThatWasShown(t *testing.T) {
 }
 
 func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
-	h := open(t, func(o *app.Options) { o.HumanOnly = true })
+	h := open(t, func(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman })
 	asked := h.call("write_note", `{"name":"a","text":"1"}`)
 	require.Equal(t, "confirm_token_required", code(asked))
 	assert.True(t, asked.Issued.Token.IsZero())
@@ -356,7 +356,7 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 }
 
 func TestAnAnswerInTheCallCountsAsThePersons(t *testing.T) {
-	h := open(t, func(o *app.Options) { o.HumanOnly = true })
+	h := open(t, func(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman })
 	asked := h.call("burn_note", `{"name":"a"}`)
 	answer := func(approve bool) func(*tool.Call) {
 		return func(c *tool.Call) {
@@ -433,7 +433,7 @@ func TestNoIntentNoChange(t *testing.T) {
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: deaf{h.store}, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
+	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
 	require.NoError(t, err)
 	h.App = a
 	assert.Equal(t, "store_unavailable", code(h.call("scribble", `{"name":"a"}`)))

@@ -199,7 +199,7 @@ func TestAChangedPlanLeavesTheQuestionOpen(t *testing.T) {
 }
 
 func TestUnderHumanApprovalOneQuestionIsOneRun(t *testing.T) {
-	h, _ := openWorkshop(t, func(o *app.Options) { o.HumanOnly = true })
+	h, _ := openWorkshop(t, func(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman })
 	asked := h.call("run_script", `{"script":"build"}`)
 	h.call("run_script", `{"script":"build"}`)
 	assert.Len(t, h.runs(t), 1, "asking again is the same question")
@@ -231,7 +231,7 @@ func (h *house) other(t *testing.T, change func(*app.Core)) *app.App {
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	change(&core)
-	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
+	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.shelf.capability())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
 	return a
@@ -358,7 +358,7 @@ func TestWhatIsCharged(t *testing.T) {
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 		Limiter: limiter, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm, Tools: map[string]policy.Setting{"burn_note": policy.Blocked}}}
+	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm, Tools: map[string]policy.Setting{"burn_note": policy.Blocked}}}
 	a, err := app.New(core, opts, w.capability(), h.shelf.capability())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })

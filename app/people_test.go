@@ -19,10 +19,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
-func human(o *app.Options) { o.HumanOnly = true }
+func human(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman }
 
 func in(session string) func(*tool.Call) { return func(c *tool.Call) { c.Session = session } }
 
@@ -161,17 +162,15 @@ func TestAnAnswerHoldsWhateverPolicySaysMeanwhile(t *testing.T) {
 	h, w := openWorkshop(t, human)
 	const build = `{"script":"build"}`
 	asked := h.call("run_script", build)
-	_, err := h.ChangeSettings(context.Background(), "terminal", func(s *app.Settings) error { s.Level = policy.FullAccess; return nil })
-	require.NoError(t, err)
+	person.Settings(t, h.App, func(s *app.Settings) error { s.Level = policy.FullAccess; return nil })
 	assert.Equal(t, "confirm_denied", code(h.call("run_script", build, func(c *tool.Call) {
 		c.ID, c.Answer = asked.CallID, &confirm.Answer{ID: asked.Issued.ID, By: "elicitation"}
 	})))
 	assert.Empty(t, w.ran)
-	_, err = h.ChangeSettings(context.Background(), "terminal", func(s *app.Settings) error { s.Level = policy.ExecuteWithConfirm; return nil })
-	require.NoError(t, err)
+	person.Settings(t, h.App, func(s *app.Settings) error { s.Level = policy.ExecuteWithConfirm; return nil })
 
 	asked = h.call("run_script", build)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal"})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", build, after(asked)).Err)
 	assert.Empty(t, h.waiting(t), "it is spent, although the session may now")
@@ -300,7 +299,7 @@ func TestNoAnswerComesBeforeItsRecord(t *testing.T) {
 		assert.NoError(t, err)
 	}}
 	var err error
-	h.App, err = app.New(h.core, app.Options{HumanOnly: true, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
+	h.App, err = app.New(h.core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))))
 	runs, err := h.Runs(t.Context(), app.RunFilter{})

@@ -185,7 +185,7 @@ func TestWhatApprovesItselfWaitsForAPersonWhereOnlyPeopleMay(t *testing.T) {
 	require.NoError(t, h.call("wave", `{}`).Err)
 	require.Equal(t, 1, p.shipped)
 
-	h, p = parcels(t, func(o *app.Options) { o.HumanOnly = true })
+	h, p = parcels(t, func(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman })
 	asked := h.call("wave", `{}`)
 	require.Equal(t, "confirm_token_required", code(asked))
 	require.NotNil(t, asked.Issued)

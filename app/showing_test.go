@@ -76,7 +76,7 @@ func TestPeopleAreShownMoreThanThePlan(t *testing.T) {
 // elsewhere is the same house in a process that stands in another directory.
 func elsewhere(t *testing.T, h *house, place string) *app.App {
 	t.Helper()
-	a, err := app.New(h.core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, HumanOnly: true, Place: place}, h.caps...)
+	a, err := app.New(h.core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Place: place}, h.caps...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
 	return a
@@ -132,7 +132,7 @@ func TestWhoAsksTheMomentItIsDeniedIsToldWhy(t *testing.T) {
 			said = rec.Said
 		}
 	}}
-	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, HumanOnly: true}, h.caps...)
+	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
 	_, err = a.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, By: "console", Reason: "not today"})

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -79,7 +80,7 @@ func TestEveryCallHasAResult(t *testing.T) {
 // TestAPersonDecides: a call that changes something waits, shows what it would do, and runs once, after a yes, by its id alone.
 func TestAPersonDecides(t *testing.T) {
 	for _, humanOnly := range []bool{false, true} {
-		s := open(t, func(o *app.Options) { o.HumanOnly = humanOnly })
+		s := open(t, func(o *app.Options) { o.Policy.Approval = person.Approval(humanOnly) })
 		var steps []string
 		h := s.chat(t, func(o *chat.Options) {
 			o.Progress = func(id string, p tool.Progress) { steps = append(steps, id+" "+p.Message) }

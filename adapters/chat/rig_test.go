@@ -131,7 +131,7 @@ func open(t *testing.T, change ...func(*app.Options)) *shop {
 	t.Helper()
 	s := &shop{clock: &clock.Fake{}, store: memstore.New()}
 	s.script.Store("vite build")
-	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
+	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, f := range change {
 		f(&opts)
 	}

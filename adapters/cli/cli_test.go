@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -59,7 +60,7 @@ func openDemo(env func(string) string) (shell.Door, error) {
 		return shell.Door{}, errors.New("the inside of the machine: 0xdeadbeef")
 	}
 	store := storesOf(env("DEMO_HOME"))
-	operator := policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
+	operator := policy.Policy{Approval: person.Approval(env("DEMO_HUMAN") != ""), Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	if env("DEMO_ASK") != "" {
 		operator.Mode = policy.Ask
 	}
@@ -68,7 +69,7 @@ func openDemo(env func(string) string) (shell.Door, error) {
 		Limiter: memstore.Unlimited{}, Runs: store.runs, Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: store, Runs: store.runs, Audit: store, Sessions: store.sessions, Settings: store, Operator: operator,
 		Toolsets: func() []tool.Toolset { return a.Toolsets() }})
-	a, err := app.New(core, app.Options{Policy: operator, HumanOnly: env("DEMO_HUMAN") != ""}, ctl, demo())
+	a, err := app.New(core, app.Options{Policy: operator}, ctl, demo())
 	if err != nil {
 		return shell.Door{}, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
@@ -66,8 +67,8 @@ func newMachine(t *testing.T) *machine {
 // open opens a door as a process that stands in that directory does.
 func (m *machine) open(dir string) *local.Local {
 	env := map[string]string{"HOME": m.at("home"), "PATH": os.Getenv("PATH"), "AGENTPACK_HOME": m.at("agents"), "AMOF_WORKSPACE_ROOT": m.at("ws")}
-	options := local.Defaults()
-	options.HumanOnly = true
+	options := person.ByCaller(local.Defaults())
+	options.Policy.Approval = policy.ApprovalHuman
 	l, err := local.Open(local.Config{Dir: m.at("state"), Options: options, Deployments: local.Deployments{Dir: m.at(dir)}, Packs: local.Packs{Root: m.at("packs"), Source: m.at(dir)},
 		Projects: local.Projects{Supervisor: []string{os.Args[0], "supervise"}}, Env: func(name string) string { return env[name] }})
 	require.NoError(m.t, err)

@@ -63,7 +63,7 @@ func open(t *testing.T) *house {
 	router := gateway.New(gateway.Options{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		routing.Capability(routing.Deps{Router: router, Ensure: h.ensure, Used: h.use}))
 	require.NoError(t, err)
 	face := mcpserver.New(t.Context(), door, mcpserver.Options{Version: "test", Session: "gateway", Concurrency: 128, Unordered: true, Principal: policy.Principal{ID: "gateway", Grants: policy.All}})

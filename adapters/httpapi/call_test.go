@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // TestEveryContractAnswersInItsOwnForm: what went well, and what did not, under the status of its kind.
@@ -274,11 +275,10 @@ func TestSixteenClients(t *testing.T) {
 // TestABlockedToolIsDenied, for whoever calls.
 func TestABlockedToolIsDenied(t *testing.T) {
 	d := newDepot(t)
-	_, err := d.app.ChangeSettings(t.Context(), "test", func(s *app.Settings) error {
+	person.Settings(t, d.app, func(s *app.Settings) error {
 		s.Tools = map[string]policy.Setting{"wipe": policy.Blocked}
 		return nil
 	})
-	require.NoError(t, err)
 	v := d.get(http.StatusForbidden, "POST /api/v1/tools/wipe", `{"name":"x"}`, "person")
 	assert.Equal(t, "policy_denied", v["code"])
 	assert.Equal(t, map[string]any{"verdict": "deny", "rule": "tool_blocked", "mode": "execute", "strength": "simple"}, d.get(200, "GET /api/v1/tools/wipe", "", "")["decision"])

@@ -39,6 +39,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
@@ -119,7 +120,7 @@ func home(t testing.TB, change func(*local.Config)) *site {
 	dir := t.TempDir()
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": dir, "AMOF_HOME": filepath.Join(dir, "amof"), "AGENTPACK_HOME": filepath.Join(dir, "agentpack"), "HOME": dir,
 		"OPENCODE_PROJECTS_DIR": filepath.Join(dir, "opencode"), "PATH": os.Getenv("PATH")}
-	c := local.Config{Dir: filepath.Join(dir, "state"), Options: local.Defaults(), Toolsets: []string{"all"}, Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir},
+	c := local.Config{Dir: filepath.Join(dir, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"all"}, Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir},
 		Projects: local.Projects{Home: dir}, Env: func(name string) string { return env[name] }}
 	c.Options.Version = "1.2.3"
 	c.Options.Serve.Toolsets = []string{"all"}
@@ -132,7 +133,7 @@ func home(t testing.TB, change func(*local.Config)) *site {
 	return serve(t, l.App)
 }
 
-func humanOnly(c *local.Config) { c.Options.HumanOnly = true }
+func humanOnly(c *local.Config) { c.Options.Policy.Approval = policy.ApprovalHuman }
 
 // depot is a door whose clock a test moves, with a tool whose plan changes when the test says so.
 type depot struct {
@@ -184,7 +185,7 @@ func newDepot(t testing.TB) *depot {
 			}
 			return memstore.Rate{}
 		}), Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	options := app.Options{HumanOnly: true, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
+	options := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	var door *app.App
 	door, err := app.New(core, options,
 		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: options.Policy,

@@ -12,13 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack/render"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
 
 // whole is the door with every toolset served.
 func whole(t *testing.T) *local.Local {
 	t.Helper()
-	o := local.Defaults()
+	o := person.ByCaller(local.Defaults())
 	o.Serve.Toolsets = []string{"all"}
 	l, err := local.Open(local.Config{Dir: t.TempDir(), Options: o})
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ type Ecosystems struct {
 func (l *Local) ecosystems(core app.Core) []toolset {
 	c := l.config
 	l.ecosystem = sync.OnceValue(func() *ecohost.Host {
-		h := ecohost.New(ecohost.Options{Core: core, Operator: c.Options.Policy, Version: c.Options.Version, Env: c.Env, Home: l.sandboxHome(), State: c.Dir,
+		h := ecohost.New(ecohost.Options{Core: core, Operator: l.operator, Version: c.Options.Version, Env: c.Env, Home: l.sandboxHome(), State: c.Dir,
 			Dir: c.Ecosystems.Dir, Worker: c.Ecosystems.Worker, Supervisor: c.Projects.Supervisor})
 		l.atClose = append(l.atClose, h.Close)
 		return h

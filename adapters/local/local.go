@@ -50,6 +50,7 @@ type Config struct {
 type Local struct {
 	*app.App
 	config    Config
+	operator  policy.Policy // what no person's settings change while the process lives
 	store     *sqlitestore.Store
 	processes func() *osproc.Processes  // of projects
 	servers   func() *osproc.Processes  // of sandboxes
@@ -70,9 +71,15 @@ func Open(c Config) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
+	above, err := c.Trust.fixed(c.Dir)
+	if err != nil {
+		return nil, err
+	}
 	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
 	core := c.core(store)
-	l := &Local{config: c, store: store}
+	fixed := policy.Resolve(c.Options.Policy, slices.Concat(above, c.Options.Below)...)
+	c.Options.Above, c.Options.Serve.ReadOnly = above, c.Options.Serve.ReadOnly || fixed.ReadOnly
+	l := &Local{config: c, store: store, operator: fixed.Policy}
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
@@ -80,9 +87,6 @@ func Open(c Config) (*Local, error) {
 		options = l.ecosystem().Over(options)
 	}
 	options.Place = c.place()
-	if options.Above, err = c.Trust.fixed(c.Dir); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
 	account, closing := c.Trust.account(c.Dir)
 	if account != nil {
 		core.Account = account

@@ -114,8 +114,8 @@ func TestEveryVariable(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	assert.Equal(t, app.Options{
-		Policy:    policy.Policy{Mode: policy.Plan, Ceiling: policy.Plan, Level: policy.FullAccess},
-		HumanOnly: true, ConfirmTTL: 10 * time.Minute,
+		Policy: local.Defaults().Policy, ConfirmTTL: 10 * time.Minute,
+		Below: []policy.Layer{{Name: "config.yaml"}, {Name: "the environment or a flag", Approval: policy.ApprovalHuman, Mode: policy.Plan, Ceiling: policy.Plan, Level: policy.FullAccess}},
 		Serve: app.Selection{Toolsets: []string{"packs", "upkeep"}, Tools: []string{"set_mode"}, Exclude: []string{"input"}, ReadOnly: true},
 	}, c.Options)
 	assert.Equal(t, local.Packs{Root: "p", Source: "s", Sources: map[string]string{"api": "../api", "web": "/srv/web"}}, c.Packs)

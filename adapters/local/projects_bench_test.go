@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // The budgets of projects, through the whole door, with real repositories, npm and processes:
@@ -58,7 +59,7 @@ type yard struct {
 func newYard(b testing.TB, level policy.Level) *yard {
 	base, err := filepath.EvalSymlinks(b.TempDir())
 	require.NoError(b, err)
-	o := local.Defaults()
+	o := person.ByCaller(local.Defaults())
 	o.Policy.Level, o.Serve.Toolsets = level, []string{"all"}
 	exe, err := os.Executable()
 	require.NoError(b, err)

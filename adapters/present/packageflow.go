@@ -63,13 +63,13 @@ func packageflow(o tool.Outcome) Document {
 func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 	p := ProblemOf(o)
 	doc := plain.Object(struct {
-		Status       string    `json:"status"`
-		Code         string    `json:"code"`
-		CallID       string    `json:"callId"`
-		ExpiresAt    string    `json:"expiresAt"`
-		Message      string    `json:"message"`
-		Hint         string    `json:"hint"`
-		Confirmation any       `json:"confirmation"`
+		Status       string `json:"status"`
+		Code         string `json:"code"`
+		CallID       string `json:"callId"`
+		ExpiresAt    string `json:"expiresAt"`
+		Message      string `json:"message"`
+		Hint         string `json:"hint"`
+		Confirmation any    `json:"confirmation"`
 	}{"pending_confirmation", p.Code, o.CallID, o.Issued.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), p.Message, p.Hint, packageflowConfirmation(o)})
 	return Document{Text: string(doc), Object: doc, Body: plain.Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
 }

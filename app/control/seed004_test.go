@@ -67,7 +67,7 @@ func open(t *testing.T, change ...func(*house)) *house {
 	store := memstore.New()
 	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
-	operator := policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
+	operator := policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	deps := control.Deps{Clock: h.clock, Ledger: store, Runs: store.Runs(), Audit: store, Sessions: store.Sessions(), Settings: store, Operator: operator,
 		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode { return h.ceiling }, Default: func() policy.Mode { return h.standard }}
 	h.standing = control.StandingOf(deps)

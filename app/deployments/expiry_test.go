@@ -43,7 +43,7 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	wired.Compiler.Offline = true
 	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: textdiff.Differ{},
 		History: wired.Git, Remote: wired.Git, Clock: c, Version: "test"})
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
+	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, door.Close(context.Background())) })
 	return door

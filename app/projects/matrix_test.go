@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
@@ -79,11 +80,10 @@ func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 // settings are stored as a person does.
 func settings(t *testing.T, d *projectrig.Door, level policy.Level, tools map[string]policy.Setting, auto ...string) {
 	t.Helper()
-	_, err := d.ChangeSettings(t.Context(), "terminal", func(s *app.Settings) error {
+	person.Settings(t, d.App, func(s *app.Settings) error {
 		s.Level, s.Tools, s.Auto = level, tools, policy.AutoApprove{Enabled: len(auto) > 0, Tools: auto}
 		return nil
 	})
-	require.NoError(t, err)
 }
 
 // TestDecisions calls each tool under each level with each setting of its own: 312 decisions (packageflow-security contract §3.3).

@@ -20,6 +20,9 @@ var (
 	binding = confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.Bytes("test", []byte("plan"))}
 )
 
+// seat is the proof of an answer in a terminal.
+var seat = confirm.Proof{Surface: confirm.SurfaceTerminal, User: "me", TTY: "/dev/pts/1"}
+
 func grant() confirm.Grant {
 	return confirm.Grant{
 		ID: "cf_1", Digest: confirm.NewToken("secret").Digest(), Binding: binding, Strength: policy.Typed, Target: "work",
@@ -51,11 +54,11 @@ var walk = map[string]struct {
 	},
 	"approve": {
 		func(g *confirm.Grant, now time.Time) error { return g.Approve("terminal", "work", now) },
-		[7]step{{confirm.Approved, nil}, {confirm.Approved, nil}, used, denied, canceled, burnt, lost},
+		[7]step{{confirm.Approved, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"deny": {
 		func(g *confirm.Grant, now time.Time) error { return g.Deny("terminal", now) },
-		[7]step{{confirm.Denied, nil}, {confirm.Denied, nil}, used, denied, canceled, burnt, lost},
+		[7]step{{confirm.Denied, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"cancel": {
 		func(g *confirm.Grant, now time.Time) error { return g.Cancel(now) },
@@ -63,13 +66,13 @@ var walk = map[string]struct {
 	},
 	"answer yes": {
 		func(g *confirm.Grant, now time.Time) error {
-			return confirm.Answer{Approve: true, Typed: "work", By: "terminal"}.Settle(g, now)
+			return confirm.Answer{Approve: true, Typed: "work", By: "terminal", Proof: seat}.Settle(g, now)
 		},
-		[7]step{{confirm.Approved, nil}, {confirm.Approved, nil}, used, denied, canceled, burnt, lost},
+		[7]step{{confirm.Approved, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"answer no": {
 		func(g *confirm.Grant, now time.Time) error { return confirm.Answer{By: "terminal"}.Settle(g, now) },
-		[7]step{denied, denied, used, denied, canceled, burnt, lost},
+		[7]step{denied, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 }
 
@@ -233,11 +236,9 @@ func TestOnlyAPersonAnswersHumanOnly(t *testing.T) {
 func TestFirstApprovalCounts(t *testing.T) {
 	g := grant()
 	require.NoError(t, g.Approve("console", "work", start))
-	require.NoError(t, g.Approve("terminal", "", start))
+	require.ErrorIs(t, g.Approve("terminal", "work", start), confirm.ErrAnswered)
+	require.ErrorIs(t, g.Deny("terminal", start), confirm.ErrAnswered)
 	assert.Equal(t, "console", g.Answerer)
-	require.NoError(t, g.Deny("terminal", start), "until it is spent, a person may think better of it")
-	assert.Equal(t, "terminal", g.Answerer)
-	require.ErrorIs(t, g.Approve("console", "work", start), confirm.ErrDenied)
 }
 
 func TestZeroGrantLetsNothingPass(t *testing.T) {

@@ -67,7 +67,7 @@ func (s stage) open(func(string) string) (shell.Door, error) {
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "sandboxes", Contract: present.Opencode, Mode: policy.Execute, Entries: entries})
 	if err != nil {
 		return shell.Door{}, err

@@ -18,11 +18,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // config is a config repository for two agents.
@@ -91,7 +93,7 @@ func open(t *testing.T, change ...func(*local.Config)) *world {
 	w.env = map[string]string{"HOME": w.home, "AGENTPACK_HOME": filepath.Join(w.home, ".agentpack"), "AGENTPACK_MACHINE_ID": "ada"}
 	require.NoError(t, os.MkdirAll(w.env["AGENTPACK_HOME"], 0o755))
 	require.NoError(t, os.Symlink(w.repo.Dir, filepath.Join(w.env["AGENTPACK_HOME"], "repo")))
-	c := local.Config{Dir: filepath.Join(top, "state"), Options: local.Defaults(), Toolsets: []string{"deployments", "authoring"}, Env: func(name string) string { return w.env[name] },
+	c := local.Config{Dir: filepath.Join(top, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"deployments", "authoring"}, Env: func(name string) string { return w.env[name] },
 		Deployments: local.Deployments{Dir: w.project, Offline: true}}
 	for _, f := range change {
 		f(&c)
@@ -159,7 +161,7 @@ func (w *world) interrupt() {
 }
 
 // human is a door that takes approvals from people alone.
-func human(c *local.Config) { c.Options.HumanOnly = true }
+func human(c *local.Config) { c.Options.Policy.Approval = policy.ApprovalHuman }
 
 // call is an agent's call.
 func (w *world) call(name tool.Name, args string) tool.Outcome {

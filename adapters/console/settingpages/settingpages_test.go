@@ -26,13 +26,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // open is the settings of a home of its own, up to a highest mode.
 func open(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Local, *admission.Keeper) {
 	t.Helper()
 	dir := t.TempDir()
-	o := local.Defaults()
+	o := person.ByCaller(local.Defaults())
 	o.Policy.Ceiling = ceiling
 	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
 	require.NoError(t, err)
@@ -57,11 +58,10 @@ func TestTheLevelIsSet(t *testing.T) {
 	for _, wrong := range []string{"", "everything"} {
 		assert.Equal(t, http.StatusBadRequest, s.Send("/settings/level", url.Values{"level": {wrong}, "was": {"read_only"}}).Status, wrong)
 	}
-	_, err = l.ChangeSettings(context.Background(), "test", func(set *app.Settings) error {
+	person.Settings(t, l.App, func(set *app.Settings) error {
 		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed}
 		return nil
 	})
-	require.NoError(t, err)
 	assert.Contains(t, s.Get("/settings").Text(), "Allowed although the level is read_only: run_script")
 	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "settings", Phase: audit.Intent, Text: `console`})
 	require.NoError(t, err)
@@ -70,11 +70,10 @@ func TestTheLevelIsSet(t *testing.T) {
 
 func TestASettingOfAToolIsForgotten(t *testing.T) {
 	s, l, _ := open(t, policy.Execute)
-	_, err := l.ChangeSettings(context.Background(), "test", func(set *app.Settings) error {
+	person.Settings(t, l.App, func(set *app.Settings) error {
 		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed, "<b>gone</b>": policy.Blocked}
 		return nil
 	})
-	require.NoError(t, err)
 	seen := s.Get("/settings").Safe("<b>")
 	seen.Press("Forget it for run_script").See("The tool was set to allowed, and follows the level now.").Miss("run_script")
 	seen.Press("Forget it for <b>gone</b>").See("The tool was set to blocked").See("Every tool follows the level.")
@@ -115,7 +114,7 @@ func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
 
 func TestALogInForAPartChangesNothingForAll(t *testing.T) {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: person.ByCaller(local.Defaults()), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	keeper := l.Admission()

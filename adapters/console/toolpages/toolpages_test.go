@@ -21,13 +21,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // open is the catalogue of everything, in a home of its own.
 func open(t *testing.T) (*consolerig.Site, *local.Local) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: person.ByCaller(local.Defaults()), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return consolerig.New(t, l.App, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
@@ -67,11 +68,10 @@ func TestASwitchRulesAtOnceAndIsOnRecord(t *testing.T) {
 func TestNobodyOverwritesWhatHeHasNotSeen(t *testing.T) {
 	s, l := open(t)
 	seen := s.Get("/tools/run_script")
-	_, err := l.ChangeSettings(t.Context(), "terminal", func(set *app.Settings) error {
+	person.Settings(t, l.App, func(set *app.Settings) error {
 		set.Tools = map[string]policy.Setting{"run_script": policy.AlwaysConfirm, "run_workflow": policy.Blocked}
 		return nil
 	})
-	require.NoError(t, err)
 	p := seen.Press("Set run_script", "setting", "allowed")
 	assert.Equal(t, http.StatusConflict, p.Status)
 	p.See("somebody else has set run_script to Confirm meanwhile, and nothing was changed")
@@ -79,8 +79,7 @@ func TestNobodyOverwritesWhatHeHasNotSeen(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, policy.AlwaysConfirm, set.Tools["run_script"])
 	seen = s.Get("/tools/run_script")
-	_, err = l.ChangeSettings(t.Context(), "terminal", func(set *app.Settings) error { delete(set.Tools, "run_workflow"); return nil })
-	require.NoError(t, err)
+	person.Settings(t, l.App, func(set *app.Settings) error { delete(set.Tools, "run_workflow"); return nil })
 	seen.Press("Set run_script", "setting", "allowed").See("was Confirm and is Allowed now")
 }
 
@@ -101,11 +100,10 @@ func TestNothingElseIsSet(t *testing.T) {
 
 func TestAllowedUnderReadOnlyIsWarnedOf(t *testing.T) {
 	s, l := open(t)
-	_, err := l.ChangeSettings(t.Context(), "terminal", func(set *app.Settings) error {
+	person.Settings(t, l.App, func(set *app.Settings) error {
 		set.Level, set.Tools = policy.ReadOnly, map[string]policy.Setting{"run_script": policy.Allowed}
 		return nil
 	})
-	require.NoError(t, err)
 	s.Get("/tools/run_script").See("allowed although the permission level is read only")
 	s.Get("/tools/run_workflow").Miss("allowed although").See("is refused rule permission_level")
 }
@@ -143,8 +141,7 @@ func TestAToolIsTriedThroughTheDoor(t *testing.T) {
 
 func TestAPlanIsNeverCarriedOut(t *testing.T) {
 	s, l := open(t)
-	_, err := l.ChangeSettings(t.Context(), "terminal", func(set *app.Settings) error { set.Level = policy.FullAccess; return nil })
-	require.NoError(t, err)
+	person.Settings(t, l.App, func(set *app.Settings) error { set.Level = policy.FullAccess; return nil })
 	p := s.Get("/tools/amof_create_ecosystem").Press("Show what it would do", "args", `{"name": "shop", "repos": [{"name": "api", "url": "https://example.com/api.git"}], "mode": "execute"}`).Settled()
 	runs, err := l.Runs(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
@@ -155,7 +152,7 @@ func TestAPlanIsNeverCarriedOut(t *testing.T) {
 
 func TestNarrowVisitorsSeeWhatTheyAreServed(t *testing.T) {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: person.ByCaller(local.Defaults()), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	v := consolerig.Person()

@@ -227,7 +227,7 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 
 func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, changes := range map[string][]consoletest.Change{"people confirm": nil, "tokens": {consoletest.With(func(o *app.Options) { o.HumanOnly = false })}} {
+	for name, changes := range map[string][]consoletest.Change{"people confirm": nil, "tokens": {consoletest.With(func(o *app.Options) { o.Policy.Approval = policy.ApprovalCaller })}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, changes...)

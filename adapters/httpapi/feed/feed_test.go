@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 var _ feed.Source = (*app.App)(nil)
@@ -111,8 +112,7 @@ func TestWhatIsToldOfADenial(t *testing.T) {
 	d.answer(t, true)
 	require.Error(t, d.do(t, "wipe", "stuck").Err)
 	b.WriteString(e.story(feed.Result, 1))
-	_, err := d.ChangeSettings(t.Context(), "test", func(s *app.Settings) error { return s.Level.UnmarshalText([]byte("read_only")) })
-	require.NoError(t, err)
+	person.Settings(t, d.App, func(s *app.Settings) error { return s.Level.UnmarshalText([]byte("read_only")) })
 	require.Error(t, d.do(t, "write", "x").Err)
 	b.WriteString(e.story(feed.Result, 1))
 	golden.Text(t, "refused", b.String())

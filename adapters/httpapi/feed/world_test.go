@@ -33,6 +33,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
@@ -56,9 +57,9 @@ type room struct{ *testing.M }
 func (r room) Run() int { return workroom.Run(r.M, "") }
 
 func config(home string) local.Config {
-	c := local.Config{Dir: home, Options: local.Defaults(), Toolsets: []string{"projects"}, Packs: local.Packs{Root: filepath.Join(home, "packs"), Source: home},
+	c := local.Config{Dir: home, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"projects"}, Packs: local.Packs{Root: filepath.Join(home, "packs"), Source: home},
 		Projects: local.Projects{Home: home}}
-	c.Options.HumanOnly = true
+	c.Options.Policy.Approval = policy.ApprovalHuman
 	return c
 }
 
@@ -157,7 +158,7 @@ func newDepot(t testing.TB, home string) *depot {
 		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	var err error
-	d.App, err = app.New(core, app.Options{HumanOnly: true, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	d.App, err = app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "depot", Contract: "countersign.v1", Mode: policy.Execute, Entries: entries})
 	require.NoError(t, err)
 	t.Cleanup(func() {

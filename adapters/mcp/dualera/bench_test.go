@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // lean is a client on one connection that does as little as can be, so that what is measured is the server.
@@ -130,7 +131,7 @@ const leanToken = "cs_of-a-test-and-of-nothing-else"
 // whole is the product's own door on this machine, served by the endpoint behind the guard.
 func whole(b testing.TB) (url string, endpoint *dualera.Endpoint) {
 	dir := b.TempDir()
-	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: local.Defaults(), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
+	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
 	require.NoError(b, err)
 	life, end := context.WithCancel(context.Background())
 	face := mcpserver.New(life, l.App, mcpserver.Options{Version: "1", People: l.App, Forecaster: l.App, Concurrency: 64})

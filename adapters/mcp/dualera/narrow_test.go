@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 func (c *caller) tools() (names []string) {
@@ -133,7 +134,7 @@ func TestCeilings(t *testing.T) {
 // product is the product's own door, with packs and ecosystems, for visitors of tokens that open little.
 func product(t *testing.T, within ...tool.Narrowing) *site {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: local.Defaults(), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
+	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
 	require.NoError(t, err)
 	life, end := context.WithCancel(context.Background())
 	packs := packresources.New(l.App, tool.Call{Client: "resources"})

@@ -32,6 +32,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 func TestMain(m *testing.M) {
@@ -114,10 +115,10 @@ func newTown(t testing.TB, humanOnly bool) *town {
 		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
 	}
-	p := policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
+	p := policy.Policy{Approval: person.Approval(humanOnly), Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	others := []tool.Entry{bind.Query(tool.Ref[thing, thing]{Name: "visit"}, read("Visit"), func(_ context.Context, _ tool.Scope, in thing) (thing, error) { return in, nil })}
 	var err error
-	w.App, err = app.New(core, app.Options{HumanOnly: humanOnly, Policy: p},
+	w.App, err = app.New(core, app.Options{Policy: p},
 		tool.Capability{Name: "town", Contract: "countersign.v1", Mode: policy.Execute, Entries: entries},
 		tool.Capability{Name: "abroad", Contract: "countersign.v1", Mode: policy.Execute, Entries: others},
 		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: p,

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -71,7 +72,7 @@ func newTown(t testing.TB, humanOnly bool) *town {
 	}
 	var err error
 	w.App, err = app.New(core, app.Options{
-		HumanOnly: humanOnly, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm},
+		Policy: policy.Policy{Approval: person.Approval(humanOnly), Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm},
 	}, tool.Capability{Name: "town", Contract: "countersign.v1", Mode: policy.Execute, Entries: entries})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, w.Close(context.Background())) })

@@ -33,7 +33,7 @@ func door(t *testing.T, serve selection.Selection) *app.App {
 	store, now := memstore.New(), &clock.Fake{}
 	core := app.Core{Clock: now, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
-	a, err := app.New(core, app.Options{Serve: serve, Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	a, err := app.New(core, app.Options{Serve: serve, Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		ecosystems.Capability(ecosystems.Deps{Basis: footing.Deps{Clock: now}}))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })

@@ -175,9 +175,9 @@ func (l *Ledger) find(ctx context.Context, tx *sql.Tx, d confirm.Digest) (confir
 // scan is the grant that the rows stand at.
 func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
 	var (
-		g                     confirm.Grant
+		g                            confirm.Grant
 		digest, subject, args, extra sql.RawBytes // read where they lie
-		issued, expires       int64
+		issued, expires              int64
 	)
 	err := rows.Scan(&digest, &g.ID, &g.Binding.Session, &g.Binding.Principal, &g.Binding.Tool, &subject, &args, &g.Mode, &g.Strength,
 		&g.Target, &g.Prompt, (*[]byte)(&g.Plan), &g.HumanOnly, &issued, &expires, &g.State, &g.Misses, &g.Answerer,

@@ -103,7 +103,7 @@ func (r *rig) open() {
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	var err error
-	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: installing.Entries(r.deps)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, r.Close(context.Background())) })

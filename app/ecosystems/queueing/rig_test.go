@@ -66,7 +66,7 @@ func newRig(t *testing.T, names ...string) *rig {
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.FullAccess}},
+	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.FullAccess}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Execute, Entries: queueing.Entries(r.deps)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })

@@ -106,7 +106,7 @@ func doorOf(d shipping.Deps, entries func(shipping.Deps) []tool.Entry) (*app.App
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: entries(d)})
 	return door, d, err
 }

@@ -165,7 +165,7 @@ func (r *rig) open() {
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
 	var err error
-	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
+	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: spinning.Entries(r.deps)})
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { require.NoError(r.t, r.Close(context.Background())) })

@@ -49,7 +49,7 @@ func With(change func(*app.Options)) Change {
 func Open(t testing.TB, dir string, changes ...Change) *House {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
-	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, HumanOnly: true, Version: "v0.0.0-test"}
+	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store,
 		Sessions: store.Sessions(), Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}

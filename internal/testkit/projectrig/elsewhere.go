@@ -37,7 +37,7 @@ func callOnce(args []string) error {
 	if err != nil {
 		return err
 	}
-	o := call(context.Background(), l, tool.Call{Session: "elsewhere", Client: "elsewhere/1", Principal: person(), Tool: tool.Name(args[2]), Args: json.RawMessage(args[3])})
+	o := call(context.Background(), l, tool.Call{Session: "elsewhere", Client: "elsewhere/1", Principal: theUser(), Tool: tool.Name(args[2]), Args: json.RawMessage(args[3])})
 	if o.Err != nil {
 		return o.Err
 	}

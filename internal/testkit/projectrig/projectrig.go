@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // The words by which a test program is started as something else.
@@ -119,11 +120,11 @@ func (r *Rig) Door(change func(*local.Config)) *Door {
 }
 
 func configOf(state, home string) local.Config {
-	return local.Config{Dir: state, Options: local.Defaults(), Packs: local.Packs{Root: filepath.Join(state, "packs"), Source: state},
+	return local.Config{Dir: state, Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(state, "packs"), Source: state},
 		Projects: local.Projects{Home: home, Supervisor: []string{os.Args[0], supervise}}}
 }
 
-func person() policy.Principal { return policy.Principal{ID: "local", Grants: policy.All} }
+func theUser() policy.Principal { return policy.Principal{ID: "local", Grants: policy.All} }
 
 // Table is every process of the machine that Countersign started, without the door.
 func (r *Rig) Table() *osproc.Processes {
@@ -185,7 +186,7 @@ func (d *Door) Fresh() *Door {
 
 // New is a call of the door's client.
 func (d *Door) New(name tool.Name, args Args) tool.Call {
-	return tool.Call{Session: d.Session, Client: d.Client, Principal: person(), Tool: name, Args: encode(args)}
+	return tool.Call{Session: d.Session, Client: d.Client, Principal: theUser(), Tool: name, Args: encode(args)}
 }
 
 // Ask is what comes of a call as an agent makes it.

@@ -53,7 +53,7 @@ func newWorkshop(t *testing.T) *workshop {
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
-	w.App, err = app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.FullAccess}},
+	w.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.FullAccess}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Execute, Entries: queueing.Entries(w.deps)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
