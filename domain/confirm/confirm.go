@@ -294,7 +294,7 @@ func (g *Grant) Redeem(b Binding, typed string, now time.Time) error {
 
 // answerable fails unless the grant is a question that nobody has answered yet: the first answer counts.
 func (g *Grant) answerable(now time.Time) error {
-	if g.State == Denied && !g.Expired(now) {
+	if g.State == Denied {
 		return ErrAnswered.Sayf("this was denied already (%s); the first answer counts", g.Answerer)
 	}
 	if err := g.live(now); err != nil {
