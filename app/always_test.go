@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // allowed has one call of a session answered with "always", and is the id of that.
@@ -22,7 +23,7 @@ func (h *house) allowed(t *testing.T, session string, i int) string {
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(i), in(session))))
 	views := h.waiting(t)
 	id := views[len(views)-1].ID
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("write_note", note(i), in(session)).Err)
 	return id

@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -340,7 +341,7 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	again := h.call("write_note", `{"name":"a","text":"1"}`)
 	assert.Equal(t, asked.Issued.ID, again.Issued.ID, "asking again is the same question")
 
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", `{"name":"a","text":"other"}`)), "another plan was not approved")
 	require.NoError(t, h.call("write_note", `{"name":"a","text":"1"}`).Err)
@@ -348,10 +349,10 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	require.Error(t, h.call("write_note", `{"name":"a","text":"1"}`).Err, "an approval is spent once")
 
 	asked = h.call("write_note", `{"name":"b"}`)
-	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, By: "terminal"})
+	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "denied", view.State)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrUnknown, "a denial is final")
 }
 
@@ -360,7 +361,7 @@ func TestAnAnswerInTheCallCountsAsThePersons(t *testing.T) {
 	asked := h.call("burn_note", `{"name":"a"}`)
 	answer := func(approve bool) func(*tool.Call) {
 		return func(c *tool.Call) {
-			c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: approve, By: "elicitation"}
+			c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: approve, By: "elicitation", Proof: person.AtTerminal}
 		}
 	}
 	assert.Equal(t, "confirm_token_mismatch", code(h.call("burn_note", `{"name":"b"}`, answer(true))), "answered for another plan")
@@ -533,9 +534,10 @@ func TestASelectionHidesToolsAndRefusesThem(t *testing.T) {
 
 func TestSettingsRuleAtOnce(t *testing.T) {
 	h := open(t)
-	_, err := h.store.Save(context.Background(), ports.Settings{Tools: map[string]policy.Setting{
-		"read_note": policy.Blocked, "write_note": policy.Allowed, "scribble": policy.AlwaysConfirm}})
-	require.NoError(t, err)
+	person.Settings(t, h.App, func(s *app.Settings) error {
+		s.Tools = map[string]policy.Setting{"read_note": policy.Blocked, "write_note": policy.Allowed, "scribble": policy.AlwaysConfirm}
+		return nil
+	})
 	assert.Equal(t, "policy_denied", code(h.call("read_note", `{"name":"a"}`)))
 	require.NoError(t, h.call("write_note", `{"name":"a"}`).Err)
 	asked := h.call("scribble", `{"name":"a"}`)

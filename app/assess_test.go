@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -160,7 +161,7 @@ func TestAlwaysCoversTheScopeOfThePlan(t *testing.T) {
 	assert.Equal(t, "confirm_token_required", code(asked), "another scope is another question")
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", `{"script":"build"}`, func(c *tool.Call) { c.Session = "s2" })))
 
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", `{"script":"test"}`).Err, "a person's own answer has the scope as well")
 
@@ -182,7 +183,7 @@ func TestAlwaysNeverCoversHighRisk(t *testing.T) {
 	require.NoError(t, h.call("run_script", `{"script":"build"}`, withToken(asked.Issued), always).Err, "it runs this once")
 	asked = h.call("run_script", `{"script":"build"}`)
 	require.Equal(t, "confirm_token_required", code(asked))
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", `{"script":"build"}`, withToken(asked.Issued)).Err)
 	require.Equal(t, "confirm_token_required", code(h.call("run_script", `{"script":"build"}`)))
@@ -215,7 +216,7 @@ func TestAChangedPlanNamesWhatChanged(t *testing.T) {
 	asked = h.call("run_script", `{"script":"build"}`)
 	w.command["build"] = "rm -rf dist"
 	o = h.call("run_script", `{"script":"build"}`, func(c *tool.Call) {
-		c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "elicitation"}
+		c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "elicitation", Proof: person.AtTerminal}
 	})
 	require.Equal(t, "confirm_token_mismatch", code(o))
 	require.True(t, errors.As(o.Err, &f))

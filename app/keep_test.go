@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -132,11 +133,13 @@ func TestHowQuestionsEnd(t *testing.T) {
 		want string
 	}{
 		"a person in a terminal": {func(t *testing.T, h *house, ask *tool.Issued) {
-			_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, By: "terminal"})
+			_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 		}, "denied/user_denied by"},
 		"a person in the client": {func(t *testing.T, h *house, ask *tool.Issued) {
-			o := h.call("burn_note", `{"name":"precious"}`, func(c *tool.Call) { c.Answer = &confirm.Answer{ID: ask.ID, By: "elicitation"} })
+			o := h.call("burn_note", `{"name":"precious"}`, func(c *tool.Call) {
+				c.Answer = &confirm.Answer{ID: ask.ID, By: "elicitation", Proof: person.AtTerminal}
+			})
 			require.Equal(t, "confirm_denied", code(o))
 		}, "denied/user_denied by"},
 		"the tool confirm": {func(t *testing.T, h *house, ask *tool.Issued) {
@@ -161,7 +164,7 @@ func TestHowQuestionsEnd(t *testing.T) {
 		}, "denied/mistyped by"},
 		"mistyped in a terminal": {func(t *testing.T, h *house, ask *tool.Issued) {
 			for range confirm.MaxMisses {
-				_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, Approve: true, Typed: "wrong", By: "terminal"})
+				_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, Approve: true, Typed: "wrong", By: "terminal", Proof: person.AtTerminal})
 				require.Error(t, err)
 			}
 		}, "denied/mistyped by"},
@@ -203,7 +206,7 @@ func TestUnderHumanApprovalOneQuestionIsOneRun(t *testing.T) {
 	asked := h.call("run_script", `{"script":"build"}`)
 	h.call("run_script", `{"script":"build"}`)
 	assert.Len(t, h.runs(t), 1, "asking again is the same question")
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", `{"script":"build"}`).Err)
 	assert.Equal(t, "completed/ by terminal true", h.said(t))

@@ -52,9 +52,9 @@ func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))), "what waits already may be asked again")
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(9), func(c *tool.Call) { c.Person = true })), "people are not held up")
 
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[1].ID, By: "terminal"})
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[1].ID, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(10))), "what was answered does not wait")
 
@@ -95,25 +95,21 @@ func TestTokensHaveNoSuchLimit(t *testing.T) {
 	}
 }
 
-// TestLookingIsNeverHeldUp: a preview asks once for one plan, and without room it shows the plan all the same.
+// TestLookingIsNeverHeldUp: a preview gives a token that names its plan, and asks nobody, however often.
 func TestLookingIsNeverHeldUp(t *testing.T) {
-	h, p := parcels(t, human)
-	first := h.call("wrap", `{}`)
-	require.NotNil(t, first.Issued)
+	h, _ := parcels(t, human)
+	seen := map[string]bool{}
 	for range 10 {
-		require.Equal(t, first.Issued.ID, h.call("wrap", `{}`).Issued.ID)
+		o := h.call("wrap", `{}`)
+		require.NoError(t, o.Err)
+		assert.False(t, o.Issued.Pending)
+		seen[o.Issued.Token.Reveal()] = true
 	}
-	for i := range 4 {
-		p.content = fmt.Sprint("parcel ", i)
-		require.NotNil(t, h.call("wrap", `{}`).Issued)
-	}
-	p.content = "one more"
-	o := h.call("wrap", `{}`)
-	require.NoError(t, o.Err)
-	assert.Nil(t, o.Issued)
-	require.Len(t, o.Warnings, 1)
-	assert.Contains(t, o.Warnings[0], "5 calls of this session")
-	assert.Equal(t, "confirm_limit", code(h.call("ship", `{}`)))
+	assert.Len(t, seen, 10, "each has a token of its own")
+	assert.Empty(t, h.waiting(t))
+	o := h.call("ship", `{}`)
+	assert.Equal(t, "confirm_token_required", code(o))
+	assert.Nil(t, o.Issued, "without a token nothing is asked")
 }
 
 // after is the call again, by a transport that has waited for a person meanwhile.
@@ -130,7 +126,7 @@ func TestWhoAskedIsAnsweredByThePerson(t *testing.T) {
 	assert.True(t, waits)
 	assert.Equal(t, "confirm_pending", code(h.call("run_script", build, after(asked))), "having asked is no answer")
 
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	waits, err = h.Waiting(context.Background(), asked.Issued.ID)
 	require.NoError(t, err)
@@ -141,7 +137,7 @@ func TestWhoAskedIsAnsweredByThePerson(t *testing.T) {
 	assert.Equal(t, "confirm_token_used", code(h.call("run_script", build, after(asked))))
 
 	asked = h.call("run_script", build)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Reason: "password=hunter2hunter2", By: "terminal"})
+	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Reason: "password=hunter2hunter2", By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	o := h.call("run_script", build, after(asked))
 	require.Equal(t, "confirm_denied", code(o))
@@ -164,13 +160,13 @@ func TestAnAnswerHoldsWhateverPolicySaysMeanwhile(t *testing.T) {
 	asked := h.call("run_script", build)
 	person.Settings(t, h.App, func(s *app.Settings) error { s.Level = policy.FullAccess; return nil })
 	assert.Equal(t, "confirm_denied", code(h.call("run_script", build, func(c *tool.Call) {
-		c.ID, c.Answer = asked.CallID, &confirm.Answer{ID: asked.Issued.ID, By: "elicitation"}
+		c.ID, c.Answer = asked.CallID, &confirm.Answer{ID: asked.Issued.ID, By: "elicitation", Proof: person.AtTerminal}
 	})))
 	assert.Empty(t, w.ran)
 	person.Settings(t, h.App, func(s *app.Settings) error { s.Level = policy.ExecuteWithConfirm; return nil })
 
 	asked = h.call("run_script", build)
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", build, after(asked)).Err)
 	assert.Empty(t, h.waiting(t), "it is spent, although the session may now")
@@ -186,11 +182,11 @@ func TestAlwaysIsNotHeededWhereItMayNotBeSaid(t *testing.T) {
 		require.Equal(t, "confirm_token_required", code(asked))
 		assert.False(t, asked.Issued.Lasting())
 		assert.False(t, h.waiting(t)[0].Lasting())
-		_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, Typed: "precious", By: "terminal"})
+		_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, Typed: "precious", By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 		require.NoError(t, h.call(name, args, after(asked)).Err)
 		require.Equal(t, "confirm_token_required", code(h.call(name, args)), "it is asked about every time")
-		_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, By: "terminal"})
+		_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 	}
 	asked := h.call("write_note", `{"name":"plain"}`)
@@ -203,7 +199,7 @@ func TestAWithdrawnQuestionIsOver(t *testing.T) {
 		h, w := openWorkshop(t, human)
 		asked := h.call("run_script", `{"script":"build"}`)
 		if approved {
-			_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+			_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 		}
 		require.NoError(t, h.Withdraw(context.Background(), asked.Issued.ID))
@@ -238,7 +234,7 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 	assert.Equal(t, i.Prompt, v.Prompt)
 	assert.JSONEq(t, string(i.Plan), string(v.Plan))
 	assert.JSONEq(t, string(i.Args), string(v.Arguments))
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: i.ID, Approve: true, By: "terminal"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: i.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", args).Err)
 	assert.Equal(t, []string{script}, w.ran, "what runs is what was asked for")
@@ -295,7 +291,7 @@ func (l eager) Issue(ctx context.Context, g confirm.Grant) error {
 func TestNoAnswerComesBeforeItsRecord(t *testing.T) {
 	h := open(t, human)
 	h.core.Ledger = eager{Ledger: h.store, deny: func(id string) {
-		_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Reason: "no", By: "terminal"})
+		_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Reason: "no", By: "terminal", Proof: person.AtTerminal})
 		assert.NoError(t, err)
 	}}
 	var err error

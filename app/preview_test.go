@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 var errGate = fault.New(fault.Unconfirmed, "test_gate", "say please")
@@ -190,21 +191,25 @@ func TestWhatApprovesItselfWaitsForAPersonWhereOnlyPeopleMay(t *testing.T) {
 	require.Equal(t, "confirm_token_required", code(asked))
 	require.NotNil(t, asked.Issued)
 	assert.True(t, asked.Issued.Token.IsZero())
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("wave", `{}`).Err)
 	assert.Equal(t, 1, p.shipped)
 
 	shown := h.call("wrap", `{}`)
 	require.NoError(t, shown.Err)
-	assert.True(t, shown.Issued.Token.IsZero(), "under approval: human no caller sees a token")
-	waiting := h.call("ship", `{}`)
-	require.Equal(t, "confirm_token_required", code(waiting))
-	require.NotNil(t, waiting.Issued)
-	_, err = h.Answer(t.Context(), confirm.Answer{ID: shown.Issued.ID, Approve: true, By: "terminal"})
+	named := withToken(shown.Issued)
+	for _, itself := range []func(*tool.Call){named, func(c *tool.Call) { named(c); c.Typed, c.Always = "anything", true }} {
+		waiting := h.call("ship", `{}`, itself)
+		require.Equal(t, "confirm_token_required", code(waiting), "a token is no consent")
+		require.True(t, waiting.Issued.Pending)
+	}
+	require.Len(t, h.waiting(t), 1, "one plan, one question")
+	_, err = h.Answer(t.Context(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	require.NoError(t, h.call("ship", `{}`).Err, "what a person approved may run once")
+	require.NoError(t, h.call("ship", `{}`, named).Err, "what a person approved may run once")
 	assert.Equal(t, 2, p.shipped)
+	assert.Equal(t, "confirm_token_used", code(h.call("ship", `{}`, named)))
 }
 
 func TestACallerBoundsItsAnswer(t *testing.T) {

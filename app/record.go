@@ -60,7 +60,10 @@ func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (t
 	if err := change(&next); err != nil {
 		return tool.Call{}, err
 	}
-	next.Revision = s.Revision + 1
+	if next.Tools == nil {
+		next.Tools = map[string]policy.Setting{}
+	}
+	next.Revision, next.Auto.Tools = s.Revision+1, append([]string{}, next.Auto.Tools...)
 	args, err := tool.Encode(next)
 	return tool.Call{Tool: settingsTool, Args: args, Person: true}, err
 }

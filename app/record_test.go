@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -46,51 +47,70 @@ func TestTheAuditTrailIsReadPageByPage(t *testing.T) {
 	assert.Error(t, err, "what cannot be read does not count as intact")
 }
 
-func TestTheFirstSettingsStartFromTheOperators(t *testing.T) {
+func TestSettingsNarrowWhatIsBuiltIn(t *testing.T) {
 	h := open(t, func(o *app.Options) {
 		o.Policy.Tools = map[string]policy.Setting{"burn_note": policy.Blocked}
 	})
-	saved, err := h.ChangeSettings(context.Background(), "terminal", func(s *app.Settings) error {
+	saved := person.Settings(t, h.App, func(s *app.Settings) error {
 		s.Level = policy.FullAccess
 		s.Tools["scribble"] = policy.Blocked
 		return nil
 	})
-	require.NoError(t, err)
 	assert.EqualValues(t, 1, saved.Revision)
-	assert.Equal(t, map[string]policy.Setting{"burn_note": policy.Blocked, "scribble": policy.Blocked}, saved.Tools)
-	assert.Equal(t, "policy_denied", code(h.call("burn_note", `{"name":"a"}`)), "what the operator blocked stays blocked")
+	assert.Equal(t, map[string]policy.Setting{"scribble": policy.Blocked}, saved.Tools)
+	assert.Equal(t, "policy_denied", code(h.call("burn_note", `{"name":"a"}`)), "what is blocked in code stays blocked")
 	assert.Equal(t, "policy_denied", code(h.call("scribble", `{"name":"a"}`)))
 	require.NoError(t, h.call("write_note", `{"name":"a"}`).Err)
 
-	records, err := h.AuditTail(context.Background(), 50)
+	records, err := h.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings"})
 	require.NoError(t, err)
-	assert.Equal(t, audit.Intent, records[0].Event.Phase)
-	assert.Equal(t, "settings", records[0].Event.Tool)
-	assert.Equal(t, "terminal", records[0].Event.ApprovedBy)
-	assert.Contains(t, string(records[0].Event.Args), "full_access")
-	assert.Equal(t, audit.Outcome, records[1].Event.Phase)
+	slices.Reverse(records)
+	records = slices.DeleteFunc(records, func(r audit.Record) bool { return r.Event.Code != "" }) // the call that asked is on record at some time
+	require.Len(t, records, 3)
+	assert.Equal(t, []audit.Phase{audit.Answer, audit.Intent, audit.Outcome}, []audit.Phase{records[0].Event.Phase, records[1].Event.Phase, records[2].Event.Phase})
+	assert.Equal(t, "terminal", records[0].Event.Surface)
+	assert.Contains(t, string(records[0].Event.Proof), "tester")
+	assert.Contains(t, string(records[1].Event.Args), "full_access")
 }
 
 func TestSettingsThatAreNotChangedStayAsTheyWere(t *testing.T) {
 	h, ctx := open(t), context.Background()
 	refused := errors.New("no")
-	_, err := h.ChangeSettings(ctx, "x", func(s *app.Settings) error { return refused })
+	_, err := h.SettingsCall(ctx, func(*app.Settings) error { return refused })
 	require.ErrorIs(t, err, refused)
-	_, err = h.ChangeSettings(ctx, "x", func(s *app.Settings) error {
-		_, err := h.ChangeSettings(ctx, "y", func(s *app.Settings) error {
-			s.Level = policy.ReadOnly
-			return nil
-		})
+	late, err := h.SettingsCall(ctx, func(s *app.Settings) error {
 		s.Level = policy.FullAccess
-		return err
+		return nil
 	})
-	require.ErrorIs(t, err, ports.ErrSettingsConflict, "of two changes at once the second loses")
+	require.NoError(t, err)
+	person.Settings(t, h.App, func(s *app.Settings) error {
+		s.Level = policy.ReadOnly
+		return nil
+	})
+	require.ErrorIs(t, person.Call(ctx, h.App, late).Err, ports.ErrSettingsConflict, "of two changes at once the second loses")
 	now, err := h.Settings(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, policy.ReadOnly, now.Level)
-	tail, err := h.AuditTail(ctx, 1)
+}
+
+// TestARowThatSomebodyEditedOpensNothing: settings count as far as a change of them is on record; what they narrow counts all the same.
+func TestARowThatSomebodyEditedOpensNothing(t *testing.T) {
+	h := open(t, human)
+	person.Settings(t, h.App, func(s *app.Settings) error {
+		s.Tools["scribble"] = policy.Blocked
+		return nil
+	})
+	forged, err := h.store.Load(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "settings_conflict", tail[0].Event.Code)
+	forged.Level, forged.Approval = policy.FullAccess, policy.ApprovalCaller
+	_, err = h.store.Save(t.Context(), forged)
+	require.NoError(t, err)
+	assert.Equal(t, "confirm_token_required", code(h.call("write_note", `{"name":"a"}`)))
+	assert.Equal(t, "policy_denied", code(h.call("scribble", `{"name":"a"}`)))
+	in, err := h.PolicyInForce(t.Context())
+	require.NoError(t, err)
+	assert.False(t, in.Approval.ByCaller())
+	assert.NotEmpty(t, in.Wider)
 }
 
 // TestOneBadCallCostsNobodysRecord: arguments that are no JSON are refused, and neither their record nor that of any call beside them is lost; and a

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
@@ -25,7 +26,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	h.shelf.version = 7 // somebody else wrote meanwhile
 	h.shelf.mu.Unlock()
 
-	_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Shown: asked.PlanHash})
+	_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	changed, ok := fault.From(err).Details.(app.Changed)
 	require.True(t, ok, "%T", fault.From(err).Details)
@@ -42,7 +43,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	assert.Zero(t, h.shelf.writes.Load())
 
 	asked = h.call("write_note", `{"name":"a","text":"1"}`).Issued
-	_, err = h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Shown: asked.PlanHash})
+	_, err = h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 	require.NoError(t, err)
 	require.NoError(t, h.call("write_note", `{"name":"a","text":"1"}`).Err)
 }
@@ -50,7 +51,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 func TestAnApprovalIsForThePlanThatWasShown(t *testing.T) {
 	h := open(t, human)
 	asked := h.call("write_note", `{"name":"a"}`).Issued
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Shown: canon.Bytes("test", []byte("another"))})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: canon.Bytes("test", []byte("another"))})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	waiting, err := h.Waiting(context.Background(), asked.ID)
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestADenialOfAnOutdatedPlanIsADenial(t *testing.T) {
 	h.shelf.mu.Lock()
 	h.shelf.version = 7
 	h.shelf.mu.Unlock()
-	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, By: "console"})
+	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, By: "console", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "denied", view.State)
 }
@@ -75,7 +76,7 @@ func TestWhatCannotBeWorkedOutAnyMoreCannotBeApproved(t *testing.T) {
 		h := open(t, human)
 		asked := h.call("write_note", `{"name":"a"}`).Issued
 		h.shelf.fail(err)
-		_, got := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console"})
+		_, got := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal})
 		require.ErrorIs(t, got, want, "%v", err)
 	}
 }
@@ -115,7 +116,7 @@ func TestACallIsToldThatItsQuestionIsOutOfDate(t *testing.T) {
 	h.shelf.mu.Lock()
 	h.shelf.version = 7
 	h.shelf.mu.Unlock()
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console"})
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	o := h.call("write_note", `{"name":"a"}`, func(c *tool.Call) { c.Asked = asked.Digest })
 	require.ErrorIs(t, o.Err, confirm.ErrCanceled)

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -96,7 +97,7 @@ func TestWhoStandsElsewhereJudgesNoPlanThatDependsOnThat(t *testing.T) {
 			o := h.call("hang", `{"name":"sea"}`)
 			require.NotNil(t, o.Issued)
 			p.Version++ // as it is, or as it looks from there
-			_, err := elsewhere(t, h, c.place).Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "console"})
+			_, err := elsewhere(t, h, c.place).Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "console", Proof: person.AtTerminal})
 			if c.refused {
 				require.ErrorIs(t, err, confirm.ErrMismatch)
 				return
@@ -135,7 +136,7 @@ func TestWhoAsksTheMomentItIsDeniedIsToldWhy(t *testing.T) {
 	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
-	_, err = a.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, By: "console", Reason: "not today"})
+	_, err = a.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, By: "console", Proof: person.AtTerminal, Reason: "not today"})
 	require.NoError(t, err)
 	assert.Equal(t, "not today", said)
 }

@@ -27,8 +27,10 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 		switch {
 		case !own(g, sc):
 			return confirm.ErrMismatch.Sayf("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
-		case in.Decision == "deny": // a caller takes its request back; only a person denies
+		case in.Decision == "deny" && g.Names: // a caller takes its request back; only a person denies
 			err = g.Cancel(now)
+		case in.Decision == "deny":
+			err = g.Deny(sc.Client, now)
 		case g.Names: // what the caller says is no consent: the repeated call asks a person
 			err = g.Named(g.Binding, now)
 		default:
@@ -56,7 +58,11 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 
 // withdrawn takes back, with a token that names a plan, the question about that plan.
 func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
-	s.ended(ctx, token.ID, toolrun.Cancelled)
+	reason := toolrun.Cancelled
+	if token.State == confirm.Denied {
+		reason = toolrun.UserDenied
+	}
+	s.ended(ctx, token.ID, reason)
 	if !token.Names {
 		return
 	}

@@ -108,7 +108,7 @@ func (k *Keeper) room(ctx context.Context, g confirm.Grant, more int) error {
 	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return w.State != confirm.Pending || !w.HumanOnly })
 	k.crowded(ctx, waiting)
 	stale := k.Clock.Now().Add(-Fresh)
-	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return w.IssuedAt.Before(stale) || !w.GoneAt.IsZero() })
+	waiting = slices.DeleteFunc(waiting, func(w confirm.Grant) bool { return !w.IssuedAt.After(stale) || !w.GoneAt.IsZero() })
 	if i := slices.IndexFunc(waiting, func(w confirm.Grant) bool { return w.ID == g.ID }); i >= 0 {
 		waiting = waiting[:i+1]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
@@ -189,7 +190,7 @@ func TestDenialReachesTheCaller(t *testing.T) {
 	waiting, err := d.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
-	_, err = d.Answer(t.Context(), confirm.Answer{ID: waiting[0].ID, By: "terminal"})
+	_, err = d.Answer(t.Context(), confirm.Answer{ID: waiting[0].ID, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "USER_CANCELLED", code(d.Call(t.Context(), c)))
 	assert.Empty(t, r.Told())
