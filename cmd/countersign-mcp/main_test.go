@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,6 +51,32 @@ func TestDropIn(t *testing.T) {
 	c.CloseStdin()
 	assert.Equal(t, 0, c.Wait())
 	assert.Empty(t, c.Stderr())
+}
+
+// TestNothingDeafensIt: after any bytes and a newline a ping is answered, from the first bytes of a session on.
+func TestNothingDeafensIt(t *testing.T) {
+	c := start(t, t.TempDir(), "CONTEXT_PACK_ROOT="+t.TempDir())
+	for _, garbage := range []string{
+		strings.Repeat("[", 1100), "[", "{", "\"", `{"a":`, `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"in`, strings.Repeat(`{"a":[`, 900) + "\"",
+		"[1" + strings.Repeat(",1", 1<<20), "{\"a\":\"" + strings.Repeat("a", 3<<20), "\xff\xfe\x00", "hello", "hello: world", "Content-Length: 10\r\n",
+		"Content-Length: 70000\r\n\r\n[", "Content-Length: 200000000\r\n\r\n", "\xef\xbb\xbf[\n[\n[",
+	} {
+		c.SendBytes(garbage + "\n")
+		require.JSONEq(t, "{}", string(c.Request("ping", nil).Result), "after %.40q", garbage)
+	}
+	c.SendBytes("{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"pretty\",\n  \"method\": \"ping\"\n}\n")
+	assert.JSONEq(t, `{"jsonrpc":"2.0","id":"pretty","result":{}}`, string(c.Recv()))
+	refused := 0
+	for _, n := range c.Notifications {
+		var r stdiotest.Response
+		require.NoError(t, json.Unmarshal(n, &r))
+		require.NotNil(t, r.Error, "%s", n)
+		assert.Contains(t, []int{-32700, -32600}, r.Error.Code)
+		refused++
+	}
+	assert.GreaterOrEqual(t, refused, 12, "what was given up is answered")
+	c.CloseStdin()
+	assert.Equal(t, 0, c.Wait())
 }
 
 // TestRefusesToStart: an unknown toolset ends the process before anything is served.

@@ -123,6 +123,16 @@ func element(text []byte) Message {
 	return s.classify(text)
 }
 
+// stated reports a message that says to be JSON-RPC 2.0: nothing that occurs inside of other messages by chance.
+func (m Message) stated() bool {
+	for _, item := range m.Items {
+		if !item.Stated {
+			return false
+		}
+	}
+	return m.Stated || m.Kind == Batch
+}
+
 // part is the text of a member, or nil.
 func (s *scanner) part(text []byte, member int) json.RawMessage {
 	at := s.members[member]

@@ -4,6 +4,12 @@
 // It knows nothing of methods, sessions or tools, and does not import the MCP SDK: it finds where messages
 // begin and end, what can be served and what cannot, and how to go on after garbage. It never ends a
 // stream by itself.
+//
+// No input can make it wait for good. Messages may span lines and frames may be long, but a line that is a
+// whole JSON-RPC 2.0 message by itself, from its first column on, is always that message, whatever stands
+// before it: an unfinished value or frame around it is given up with an error. (So elements of an array that
+// have a line each are indented, or followed by their comma or bracket on the line.) A line end inside a
+// value that nests too deep or is too large gives it up as well.
 package wire
 
 import (
@@ -31,7 +37,9 @@ const (
 type Reader struct {
 	src        io.Reader
 	buf        []byte
-	start, end int // buf[start:end] is read but not consumed
+	start, end int  // buf[start:end] is read but not consumed
+	gap        bool // at the start of a line, in what is left of a message that was given up
+	cut        int  // how many bytes at the start were the end of a frame, and may be the beginning of a message
 	err        error
 }
 
@@ -64,6 +72,12 @@ func Whole(text []byte) Message {
 //
 // It holds at most twice MaxMessage; larger messages are read to their end and reported, not kept.
 func (r *Reader) Next() (Message, error) {
+	switch {
+	case r.gap:
+		r.skipGap()
+	case r.cut > 0:
+		r.rejoin()
+	}
 	for {
 		b, err := r.skipBlank()
 		if err != nil {
@@ -156,9 +170,10 @@ var bom = []byte("\uFEFF")
 // value reads an object or array that stands by itself.
 func (r *Reader) value() Message {
 	s := newScanner()
-	seen := 0
+	seen, line := 0, 0 // line is where the line that seen is in begins
 	for {
-		n, st := s.scan(r.buf[r.start+seen : r.end])
+		piece, ends := firstLine(r.buf[r.start+seen : min(r.end, r.start+MaxMessage+1)])
+		n, st := s.scan(piece)
 		seen += n
 		switch {
 		case st == wrong:
@@ -168,6 +183,18 @@ func (r *Reader) value() Message {
 			return r.drainValue(s, seen, st)
 		case st == done:
 			return s.message(r.take(seen))
+		case ends && line > 0 && interrupts(r.buf[r.start+line:r.start+seen]):
+			r.start += line
+			return bad(CodeParseError, "not JSON: a value is not finished when another message begins on a line of its own")
+		case ends && s.tooFar:
+			r.start += seen
+			r.gap = true
+			m := bad(CodeParseError, "not JSON: a line ends inside a value that nests deeper than %d levels", MaxDepth)
+			m.ID = s.recoveredID()
+			return m
+		case ends:
+			line = seen
+		case seen < r.end-r.start: // the piece ended at the limit
 		case !r.fill():
 			r.resume(seen)
 			return bad(CodeParseError, "not JSON: the input ends inside a value")
@@ -175,16 +202,48 @@ func (r *Reader) value() Message {
 	}
 }
 
-// drainValue reads a value that is too long to its end without keeping it.
+// firstLine is p up to and including its first line end, and whether there is one.
+func firstLine(p []byte) (line []byte, ends bool) {
+	if at := bytes.IndexByte(p, '\n'); at >= 0 {
+		return p[:at+1], true
+	}
+	return p, false
+}
+
+// wholeMessage reads a line that is a message by itself, from its first column on.
+func wholeMessage(line []byte) (Message, bool) {
+	if !opens(line) {
+		return Message{}, false
+	}
+	s := newScanner()
+	n, st := s.scan(line)
+	if st != done || len(bytes.TrimSpace(line[n:])) > 0 {
+		return Message{}, false
+	}
+	m := s.message(bytes.Clone(line[:n]))
+	return m, m.Kind != Bad
+}
+
+// interrupts reports a line that is a message of its own whatever stands before it.
+func interrupts(line []byte) bool {
+	m, ok := wholeMessage(line)
+	return ok && m.stated()
+}
+
+// drainValue reads a value that is too long to its end, or to the end of a line inside it, without keeping
+// it. The value goes on for seen bytes so far.
 func (r *Reader) drainValue(s *scanner, seen int, st status) Message {
 	r.start += seen
-	for st == more {
+	r.gap = st == more && r.buf[r.start-1] == '\n'
+	for st == more && !r.gap {
 		if r.start == r.end && !r.fill() {
 			break
 		}
+		piece, ends := firstLine(r.buf[r.start:r.end])
 		var n int
-		n, st = s.scan(r.buf[r.start:r.end])
+		n, st = s.scan(piece)
 		r.start += n
+		r.gap = st == more && ends
 	}
 	if st == wrong {
 		r.start-- // the byte may be the line's end
@@ -193,6 +252,18 @@ func (r *Reader) drainValue(s *scanner, seen int, st status) Message {
 	m := bad(CodeInvalidRequest, "the message is larger than %d bytes", MaxMessage)
 	m.ID = s.recoveredID()
 	return m
+}
+
+// skipGap consumes lines up to the first that begins a value or a frame in its first column. What is skipped
+// is the rest of something that was answered already: a thousand lines of it need no answer each.
+func (r *Reader) skipGap() {
+	for r.gap = false; r.start < r.end || r.fill(); r.skipLine() {
+		for r.end-r.start < len(lengthName) && isLength(r.buf[r.start:r.end]) && r.fill() {
+		}
+		if opens(r.buf[r.start:r.end]) || isLength(r.buf[r.start:r.end]) {
+			return
+		}
+	}
 }
 
 // take consumes n bytes and returns a copy of them.
