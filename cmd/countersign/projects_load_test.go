@@ -33,7 +33,7 @@ func TestProjectsHostileScript(t *testing.T) {
 	shop := w.shop(map[string]string{"hostile": "sh hostile.sh", "stubborn": "sh patient.sh"}, map[string]string{"hostile.sh": hostile, "patient.sh": patient})
 	h := w.serve()
 	h.begins("hostile", "run_script", args{"script_name": "hostile", "project_path": shop})
-	h.begins("stubborn", "run_npm_script", args{"scriptName": "stubborn", "projectPath": shop, "timeoutMs": 4000})
+	h.begins("stubborn", "run_npm_script", args{"scriptName": "stubborn", "projectPath": shop, "timeoutMs": 12000})
 	got := h.answers(2)
 	value, failed := outcome(t, got["hostile"])
 	require.Nil(t, failed)

@@ -197,6 +197,14 @@ func TestProposeSaysHowToTellGitWhoCommits(t *testing.T) {
 	assert.ErrorContains(t, err, "git config --global user.name")
 	assert.ErrorContains(t, err, "git config --global user.email")
 	assert.NotContains(t, r.Git("branch", "--list"), "b")
+
+	for _, name := range []string{"AUTHOR", "COMMITTER"} {
+		t.Setenv("GIT_"+name+"_NAME", "Grace")
+		t.Setenv("GIT_"+name+"_EMAIL", "grace@example.com")
+	}
+	_, err = client().Propose(t.Context(), r.Dir, "b", "m", proposed(map[string][]byte{"x": nil}))
+	require.NoError(t, err)
+	assert.Equal(t, "Grace <grace@example.com>", r.Git("show", "--no-patch", "--format=%an <%ce>", "b"))
 }
 
 // TestTheConfigRepositoryRunsNothing: only Sync, which a person asks for, lets a repository's own configuration run programs.

@@ -91,7 +91,7 @@ func taken(branch string) error {
 
 // run is one plumbing command over the private index; what it prints comes without its final newline.
 func (p proposal) run(ctx context.Context, stdin []byte, args ...string) (string, error) {
-	out, err := p.git(ctx, run.Command{Dir: p.dir, Args: args, Stdin: stdin, Env: []string{"GIT_INDEX_FILE=" + filepath.Join(p.scratch, "index")},
+	out, err := p.git(ctx, run.Command{Dir: p.dir, Args: args, Stdin: stdin, Env: append(run.Identity(), "GIT_INDEX_FILE="+filepath.Join(p.scratch, "index")),
 		Settings: []run.Setting{{Name: "core.splitIndex", Value: "false"}, {Name: "user.useConfigOnly", Value: "true"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}})
 	return strings.TrimSuffix(string(out), "\n"), err
 }
@@ -184,9 +184,20 @@ func (p proposal) commit(ctx context.Context, message string) (string, error) {
 		args = append(args, "-p", p.head)
 	}
 	commit, err := p.run(ctx, []byte(message+"\n"), append(args, "-F", "-")...)
-	if said := words(err); strings.Contains(said, "auto-detection is disabled") || strings.Contains(said, "tell me who you are") || strings.Contains(said, "empty ident") {
-		return "", deployment.ErrGit.Sayf("git does not know who commits; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
-			With(deployment.Fields("hint", "configure user.name and user.email")).Because(err)
+	if unknown(err) {
+		return "", whoCommits(err)
 	}
 	return commit, err
+}
+
+// unknown reports a git that failed because nobody said who commits.
+func unknown(err error) bool {
+	said := words(err)
+	return strings.Contains(said, "auto-detection is disabled") || strings.Contains(said, "tell me who you are") || strings.Contains(said, "empty ident")
+}
+
+// whoCommits says how to say who commits.
+func whoCommits(err error) error {
+	return deployment.ErrGit.Sayf("git does not know who commits; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
+		With(deployment.Fields("hint", "configure user.name and user.email")).Because(err)
 }

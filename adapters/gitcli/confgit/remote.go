@@ -98,7 +98,8 @@ func (c *Client) State(ctx context.Context, dir string) (deployport.RepoState, e
 // Sync implements deployport.Remote (agentpack contract §5.15): git pull, then git push, as if typed in the work tree. Here alone the
 // repository's own hooks run, because people rely on theirs when they push; they find no terminal to ask on. A remote that does not have
 // the branch yet is pushed to all the same. It fails with ErrGitRepo, with ErrConfig for names that are none, and with ErrGit; when it stops at
-// conflicts they stay in the work tree, and the message says how to go on and how to go back.
+// conflicts they stay in the work tree, and the message says how to go on and how to go back. Where a commit is needed and git does not know
+// who commits, everything stays as it was.
 func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions) ([]string, error) {
 	if err := checkRemote(s.Remote); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 		pull = []string{"pull", "--rebase", s.Remote, s.Branch}
 	}
 	push := []string{"push", s.Remote, s.Branch}
-	transfer := run.Command{Dir: dir, Env: ceiling(dir), Protocols: run.Network, Hooks: true, Timeout: c.options.Transfer, Settings: []run.Setting{
+	transfer := run.Command{Dir: dir, Env: append(run.Identity(), ceiling(dir)...), Protocols: run.Network, Hooks: true, Timeout: c.options.Transfer, Settings: []run.Setting{
 		{Name: "core.fsmonitor", Value: "false"}, {Name: "gc.auto", Value: "0"}, {Name: "maintenance.auto", Value: "false"}}}
 	transfer.Args = pull
 	if _, err := c.git(ctx, transfer); err != nil && !strings.Contains(words(err), "couldn't find remote ref") {
@@ -137,6 +138,10 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 	}
 	if strings.Contains(words(err), "divergent branches") {
 		return deployment.ErrGit.Sayf("%s and %s/%s have both gone on; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
+	}
+	if unknown(err) { // a rebase is left where it stopped, a merge has not begun
+		_, _ = c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"rebase", "--abort"}})
+		return whoCommits(err)
 	}
 	out, listing := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"ls-files", "--unmerged", "-z"}})
 	if listing != nil || len(out) == 0 {

@@ -133,6 +133,31 @@ func TestTheFirstSyncPushes(t *testing.T) {
 	assert.Equal(t, head, r.Git("-C", r.Remote, "rev-parse", "main"))
 }
 
+// TestSyncNeedsToKnowWhoCommits only where it makes a commit, and leaves nothing half done.
+func TestSyncNeedsToKnowWhoCommits(t *testing.T) {
+	user(t, "[user]\n\tuseConfigOnly = true\n")
+	r := gitfixture.New(t, archive)
+	other := filepath.Join(t.TempDir(), "other")
+	r.Git("clone", "--quiet", r.Remote, other)
+	elsewhere := func(file string) {
+		r.Git("-C", other, "commit", "--quiet", "--allow-empty", "-m", file)
+		r.Git("-C", other, "push", "--quiet")
+	}
+	elsewhere("forward")
+	_, err := client().Sync(t.Context(), r.Dir, deployport.SyncOptions{Remote: "origin", Branch: "main"})
+	require.NoError(t, err, "nothing is committed")
+	elsewhere("apart")
+	r.Write("-- ours --\n")
+	r.Commit("ours")
+	for _, rebase := range []string{"true", "false"} {
+		r.Git("config", "pull.rebase", rebase)
+		_, err = client().Sync(t.Context(), r.Dir, deployport.SyncOptions{Remote: "origin", Branch: "main", Rebase: rebase == "true"})
+		require.ErrorIs(t, err, deployment.ErrGit)
+		require.ErrorContains(t, err, "git config --global user.name")
+		assert.Equal(t, "## main...origin/main [ahead 1, behind 1]", r.Git("status", "--short", "--branch"))
+	}
+}
+
 func TestSyncRunsThePersonsHooksAndNoProgramOfTheURL(t *testing.T) {
 	user(t, identity)
 	r := gitfixture.New(t, archive)

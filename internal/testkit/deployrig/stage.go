@@ -31,6 +31,8 @@ func NewStage(t *testing.T) *Stage {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("HOME", t.TempDir()) // what the product starts sees no other variable of git's
+	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	return &Stage{TB: t, Top: top, Unwatched: []string{".git"}}
 }

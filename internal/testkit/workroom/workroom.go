@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -64,6 +65,13 @@ func open(gitconfig string) (string, error) {
 	}
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitconfig+template), 0o600); err != nil {
 		return room, err
+	}
+	for _, pair := range os.Environ() { // a hook of git's has variables that lead every git elsewhere
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "GIT_") {
+			if err := os.Unsetenv(name); err != nil {
+				return room, err
+			}
+		}
 	}
 	for name, value := range map[string]string{"TMPDIR": room, "HOME": home, "XDG_CONFIG_HOME": "", "GIT_CONFIG_NOSYSTEM": "1"} {
 		if err := os.Setenv(name, value); err != nil {
