@@ -28,7 +28,8 @@ type Cargo struct {
 	Ahead      int      // commits that a push would bring
 	Behind     int      // commits of origin's branch that are not in this one; -1: unknown, but there are
 	Hooks      []string // that a commit or a push would run
-	HooksHash  string   // over them
+	HooksHash  string   // over them and the filters
+	Filters    []string // that the repository's own configuration names and that a commit would run, as git writes settings
 }
 
 // Change is a file that is not committed as it is. A path that ends in a slash is another repository.
@@ -62,7 +63,7 @@ type Head struct {
 	Unpushed int
 }
 
-// Committing commits what was not committed. Hooks run.
+// Committing commits what was not committed. Hooks run, and the filters that the repository's own configuration names.
 type Committing interface {
 	// Author fails with ecosystem.ErrIdentity where git does not know who commits.
 	Author(ctx context.Context, dir string) error

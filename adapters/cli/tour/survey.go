@@ -1,11 +1,9 @@
 package tour
 
 import (
-	"bytes"
 	"context"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/adapters/cli/outline"
+	"github.com/countersign-dev/countersign/adapters/cli/tour/tracked"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -44,8 +43,8 @@ type survey struct {
 // look surveys the repository that dir stands in: the whole working tree in git, and dir otherwise.
 func look(ctx context.Context, dir string) (survey, error) {
 	s := survey{root: dir}
-	if top, err := gitOutput(ctx, dir, "rev-parse", "--show-toplevel"); err == nil {
-		s.root, s.git = strings.TrimRight(string(top), "\r\n"), true
+	if top := tracked.Root(ctx, dir); top != "" {
+		s.root, s.git = top, true
 	}
 	var err error
 	if s.files, err = s.list(ctx); err != nil {
@@ -56,24 +55,10 @@ func look(ctx context.Context, dir string) (survey, error) {
 	return s, ctx.Err()
 }
 
-func gitOutput(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	return cmd.Output()
-}
-
 // list is every file that belongs to the repository: git knows what is ignored; elsewhere hidden and generated directories are left out.
 func (s *survey) list(ctx context.Context) ([]string, error) {
 	if s.git {
-		out, err := gitOutput(ctx, s.root, "ls-files", "-co", "--exclude-standard", "-z")
-		if err == nil {
-			var files []string
-			for name := range bytes.SplitSeq(out, []byte{0}) {
-				if len(name) > 0 && len(files) < maxListed {
-					files = append(files, string(name))
-				}
-			}
+		if files, err := tracked.Files(ctx, s.root, maxListed); err == nil {
 			return files, nil
 		}
 	}

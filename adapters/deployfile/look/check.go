@@ -5,19 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/ledger"
+	"github.com/countersign-dev/countersign/adapters/deployfile/look/gitignored"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
-
-// gitTimeout is how long git may think about one path.
-const gitTimeout = 10 * time.Second
 
 // The issues of roots (agentpack contract §5.7).
 const (
@@ -59,7 +54,7 @@ func (k *Looker) Check(ctx context.Context, root plan.Root) (deployport.RootHeal
 	if h.Worktree == "" {
 		return h, nil
 	}
-	h.Ignored, err = ignored(ctx, h.Worktree, filepath.Join(at, ledger.Name(root.Target)))
+	h.Ignored, err = gitignored.Is(ctx, h.Worktree, filepath.Join(at, ledger.Name(root.Target)))
 	return h, err
 }
 
@@ -89,35 +84,4 @@ func worktree(path string) string {
 		}
 		path = parent
 	}
-}
-
-// ignored reports whether git ignores the file, which need not exist.
-func ignored(ctx context.Context, tree, file string) (bool, error) {
-	rel, err := filepath.Rel(tree, file)
-	if err != nil {
-		return false, fault.From(err)
-	}
-	limited, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(limited, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", tree,
-		"check-ignore", "-q", "--", "./"+filepath.ToSlash(rel)) // a leading colon would mean something to git
-	cmd.Env = environment(os.Environ())
-	cmd.WaitDelay = time.Second
-	err = cmd.Run()
-	if ctx.Err() != nil {
-		return false, fault.From(ctx.Err())
-	}
-	return err == nil, nil // 1 is "no"; everything else means that git could not tell
-}
-
-// environment is the process's without what would lead git to another repository, and with everything refused that asks or fetches.
-// The configuration of user and system stays: rules for ignored files are in it.
-func environment(env []string) []string {
-	kept := make([]string, 0, len(env)+5)
-	for _, pair := range env {
-		if !strings.HasPrefix(pair, "GIT_") || strings.HasPrefix(pair, "GIT_CONFIG_") {
-			kept = append(kept, pair)
-		}
-	}
-	return append(kept, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 }

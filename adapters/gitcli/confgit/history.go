@@ -29,11 +29,7 @@ type standing struct {
 
 // status asks git where the work tree around dir stands.
 func (c *Client) status(ctx context.Context, dir string, env []string) (standing, error) {
-	settings, err := c.unfiltered(ctx, dir, env)
-	if err != nil {
-		return standing{}, err
-	}
-	out, err := c.git(ctx, run.Command{Dir: dir, Env: env, Settings: settings, Args: []string{"status", "--porcelain=v2", "-z", "--branch",
+	out, err := c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"status", "--porcelain=v2", "-z", "--branch",
 		"--no-ahead-behind", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"}})
 	if err != nil {
 		return standing{}, err
@@ -53,30 +49,6 @@ func (c *Client) status(ctx context.Context, dir string, env []string) (standing
 		}
 	}
 	return s, nil
-}
-
-// unfiltered is settings that switch those programs off which the repository itself configures to filter files on their way in. What
-// the user or the machine configures stays.
-func (c *Client) unfiltered(ctx context.Context, dir string, env []string) ([]run.Setting, error) {
-	out, err := c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"config", "--show-scope", "--name-only", "-z", "--get-regexp", `^filter\..*\.(clean|process|required)$`}})
-	if exitOf(err) == 1 { // none
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var settings []run.Setting
-	fields := strings.Split(string(out), "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		if scope, name := fields[i], fields[i+1]; scope == "local" || scope == "worktree" {
-			value := ""
-			if strings.HasSuffix(name, ".required") {
-				value = "false"
-			}
-			settings = append(settings, run.Setting{Name: name, Value: value})
-		}
-	}
-	return settings, nil
 }
 
 // Show implements deployport.History. It fails with ErrGitRepo when dir is in no repository, ErrPath for a path that leaves dir, and ErrGit

@@ -96,7 +96,7 @@ func (c *Client) State(ctx context.Context, dir string) (deployport.RepoState, e
 }
 
 // Sync implements deployport.Remote (agentpack contract §5.15): git pull, then git push, as if typed in the work tree. Here alone the
-// repository's own hooks run, because people rely on theirs when they push; they find no terminal to ask on. A remote that does not have
+// repository's own hooks, filters and merge drivers run, because people rely on theirs; they find no terminal to ask on. A remote that does not have
 // the branch yet is pushed to all the same. It fails with ErrGitRepo, with ErrConfig for names that are none, and with ErrGit; when it stops at
 // conflicts they stay in the work tree, and the message says how to go on and how to go back. Where a commit is needed and git does not know
 // who commits, everything stays as it was.
@@ -115,8 +115,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 		pull = []string{"pull", "--rebase", s.Remote, s.Branch}
 	}
 	push := []string{"push", s.Remote, s.Branch}
-	transfer := run.Command{Dir: dir, Env: append(run.Identity(), ceiling(dir)...), Protocols: run.Network, Hooks: true, Timeout: c.options.Transfer, Settings: []run.Setting{
-		{Name: "core.fsmonitor", Value: "false"}, {Name: "gc.auto", Value: "0"}, {Name: "maintenance.auto", Value: "false"}}}
+	transfer := run.Command{Dir: dir, Env: append(run.Identity(), ceiling(dir)...), Protocols: run.Network, Hooks: true, Filters: true, Timeout: c.options.Transfer}
 	transfer.Args = pull
 	if _, err := c.git(ctx, transfer); err != nil && !strings.Contains(words(err), "couldn't find remote ref") {
 		return nil, c.stopped(ctx, dir, s, err)

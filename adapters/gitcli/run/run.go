@@ -65,7 +65,8 @@ type Command struct {
 	Settings  []Setting     // on top of the hardened configuration
 	Protocols string        // GIT_ALLOW_PROTOCOL; empty is none
 	Machine   bool          // read the machine's configuration, where credential helpers, proxies and identities may be
-	Hooks     bool          // run the repository's hooks and obey its file-system monitor
+	Hooks     bool          // run the repository's hooks: for what a person approved who was told of them
+	Filters   bool          // run the filters and merge drivers that the repository's own configuration names: likewise
 	Limit     int64         // bytes of standard output; 0 is 64 MiB
 	Timeout   time.Duration // 0 is 30 seconds
 	Inherit   *os.File      // stays open in git and whatever it starts, where the system can do that; may be nil
@@ -74,6 +75,15 @@ type Command struct {
 // Output runs git and gives what it printed. It fails with *MissingError, *ExitError, ErrLarge, the error of ctx, that of Sink, or one that
 // wraps context.DeadlineExceeded when Timeout passed first. When it returns, git and everything git started in its session was ended.
 func (c Command) Output(ctx context.Context) ([]byte, error) {
+	c, err := c.guarded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.start(ctx)
+}
+
+// start is Output of a command that was guarded.
+func (c Command) start(ctx context.Context) ([]byte, error) {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
 	}
@@ -142,7 +152,7 @@ func (c Command) environment(env []string) []string {
 		}
 	}
 	kept = append(kept, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never",
-		"GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_MERGE_AUTOEDIT=no", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+		"GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "GIT_PAGER=cat", "GIT_MERGE_AUTOEDIT=no", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	if !c.Machine {
 		kept = append(kept, "GIT_CONFIG_NOSYSTEM=1")
 	}
@@ -151,12 +161,8 @@ func (c Command) environment(env []string) []string {
 	} else {
 		kept = append(kept, "GIT_ALLOW_PROTOCOL="+c.Protocols)
 	}
-	settings := c.Settings
-	if !c.Hooks {
-		settings = append([]Setting{{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}}, settings...)
-	}
-	kept = append(kept, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
-	for i, s := range settings {
+	kept = append(kept, "GIT_CONFIG_COUNT="+strconv.Itoa(len(c.Settings)))
+	for i, s := range c.Settings {
 		n := strconv.Itoa(i)
 		kept = append(kept, "GIT_CONFIG_KEY_"+n+"="+s.Name, "GIT_CONFIG_VALUE_"+n+"="+s.Value)
 	}

@@ -162,7 +162,7 @@ func (a *addition) make(ctx context.Context) error {
 		}
 	}
 	return pin.Patiently(ctx, a.options.Patience, func() error {
-		_, err := a.at.Main().In(ctx, run.Command{Timeout: a.options.Worktree, Args: []string{"worktree", "add", "--no-guess-remote", "--", a.dir, a.plan.Branch}})
+		_, err := a.at.Main().Git(ctx, run.Command{Timeout: a.options.Worktree, Args: []string{"worktree", "add", "--no-guess-remote", "--", a.dir, a.plan.Branch}})
 		if words := pin.Words(err); strings.Contains(words, "already registered worktree") || strings.Contains(words, "already checked out at") || strings.Contains(words, "already used by worktree") {
 			return a.freed(ctx, err)
 		}
@@ -259,5 +259,5 @@ func (c *Client) subs(ctx context.Context, t *pin.Tree) {
 			protocols += ":file"
 		}
 	}
-	_, _ = t.In(ctx, run.Command{Timeout: c.options.Worktree, Protocols: protocols, Args: []string{"submodule", "--quiet", "update", "--init", "--force", "--checkout"}})
+	_, _ = t.Git(ctx, run.Command{Timeout: c.options.Worktree, Protocols: protocols, Args: []string{"submodule", "--quiet", "update", "--init", "--force", "--checkout"}})
 }

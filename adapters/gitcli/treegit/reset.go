@@ -51,7 +51,7 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 		return done, err
 	}
 	err = pin.Patiently(ctx, c.options.Patience, func() error {
-		_, err := t.In(ctx, run.Command{Timeout: c.options.Worktree, Args: []string{"reset", "--quiet", "--hard", commit, "--"}})
+		_, err := t.Git(ctx, run.Command{Timeout: c.options.Worktree, Args: []string{"reset", "--quiet", "--hard", commit, "--"}})
 		return err
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Client) calm(ctx context.Context, t *pin.Tree, h *survey.Holding) error
 		if !t.Has(filepath.FromSlash(going.sign)) {
 			continue
 		}
-		if _, err := t.In(ctx, run.Command{Args: going.end}); ctx.Err() != nil {
+		if _, err := t.Git(ctx, run.Command{Args: going.end}); ctx.Err() != nil {
 			return err
 		}
 		_ = os.RemoveAll(filepath.Join(t.Admin, filepath.FromSlash(going.sign))) // where its files are too broken for git
@@ -178,7 +178,7 @@ func (c *Client) clean(ctx context.Context, t *pin.Tree, ignored bool) error {
 	if ignored {
 		args = append(args, "-x")
 	}
-	if _, err := t.In(ctx, run.Command{Timeout: c.options.Worktree, Args: args}); err != nil {
+	if _, err := t.Git(ctx, run.Command{Timeout: c.options.Worktree, Args: args}); err != nil {
 		return err
 	}
 	again := t.Fresh() // the reset may have brought other submodules

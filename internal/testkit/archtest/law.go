@@ -204,6 +204,8 @@ func drivenRows() []Row {
 			Reason: "a listener for health checks knows nothing but that it is there"},
 		{Packages: []string{"adapters/webhookhttp"}, Std: []string{Any}, Module: inner,
 			Reason: "requests to hosts outside are made in one package, by rules that stand in the domain"},
+		{Packages: []string{"adapters/deployfile/look/gitignored", "adapters/cli/tour/tracked"}, Std: []string{Any}, Module: []string{"adapters/gitcli/run", "domain/fault"},
+			Reason: "what a look at a directory has to ask git, git is asked where it is started with care"},
 		{Packages: []string{"adapters/srcfile", "adapters/gitcli/...", "adapters/osproc/..."}, Std: []string{Any},
 			Module: append([]string{"adapters/docfile", "adapters/yamlcodec", "adapters/gitcli/...", "adapters/osproc/..."}, inner...), Modules: []string{xSync},
 			Reason: "a driven adapter implements ports over one technology and knows no other adapter"},

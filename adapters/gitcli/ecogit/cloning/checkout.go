@@ -28,11 +28,7 @@ func (c Clones) Look(ctx context.Context, r ecosystem.Repo, dir string) (ecosyst
 	}
 	t := at.Main()
 	out.Doing = doing(t)
-	ignore, err := t.Ignore(ctx)
-	if err != nil {
-		return out, ours(err)
-	}
-	said, err := t.In(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", ignore}})
+	said, err := t.Git(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
 	if err != nil {
 		return out, ours(err)
 	}
@@ -152,7 +148,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 		return moved, nil
 	}
 	err = pin.Patiently(ctx, patience, func() error {
-		_, err := t.In(ctx, run.Command{Timeout: c.options.Long, Args: []string{"merge", "--ff-only", "--quiet", "--no-autostash", follows}})
+		_, err := t.Git(ctx, run.Command{Timeout: c.options.Long, Args: []string{"merge", "--ff-only", "--quiet", "--no-autostash", follows}})
 		return err
 	})
 	if err != nil {

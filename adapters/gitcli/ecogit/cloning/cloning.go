@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -66,8 +64,7 @@ func (c *Client) open(dir string) (*pin.Repo, error) {
 	return at, ours(err)
 }
 
-// afar runs a git that reaches an origin. Unlike all others it may use the credential helpers of the user, and only those: where the repository's
-// own configuration could name one, there is none.
+// afar runs a git that reaches an origin. Unlike all others it may use the credential helpers of the user.
 func (c *Client) afar(ctx context.Context, t *pin.Tree, what string, cmd run.Command) ([]byte, error) {
 	cmd.Machine, cmd.Timeout = true, c.options.Long
 	cmd.Env = append([]string{pin.SSH(""), "GIT_PROXY_COMMAND=", "GIT_LFS_SKIP_SMUDGE=1"}, cmd.Env...)
@@ -77,17 +74,9 @@ func (c *Client) afar(ctx context.Context, t *pin.Tree, what string, cmd run.Com
 	if t != nil {
 		cmd.Dir = t.Dir
 		cmd.Env = append(cmd.Env, "GIT_DIR="+t.Admin, "GIT_COMMON_DIR="+t.Common, "GIT_WORK_TREE="+t.Dir)
-		if text, err := os.ReadFile(filepath.Join(t.Common, "config")); err != nil || suspicious(string(text)) {
-			cmd.Settings = append(cmd.Settings, run.Setting{Name: "credential.helper"})
-		}
 	}
 	out, err := cmd.Output(ctx)
 	return out, c.named(ctx, what, err)
-}
-
-func suspicious(config string) bool {
-	config = strings.ToLower(config)
-	return strings.Contains(config, "credential") || strings.Contains(config, "include")
 }
 
 // named gives git's failures the names of the capability.

@@ -154,7 +154,7 @@ func TestCredentialsAreTheUsers(t *testing.T) {
 	evil := string(config) + "[credential \"http://127.0.0.1\"]\n\thelper = \"!" + traps.Program("helper") + "\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(evil), 0o600))
 	_, err = c.Forward(t.Context(), repo(url), dir, seen, (&lines{}).tell)
-	require.ErrorIs(t, err, ecosystem.ErrGit)
+	require.NoError(t, err, "the user's own is asked all the same")
 	assert.Empty(t, traps.Sprung())
 }
 

@@ -122,7 +122,7 @@ func (m making) branch(ctx context.Context) error {
 
 // worktree makes the tree beside its place. It is locked meanwhile, so that no git takes it for one that is gone.
 func (m making) worktree(ctx context.Context) error {
-	_, err := m.at.Main().In(ctx, run.Command{Timeout: m.long, Settings: []run.Setting{{Name: "worktree.useRelativePaths", Value: "false"}},
+	_, err := m.at.Main().Git(ctx, run.Command{Timeout: m.long, Settings: []run.Setting{{Name: "worktree.useRelativePaths", Value: "false"}},
 		Args: []string{"worktree", "add", "--quiet", "--no-guess-remote", "--lock", "--reason=being installed", "--", m.Tree(), m.Branch}})
 	if words := pin.Words(err); strings.Contains(words, "already registered worktree") || strings.Contains(words, "already checked out at") || strings.Contains(words, "already used by worktree") {
 		return ecosystem.ErrConflict.Sayf("branch %s is checked out in another worktree (%s); remove that one with git worktree remove, or git worktree prune when its directory is gone", m.Branch, pin.Last(words)).Because(err)

@@ -102,11 +102,7 @@ func say(err error) string { return fault.From(err).Message }
 
 // status asks git, once.
 func status(ctx context.Context, t *pin.Tree) (standing.Standing, error) {
-	ignore, err := t.Ignore(ctx)
-	if err != nil {
-		return standing.Standing{}, err
-	}
-	out, err := t.In(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", ignore}})
+	out, err := t.Git(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
 	if err != nil {
 		return standing.Standing{}, err
 	}

@@ -207,7 +207,7 @@ func (s *step) sync(ctx context.Context, back bool) (left []string, err error) {
 	}
 	more, err := s.write(ctx, back)
 	if err == nil { // only so that git need not compare the files again: it fails where others have changed
-		_, _ = s.In(ctx, run.Command{Args: []string{"update-index", "-q", "--refresh"}})
+		_, _ = s.Git(ctx, run.Command{Args: []string{"update-index", "-q", "--refresh"}})
 	}
 	return append(left, more...), err
 }
@@ -241,7 +241,7 @@ func (s *step) index(ctx context.Context, back bool) (left []string, err error) 
 	if info.Len() == 0 {
 		return left, nil
 	}
-	_, err = s.In(ctx, run.Command{Args: []string{"update-index", "-z", "--index-info"}, Stdin: []byte(info.String())})
+	_, err = s.Git(ctx, run.Command{Args: []string{"update-index", "-z", "--index-info"}, Stdin: []byte(info.String())})
 	return left, err
 }
 

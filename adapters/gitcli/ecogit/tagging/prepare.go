@@ -206,7 +206,7 @@ func (p *preparation) blobs(ctx context.Context, files []ecosystemport.ReleaseFi
 		if err != nil {
 			return ecosystem.ErrStorage.Sayf("a release needs a place for what it prepares: %v", err).Because(err)
 		}
-		out, err := p.In(ctx, run.Command{Args: []string{"hash-object", "-w", "--stdin", "--path=" + f.Path}, Stdin: edit.New})
+		out, err := p.Git(ctx, run.Command{Args: []string{"hash-object", "-w", "--stdin", "--path=" + f.Path}, Stdin: edit.New})
 		if err != nil {
 			return err
 		}

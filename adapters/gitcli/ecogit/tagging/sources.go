@@ -53,11 +53,7 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 	if err != nil {
 		return err
 	}
-	ignore, err := t.Ignore(ctx)
-	if err != nil {
-		return err
-	}
-	out, err := t.In(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", ignore}})
+	out, err := t.Git(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ const here = "./" // before a name that git would else take for a pattern
 
 // listed is what git finds: files that are not tracked and match the listing, as far as they are ignored.
 func listed(ctx context.Context, t *pin.Tree) ([]string, error) {
-	out, err := t.In(ctx, run.Command{Args: []string{"ls-files", "--others", "--ignored", "-z", "--exclude-from=" + filepath.Join(t.Dir, Listing)}, Limit: manyFiles})
+	out, err := t.Git(ctx, run.Command{Args: []string{"ls-files", "--others", "--ignored", "-z", "--exclude-from=" + filepath.Join(t.Dir, Listing)}, Limit: manyFiles})
 	if err != nil || len(out) == 0 {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func listed(ctx context.Context, t *pin.Tree) ([]string, error) {
 	for _, name := range tree.Records(out) {
 		asked.WriteString(here + name + "\x00")
 	}
-	out, err = t.In(ctx, run.Command{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: []byte(asked.String()), Limit: manyFiles})
+	out, err = t.Git(ctx, run.Command{Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: []byte(asked.String()), Limit: manyFiles})
 	if err != nil && pin.ExitOf(err) != 1 { // none is
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (m maker) copyIndex() error {
 
 // loose is the tree of the files that are not tracked; empty when there are none.
 func (m maker) loose(ctx context.Context) (string, error) {
-	out, err := m.t.In(ctx, run.Command{Args: []string{"ls-files", "--others", "--exclude-standard", "-z"}, Timeout: m.timeout, Limit: manyFiles,
+	out, err := m.t.Git(ctx, run.Command{Args: []string{"ls-files", "--others", "--exclude-standard", "-z"}, Timeout: m.timeout, Limit: manyFiles,
 		Env: []string{"GIT_INDEX_FILE=" + filepath.Join(m.scratch, indexFile)}})
 	if err != nil {
 		return "", err
@@ -165,7 +165,7 @@ func (m maker) commit(ctx context.Context, message, files string, parents ...str
 
 // git runs one command over an index of ours.
 func (m maker) git(ctx context.Context, index string, stdin []byte, args ...string) (string, error) {
-	out, err := m.t.In(ctx, run.Command{Args: args, Stdin: stdin, Timeout: m.timeout, Settings: plain(), Env: []string{
+	out, err := m.t.Git(ctx, run.Command{Args: args, Stdin: stdin, Timeout: m.timeout, Settings: plain(), Env: []string{
 		"GIT_INDEX_FILE=" + filepath.Join(m.scratch, index), "GIT_AUTHOR_DATE=" + m.date, "GIT_COMMITTER_DATE=" + m.date}})
 	return strings.TrimSuffix(string(out), "\n"), err
 }
@@ -184,7 +184,7 @@ func Base(ctx context.Context, t *pin.Tree, commit string) (string, error) {
 // overwritten.
 func Back(ctx context.Context, t *pin.Tree, commit string) error {
 	do := func(env []string, args ...string) error {
-		_, err := t.In(ctx, run.Command{Args: args, Env: env, Timeout: longTime})
+		_, err := t.Git(ctx, run.Command{Args: args, Env: env, Timeout: longTime})
 		return err
 	}
 	if err := do(nil, "read-tree", "--reset", "-u", commit+"^{tree}"); err != nil {

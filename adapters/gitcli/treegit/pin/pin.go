@@ -1,5 +1,5 @@
 // Package pin starts git on one clone and one of its working trees, both named outright: whatever a file in them says, git is led to no other
-// repository, and no program runs that the repository or one of its submodules configures.
+// repository.
 //
 // It refuses to know what the commands are for.
 package pin
@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/run"
@@ -30,8 +29,7 @@ type Repo struct {
 	Dir     string // the main working tree
 	Common  string // its .git
 	timeout time.Duration
-	config  func() string // what the repository's own configuration file says, in lower case
-	busy    *os.File      // the lock that its gits hold along with us (Alone)
+	busy    *os.File // the lock that its gits hold along with us (Alone)
 }
 
 // Open is the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
@@ -48,27 +46,13 @@ func Open(dir string, timeout time.Duration) (*Repo, error) {
 	if timeout <= 0 {
 		timeout = localTime
 	}
-	return &Repo{Dir: dir, Common: common, timeout: timeout, config: sync.OnceValue(func() string { return text(filepath.Join(common, "config")) })}, nil
+	return &Repo{Dir: dir, Common: common, timeout: timeout}, nil
 }
 
 // Gone reports a clone that is not there any more.
 func Gone(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, gitDir))
 	return os.IsNotExist(err)
-}
-
-// text is a file in lower case. One that is no regular file, or cannot be read, has to be asked about: it is taken to include others.
-func text(path string) string {
-	info, err := os.Lstat(path)
-	if os.IsNotExist(err) {
-		return ""
-	}
-	if err == nil && info.Mode().IsRegular() {
-		if read, err := os.ReadFile(path); err == nil {
-			return strings.ToLower(string(read))
-		}
-	}
-	return "include"
 }
 
 // Main is the clone's own working tree.
@@ -164,7 +148,7 @@ func (t *Tree) Submodule(ctx context.Context, path string) (*Tree, error) {
 		return nil, err
 	}
 	common := strings.TrimSuffix(string(out), "\n")
-	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: common, timeout: t.timeout, busy: t.busy, config: func() string { return text(filepath.Join(common, "config")) }}
+	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: common, timeout: t.timeout, busy: t.busy}
 	return r.Main(), nil
 }
 
@@ -174,9 +158,8 @@ type Tree struct {
 	Dir   string
 	Admin string // where git keeps what is the tree's own
 
-	guarded bool
-	off     []run.Setting
-	links   []string // of submodules that are there
+	looked bool
+	links  []string // of submodules that are there
 }
 
 // Fresh is the same tree, about which nothing is remembered: for after its files have changed.
@@ -194,7 +177,7 @@ func (t *Tree) Has(name string) bool {
 	return err == nil
 }
 
-// Git runs a command that neither reads nor writes files of the working tree.
+// Git runs a command.
 func (t *Tree) Git(ctx context.Context, cmd run.Command) ([]byte, error) {
 	if cmd.Dir == "" {
 		cmd.Dir = t.Dir
@@ -213,16 +196,8 @@ func (t *Tree) Word(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// In runs a command that reads or writes files of the working tree, with the filters off that are not the user's own.
-func (t *Tree) In(ctx context.Context, cmd run.Command) ([]byte, error) {
-	if err := t.guard(ctx); err != nil {
-		return nil, err
-	}
-	cmd.Settings = append(cmd.Settings, t.off...)
-	return t.Git(ctx, cmd)
-}
-
 // Submodules are the paths of the repositories in the tree that are there, submodules of theirs included.
 func (t *Tree) Submodules(ctx context.Context) ([]string, error) {
-	return t.links, t.guard(ctx)
+	err := t.find(ctx)
+	return t.links, err
 }

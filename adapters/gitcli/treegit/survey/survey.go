@@ -23,15 +23,11 @@ const manyCommits = 1 << 30 // bytes of a list of commits
 
 // Status is what git says of a working tree. all names every file that is not tracked, where else a directory may stand for what is in it.
 func Status(ctx context.Context, t *pin.Tree, all bool) (tree.Status, error) {
-	ignore, err := t.Ignore(ctx)
-	if err != nil {
-		return tree.Status{}, err
-	}
 	untracked := "--untracked-files=normal"
 	if all {
 		untracked = "--untracked-files=all"
 	}
-	out, err := t.In(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignored=no", "--no-renames", ignore}})
+	out, err := t.Git(ctx, run.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
 	if err != nil {
 		return tree.Status{}, err
 	}

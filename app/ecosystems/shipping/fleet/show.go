@@ -101,6 +101,11 @@ func Warnings(fleet []*Vessel, o Order) (out []string) {
 		if hooks := v.shown(o).Hooks; len(hooks) > 0 {
 			out = append(out, v.Title()+": the repository's hooks run: "+strings.Join(hooks, ", "))
 		}
+		if v.Commits(o) {
+			for _, filter := range c.Filters {
+				out = append(out, v.Title()+": a filter that the repository's own configuration names runs on files that are committed: "+filter)
+			}
+		}
 	}
 	return out
 }

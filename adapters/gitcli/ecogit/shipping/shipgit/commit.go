@@ -16,7 +16,7 @@ func (c *Client) Index(ctx context.Context, dir string) (string, error) {
 	return tree, named(dir, err)
 }
 
-// Stage implements ecosystemport.Committing. What is staged already is left out: git finds no deleted file a second time.
+// Stage implements ecosystemport.Committing. The repository's own filters run, as without them what they encrypt would be committed as it is. What is staged already is left out: git finds no deleted file a second time.
 func (c *Client) Stage(ctx context.Context, dir string, changes []ecosystemport.Change) ([]string, error) {
 	var paths strings.Builder
 	for _, change := range changes {
@@ -25,7 +25,7 @@ func (c *Client) Stage(ctx context.Context, dir string, changes []ecosystemport.
 		}
 	}
 	if paths.Len() > 0 {
-		if _, err := git(ctx, dir, run.Command{Stdin: []byte(paths.String()), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Timeout: netTime,
+		if _, err := git(ctx, dir, run.Command{Stdin: []byte(paths.String()), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Filters: true, Timeout: netTime,
 			Args: []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}}); err != nil {
 			return nil, named(dir, err)
 		}
@@ -52,7 +52,7 @@ func (c *Client) Author(ctx context.Context, dir string) error {
 
 // Commit implements ecosystemport.Committing.
 func (c *Client) Commit(ctx context.Context, dir, message string) (string, []string, error) {
-	if _, err := git(ctx, dir, run.Command{Hooks: true, Env: run.Identity(), Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
+	if _, err := git(ctx, dir, run.Command{Hooks: true, Filters: true, Env: run.Identity(), Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
 		return "", nil, named(dir, err)
 	}
 	commit, err := word(ctx, dir, "rev-parse", "--verify", "HEAD")

@@ -96,6 +96,24 @@ func inside(ctx context.Context, dir string, cargo *ecosystemport.Cargo) error {
 		hooks = filepath.Join(dir, hooks)
 	}
 	cargo.Hooks, cargo.HooksHash = programs(hooks)
+	if len(cargo.Changes) == 0 {
+		return nil
+	}
+	filters, err := run.Command{Dir: dir, Machine: true}.Named(ctx)
+	if err != nil {
+		return named(dir, err)
+	}
+	sum := sha256.New()
+	for _, s := range filters {
+		if !strings.HasSuffix(s.Name, ".clean") && !strings.HasSuffix(s.Name, ".process") {
+			continue // git runs it on nothing that is committed
+		}
+		cargo.Filters = append(cargo.Filters, s.Name+" = "+s.Value)
+		_, _ = io.WriteString(sum, s.Name+"\x00"+s.Value+"\x00")
+	}
+	if cargo.Filters != nil {
+		cargo.HooksHash += "+" + hex.EncodeToString(sum.Sum(nil))
+	}
 	return nil
 }
 

@@ -51,8 +51,7 @@ func git(ctx context.Context, dir string, cmd run.Command) ([]byte, error) {
 		cmd.Timeout = localTime
 	}
 	cmd.Env = append(cmd.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
-	cmd.Settings = append(cmd.Settings, run.Setting{Name: "core.fsmonitor", Value: "false"}, run.Setting{Name: "core.quotePath", Value: "false"},
-		run.Setting{Name: "gc.auto", Value: "0"}, run.Setting{Name: "maintenance.auto", Value: "false"})
+	cmd.Settings = append(cmd.Settings, run.Setting{Name: "core.quotePath", Value: "false"})
 	out, err := cmd.Output(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, fault.From(ctx.Err())
