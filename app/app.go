@@ -140,7 +140,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	r := a.begin(c)
 	value, err := r.guarded(ctx)
 	if f, ok := value.(tool.Forward); ok && err == nil {
-		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.Within, f.Call.Entry = c.RequestID, c.Progress, c.Person, c.Within, c.Entry
+		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.View, f.Call.Within, f.Call.Entry = c.RequestID, c.Progress, c.Person, c.View, c.Within, c.Entry
 		return a.Call(ctx, f.Call)
 	}
 	return r.finish(ctx, value, err)
@@ -237,7 +237,16 @@ func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
 	return r.out
 }
 
-// record appends the outcome: at once for a call whose intent was recorded, through the journal otherwise.
+// viewed reports what a person looks at on a page of their own: a read that agents have no part in.
+func (r *run) viewed() bool {
+	class := r.claims.Class
+	if r.invocation == nil { // it came to no claims
+		class = r.entry.Spec.Class
+	}
+	return r.call.View && r.call.Person && class == policy.ClassRead
+}
+
+// record appends the outcome, except of page views: at once for a call whose intent was recorded, through the journal otherwise.
 func (r *run) record(ctx context.Context) error {
 	e := r.event(audit.Outcome)
 	e.DurationUS = r.out.Elapsed.Microseconds()
@@ -246,8 +255,11 @@ func (r *run) record(ctx context.Context) error {
 	if errors.As(r.out.Err, &f) {
 		e.Code = string(f.Code)
 	}
-	if r.intended {
+	switch {
+	case r.intended:
 		return r.app.core.Audit.Append(ctx, e)
+	case r.viewed():
+		return nil
 	}
 	r.app.journal.Add(e)
 	return nil

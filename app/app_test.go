@@ -422,6 +422,26 @@ func TestEveryCallIsOnRecord(t *testing.T) {
 	assert.EqualValues(t, len(records), n)
 }
 
+// What a person looks at on a page is nobody else's business; whatever changes something, or is a program's, is on record all the same.
+func TestPageViewsAreNoRecords(t *testing.T) {
+	h := open(t)
+	view := func(c *tool.Call) { c.View, c.Person = true, true }
+	require.NoError(t, h.call("read_note", `{"name":"a"}`, view).Err)
+	require.Error(t, h.call("read_note", `{"nam":"a"}`, view).Err)
+	require.Error(t, h.call("write_note", `{"nam":"b"}`, view).Err)
+	require.NoError(t, h.call("scribble", `{"name":"c"}`, view).Err)
+	require.NoError(t, h.call("read_note", `{"name":"d"}`, func(c *tool.Call) { c.View = true }).Err)
+	require.NoError(t, h.call("read_note", `{"name":"e"}`, func(c *tool.Call) { c.Person = true }).Err)
+	require.NoError(t, h.App.Close(context.Background()))
+	records, err := h.store.Records(context.Background(), 0, 100)
+	require.NoError(t, err)
+	var seen []string
+	for _, r := range records {
+		seen = append(seen, string(r.Event.Args))
+	}
+	assert.ElementsMatch(t, []string{`{"nam":"b"}`, `{"name":"c"}`, `{"name":"c"}`, `{"name":"d"}`, `{"name":"e"}`}, seen)
+}
+
 // deaf is an audit log that cannot be written.
 type deaf struct{ ports.AuditLog }
 

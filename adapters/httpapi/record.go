@@ -92,7 +92,8 @@ type auditList struct {
 // listAudit lists the records after one, or the last ones when none is named, as far as the rest of the query chooses them.
 func (a *API) listAudit(x *exchange.Exchange) error {
 	q := x.R.URL.Query()
-	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Call: q.Get("callId"), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true"}
+	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Call: q.Get("callId"), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
+		Unattended: q.Get("unattended") == "true"}
 	var err error
 	if f.Limit, err = number(q, "limit", auditListed, 1, audit.AtMost); err != nil {
 		return err

@@ -21,7 +21,9 @@ const (
 	selectAfter  = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`
 	selectTail   = `SELECT seq, event, prev, hash FROM (SELECT * FROM audit ORDER BY seq DESC LIMIT ?) ORDER BY seq`
 	selectFound  = `SELECT seq, event, prev, hash FROM audit WHERE seq < ?1 AND (length(?2) = 0 OR instr(event, ?2) > 0) AND (length(?3) = 0 OR instr(event, ?3) > 0) AND
-		(length(?4) = 0 OR instr(event, ?4) > 0) AND (length(?5) = 0 OR instr(event, ?5) > 0) AND (?6 = '' OR instr(lower(CAST(event AS TEXT)), ?6) > 0) ORDER BY seq DESC LIMIT ?7`
+		(length(?4) = 0 OR instr(event, ?4) > 0) AND (length(?5) = 0 OR instr(event, ?5) > 0) AND (?6 = '' OR instr(lower(CAST(event AS TEXT)), ?6) > 0) AND
+		(NOT ?8 OR instr(event, X'22636c617373223a22') > 0 AND substr(event, instr(event, X'22636c617373223a22') + 9, 5) <> X'7265616422')
+		ORDER BY seq DESC LIMIT ?7`
 	selectCut = `SELECT seq FROM audit_head WHERE seq > ?1 AND NOT EXISTS (SELECT 1 FROM audit WHERE seq > ?1)`
 )
 
@@ -107,7 +109,8 @@ func (s *Store) Tail(ctx context.Context, n int) ([]audit.Record, error) {
 	return found, err
 }
 
-// Search is the newest records that the filter chooses, newest first. The database looks for the members' text in the rows, which finds all of them
+// Search is the newest records that the filter chooses, newest first. What stands before the class of an event holds no bare quote, so that the first
+// "class" is its own. The database looks for the members' text in the rows, which finds all of them
 // and perhaps more, where an argument reads the same; the filter itself has the last word.
 func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
 	before, most := f.Before, f.Most()
@@ -125,7 +128,7 @@ func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, err
 	var found []audit.Record
 	err := s.reading(ctx, func(h *handle) error {
 		for found = nil; ; {
-			rows, err := records(ctx, h.read, selectFound, before, written("phase", string(f.Phase)), written("call_id", f.Call), written("tool", f.Tool), code, needle, most)
+			rows, err := records(ctx, h.read, selectFound, before, written("phase", string(f.Phase)), written("call_id", f.Call), written("tool", f.Tool), code, needle, most, f.Unattended)
 			if err != nil {
 				return err
 			}

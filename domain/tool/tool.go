@@ -233,6 +233,7 @@ type Call struct {
 	Asked     confirm.Digest  // of the confirmation that this very call asked for, which a person has answered meanwhile; set by transports
 	Answer    *confirm.Answer // what a person said on a channel only a person has; set by transports, never from arguments
 	Person    bool            // it comes from a channel only a person has; set by transports, never from arguments
+	View      bool            // a person looks at a page that shows it: a read that is a person's own, and no audit record; set by transports
 	Within    []Narrowing     // what the caller is served of what the operator serves: as much as every one of them covers
 	Progress  func(Progress)  // may be nil
 	MaxOutput int             // bytes the caller takes; zero is the tool's own bound

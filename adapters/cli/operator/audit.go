@@ -1,13 +1,16 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
@@ -19,6 +22,8 @@ type query struct {
 	since string
 	tool  string
 	limit int
+
+	unattended bool
 }
 
 // records is a list of records as JSON, the form of the tool audit_tail.
@@ -52,6 +57,7 @@ func Audit(s *shell.Shell) *cobra.Command {
 func (q *query) flags(c *cobra.Command) {
 	c.Flags().StringVar(&q.since, "since", "", "only records since then: a time (2026-03-01T09:00:00Z, 2026-03-01) or an age (90m, 24h)")
 	c.Flags().StringVar(&q.tool, "tool", "", "only records of this tool")
+	c.Flags().BoolVar(&q.unattended, "unattended", false, "only changes that were let through without a person")
 	c.Flags().IntVar(&q.limit, "limit", 0, "at most this many, the last ones (list: 20; export: all)")
 }
 
@@ -71,7 +77,10 @@ func (q query) begin() (time.Time, error) {
 	return time.Time{}, shell.ErrUsage.Sayf("--since %q is neither a time nor an age", q.since).With(shell.Hint("write 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
 }
 
-// walk hands every record that matches to visit, keeping only the last q.limit when that is set.
+// late is how much later than the one after it a record may stand in the chain: reads are written in groups, and processes take turns.
+const late = 10 * time.Minute
+
+// walk hands every record that matches to visit, oldest first; only the last q.limit when that is set.
 func (q query) walk(ctx context.Context, s *shell.Shell, visit func(audit.Record) error) error {
 	begin, err := q.begin()
 	if err != nil {
@@ -84,26 +93,45 @@ func (q query) walk(ctx context.Context, s *shell.Shell, visit func(audit.Record
 	if err != nil {
 		return err
 	}
-	var last []audit.Record
+	f := audit.Filter{Tool: q.tool, Unattended: q.unattended, Limit: audit.AtMost}
+	if q.limit > 0 {
+		return q.last(ctx, a, f, begin, visit)
+	}
 	for r, err := range a.AuditTrail(ctx, 0) {
+		if err == nil && !r.Event.Time.Before(begin) && f.Matches(&r) {
+			err = visit(r)
+		}
 		if err != nil {
 			return err
 		}
-		if r.Event.Time.Before(begin) || q.tool != "" && r.Event.Tool != q.tool {
-			continue
-		}
-		if q.limit == 0 {
-			if err := visit(r); err != nil {
-				return err
-			}
-			continue
-		}
-		if len(last) >= 2*q.limit {
-			last = append(last[:0], last[len(last)-q.limit+1:]...)
-		}
-		last = append(last, r)
 	}
-	for _, r := range last[max(0, len(last)-q.limit):] {
+	return nil
+}
+
+// last is walk from the newest record backwards, no further than it has to go.
+func (q query) last(ctx context.Context, a *app.App, f audit.Filter, begin time.Time, visit func(audit.Record) error) error {
+	var found []audit.Record
+	for more := true; more && len(found) < q.limit; {
+		if begin.IsZero() {
+			f.Limit = min(audit.AtMost, q.limit-len(found))
+		}
+		records, err := a.AuditSearch(ctx, f)
+		if err != nil {
+			return err
+		}
+		more = len(records) == f.Limit
+		for _, r := range records {
+			f.Before = r.Seq
+			if r.Event.Time.Before(begin) {
+				more = more && !r.Event.Time.Before(begin.Add(-late))
+				continue
+			}
+			if len(found) < q.limit {
+				found = append(found, r)
+			}
+		}
+	}
+	for _, r := range slices.Backward(found) {
 		if err := visit(r); err != nil {
 			return err
 		}
@@ -149,7 +177,10 @@ func auditRow(r audit.Record) []string {
 		}
 	}
 	by := e.Client
-	if e.ApprovedBy != "" {
+	switch {
+	case e.Unattended():
+		by += " (no person asked: " + cmp.Or(e.ApprovedBy, e.Rule) + ")"
+	case e.ApprovedBy != "":
 		by += " (" + e.ApprovedBy + ")"
 	}
 	return []string{fmt.Sprint(r.Seq), e.Time.UTC().Format(time.DateTime), string(e.Phase), e.Tool, e.Verdict, result, took, clip(string(e.Args), 60), by}

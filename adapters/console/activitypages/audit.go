@@ -28,7 +28,8 @@ var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit h
 // trail is the audit, newest first.
 func (s *Section) trail(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
 	q := r.URL.Query()
-	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true", Limit: listed}
+	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
+		Unattended: q.Get("unattended") == "true", Limit: listed}
 	if before := q.Get("before"); before != "" {
 		n, err := strconv.ParseInt(before, 10, 64)
 		if err != nil || n < 1 {
@@ -67,7 +68,8 @@ func auditFilter(f audit.Filter) markup.Node {
 		page.Select("phase", "phase", "Phase", string(f.Phase), page.Choice{Value: "", Text: "any"}, page.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
 			page.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, page.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}),
 		page.Field("tool", "tool", "Tool", f.Tool), page.Field("code", "code", "Error code", f.Code), page.Field("text", "text", "Any text", f.Text),
-		page.Check("failed", "failed", "Only errors", f.Failed), page.Button("Filter"))
+		page.Check("failed", "failed", "Only errors", f.Failed),
+		page.Check("unattended", "unattended", "Only changes without a person", f.Unattended), page.Button("Filter"))
 }
 
 func earlier(f audit.Filter, found []audit.Record) markup.Node {
@@ -77,6 +79,9 @@ func earlier(f audit.Filter, found []audit.Record) markup.Node {
 	next := url.Values{"phase": {string(f.Phase)}, "tool": {f.Tool}, "code": {f.Code}, "text": {f.Text}, "before": {strconv.FormatInt(found[len(found)-1].Seq, 10)}}
 	if f.Failed {
 		next.Set("failed", "true")
+	}
+	if f.Unattended {
+		next.Set("unattended", "true")
 	}
 	return markup.P(page.To(auditPath+"?"+next.Encode(), "Older ones"))
 }
@@ -106,6 +111,9 @@ func ended(e audit.Event) markup.Node {
 }
 
 func by(e audit.Event) string {
+	if e.Unattended() {
+		return page.Printable("no person asked: " + cmp.Or(runview.By(e.ApprovedBy), "rule "+e.Rule))
+	}
 	return page.Printable(cmp.Or(runview.By(e.ApprovedBy), e.Client))
 }
 

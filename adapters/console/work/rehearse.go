@@ -42,6 +42,7 @@ func (d *Desk) wide(ctx context.Context, v httpguard.Visitor, name tool.Name, ar
 		return tool.Outcome{Err: fault.From(err)}
 	}
 	c := v.Call(name, doc)
+	c.View = true
 	c.MaxOutput, c.Mode = Room, mode
 	return d.door.Call(ctx, c)
 }

@@ -52,7 +52,7 @@ func New(life context.Context, door Door, ids func() string) *Desk {
 	return &Desk{door: door, life: life, ids: ids}
 }
 
-// Outcome calls a tool and waits for what comes of it. args marshals to a JSON object; nil is {}.
+// Outcome calls a tool for a page and waits for what comes of it: a read leaves no audit record. args marshals to a JSON object; nil is {}.
 func (d *Desk) Outcome(ctx context.Context, v httpguard.Visitor, name tool.Name, args any) tool.Outcome {
 	doc, err := tool.Encode(args)
 	if err != nil {
@@ -61,7 +61,9 @@ func (d *Desk) Outcome(ctx context.Context, v httpguard.Visitor, name tool.Name,
 	if args == nil {
 		doc = json.RawMessage("{}")
 	}
-	return d.door.Call(ctx, v.Call(name, doc))
+	c := v.Call(name, doc)
+	c.View = true
+	return d.door.Call(ctx, c)
 }
 
 // Read calls a tool that only reads and decodes its value into into, which may be nil. Its errors are *fault.Error.

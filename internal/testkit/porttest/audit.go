@@ -186,7 +186,10 @@ func auditFilters(t *testing.T, l ports.AuditLog) {
 		plain("call_1", "input", audit.Intent, "", `{"action":"create"}`),
 		plain("call_1", "input", audit.Outcome, "pack_not_found", `{}`),
 		plain("call_2", "output", audit.Outcome, "", `{"tool":"input","code":"none","q":"Größe <b> \"x\" 100%_"}`),
-		plain("cf_1", "deploy_apply", audit.Answer, "", `null`)))
+		plain("cf_1", "deploy_apply", audit.Answer, "", `null`),
+		audit.Event{Time: issued, CallID: "call_3", Tool: "look", Phase: audit.Outcome, Class: "read", Verdict: "allow", Args: json.RawMessage(`{"class":"write"}`)},
+		audit.Event{Time: issued, CallID: `"class":"read"`, Tool: "change", Phase: audit.Outcome, Class: "write", Verdict: "allow", Args: json.RawMessage(`{"class":"read"}`)},
+		audit.Event{Time: issued, CallID: "call_5", Tool: "change", Phase: audit.Outcome, Class: "write", Verdict: "confirm", ApprovedBy: "terminal"}))
 	for _, c := range []struct {
 		filter audit.Filter
 		want   []int64
@@ -194,7 +197,9 @@ func auditFilters(t *testing.T, l ports.AuditLog) {
 		{audit.Filter{Tool: "input"}, []int64{2, 1}}, // what an argument says is not the tool
 		{audit.Filter{Tool: "INPUT"}, nil},
 		{audit.Filter{Tool: `in"put`}, nil},
-		{audit.Filter{Phase: audit.Outcome}, []int64{3, 2}},
+		{audit.Filter{Phase: audit.Outcome}, []int64{7, 6, 5, 3, 2}},
+		{audit.Filter{Unattended: true}, []int64{6}},
+		{audit.Filter{Unattended: true, Tool: "look"}, nil},
 		{audit.Filter{Phase: audit.Outcome, Tool: "input"}, []int64{2}},
 		{audit.Filter{Call: "cf_1", Phase: audit.Answer}, []int64{4}},
 		{audit.Filter{Code: "pack_not_found"}, []int64{2}},
