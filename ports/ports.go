@@ -7,6 +7,7 @@ package ports
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -71,6 +72,31 @@ type AuditLog interface {
 	Tail(ctx context.Context, n int) ([]audit.Record, error)
 	// Search is the newest records that the filter chooses, newest first.
 	Search(ctx context.Context, f audit.Filter) ([]audit.Record, error)
+}
+
+// Chain is an AuditLog whose records can be held against the chain as they lie there.
+type Chain interface {
+	AuditLog
+	// Chain hands f what the log says of its own end, and every record in rising order, all of one moment. A record is f's until it asks for the next.
+	Chain(ctx context.Context, f func(audit.End, iter.Seq2[audit.Raw, error]) error) error
+	// HashAt is the hash of that record; zero for one that there is not.
+	HashAt(ctx context.Context, seq int64) (canon.Hash, error)
+	// End is what the log says of its own end.
+	End(ctx context.Context) (audit.End, error)
+}
+
+// Checked is an AuditLog that knows more ways than the chain itself to find out whether it is the one that was written.
+type Checked interface {
+	// Check holds the whole log against all that there is. What is wrong with the log is in the report; the error is that it could not be looked at.
+	Check(ctx context.Context) (audit.Report, error)
+}
+
+// Signer signs the end of a chain with the key of this machine.
+type Signer interface {
+	// Key is the key that signs after had has, which is zero where nothing was signed yet. Only then is one made that is missing.
+	Key(had audit.Key) (audit.Key, error)
+	// Sign signs the end of the chain with that key.
+	Sign(k audit.Key, seq int64, hash canon.Hash) (audit.Head, error)
 }
 
 // Settings is what a person set, product-wide. The zero Settings of a fresh store is Revision 0 with nothing set.

@@ -1,21 +1,26 @@
 package sqlitestore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"iter"
 	"math"
 
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // page is how many records Records lists when nobody says.
 const page = 100
 
 const (
-	selectHead   = `SELECT seq, hash FROM audit_head WHERE one = 1`
+	selectHead   = `SELECT seq, hash, signed FROM audit_head WHERE one = 1`
+	updateSigned = `UPDATE audit_head SET signed = ? WHERE one = 1`
+	selectHash   = `SELECT hash FROM audit WHERE seq = ?`
+	selectAll    = `SELECT seq, event, prev, hash FROM audit ORDER BY seq`
 	upsertHead   = `INSERT INTO audit_head (one, seq, hash) VALUES (1, ?, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`
 	insertRecord = `INSERT INTO audit (seq, event, prev, hash) VALUES (?, ?, ?, ?)`
 	selectAfter  = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`
@@ -27,51 +32,189 @@ const (
 	selectCut = `SELECT seq FROM audit_head WHERE seq > ?1 AND NOT EXISTS (SELECT 1 FROM audit WHERE seq > ?1)`
 )
 
-// Append links the events behind the newest record, all or none, durably: it returns when they are on the disk.
+// SignWith has every end of the chain signed from now on. It is called before the store is used.
+func (s *Store) SignWith(signer ports.Signer) { s.signer = signer }
+
+// Append links the events behind the newest record, all or none, durably: it returns when they are on the disk. Where there is a signer, the new end is
+// signed; a key that cannot be used keeps nothing from being recorded, and the end stays signed as far as it was, which audit verify says.
 func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
 	return s.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		last, err := head(ctx, tx)
+		end, err := ending(ctx, tx)
 		if err != nil {
 			return err
 		}
-		insert, err := tx.PrepareContext(ctx, insertRecord)
-		if err != nil {
+		if s.signer == nil {
+			_, err := link(ctx, tx, end, events)
 			return err
 		}
-		defer insert.Close() //nolint:errcheck // it is only memory
-		for _, e := range events {
-			if last, err = audit.Link(last, e); err != nil {
-				return err
-			}
-			event, err := json.Marshal(last.Event)
-			if err != nil {
-				return err
-			}
-			if _, err := insert.ExecContext(ctx, last.Seq, event, last.Prev[:], last.Hash[:]); err != nil {
-				return err
-			}
+		var had audit.Key
+		if end.Signed != nil {
+			had = end.Signed.Key
 		}
-		_, err = tx.ExecContext(ctx, upsertHead, last.Seq, last.Hash[:])
-		return err
+		key, wrong := s.signer.Key(had)
+		if end.Signed == nil && end.Seq > 0 && wrong == nil { // what was begun without a key
+			events = append([]audit.Event{audit.Telling(events[0].Time, audit.KeyTool, "", "", audit.NewKey{Key: key})}, events...)
+		}
+		if end, err = link(ctx, tx, end, events); err != nil || wrong != nil {
+			return err
+		}
+		return s.sign(ctx, tx, key, end)
 	})
 }
 
-// head is the newest link of the chain, the zero Record at its beginning. It is kept apart from the records, so that the record after
-// one that somebody deleted continues the one deleted, and the gap shows.
-func head(ctx context.Context, tx *sql.Tx) (audit.Record, error) {
-	var (
-		last audit.Record
-		hash []byte
-	)
-	err := tx.QueryRowContext(ctx, selectHead).Scan(&last.Seq, &hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return audit.Record{}, nil
+// NewKey puts on record that another key signs from now on, and signs with it.
+func (s *Store) NewKey(ctx context.Context, key audit.Key, told func(follows audit.Key) audit.Event) error {
+	return s.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		end, err := ending(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var had audit.Key
+		if end.Signed != nil {
+			had = end.Signed.Key
+		}
+		if end, err = link(ctx, tx, end, []audit.Event{told(had)}); err != nil {
+			return err
+		}
+		return s.sign(ctx, tx, key, end)
+	})
+}
+
+// link appends the events to the chain and moves its end.
+func link(ctx context.Context, tx *sql.Tx, end audit.End, events []audit.Event) (audit.End, error) {
+	last := audit.Record{Seq: end.Seq, Hash: end.Hash}
+	insert, err := tx.PrepareContext(ctx, insertRecord)
+	if err != nil {
+		return end, err
 	}
-	copy(last.Hash[:], hash)
-	return last, err
+	defer insert.Close() //nolint:errcheck // it is only memory
+	for _, e := range events {
+		if last, err = audit.Link(last, e); err != nil {
+			return end, err
+		}
+		event, err := json.Marshal(last.Event)
+		if err != nil {
+			return end, err
+		}
+		if _, err := insert.ExecContext(ctx, last.Seq, event, last.Prev[:], last.Hash[:]); err != nil {
+			return end, err
+		}
+	}
+	_, err = tx.ExecContext(ctx, upsertHead, last.Seq, last.Hash[:])
+	end.Seq, end.Hash = last.Seq, last.Hash
+	return end, err
+}
+
+// sign signs the end of the chain, as far as the key can be used.
+func (s *Store) sign(ctx context.Context, tx *sql.Tx, key audit.Key, end audit.End) error {
+	h, err := s.signer.Sign(key, end.Seq, end.Hash)
+	if err != nil {
+		return nil //nolint:nilerr // the end stays signed as far as it was, and audit verify says so
+	}
+	_, err = tx.ExecContext(ctx, updateSigned, h.Line())
+	return err
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// ending is the newest link of the chain, zero at its beginning. It is kept apart from the records, so that the record after one that somebody deleted
+// continues the one deleted, and the gap shows.
+func ending(ctx context.Context, tx querier) (audit.End, error) {
+	var (
+		end          audit.End
+		hash, signed []byte
+	)
+	err := tx.QueryRowContext(ctx, selectHead).Scan(&end.Seq, &hash, &signed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return audit.End{}, nil
+	}
+	copy(end.Hash[:], hash)
+	if len(signed) > 0 {
+		h, err := audit.ReadHead(signed)
+		if err != nil { // what cannot be read was signed by nobody
+			h = audit.Head{Seq: end.Seq}
+		}
+		end.Signed = &h
+	}
+	return end, err
+}
+
+// End is what the log says of its own end.
+func (s *Store) End(ctx context.Context) (end audit.End, err error) {
+	err = s.reading(ctx, func(h *handle) (err error) {
+		end, err = ending(ctx, h.read)
+		return err
+	})
+	return end, err
+}
+
+// HashAt is the hash of that record, as it stands there; zero for one that there is not.
+func (s *Store) HashAt(ctx context.Context, seq int64) (sum canon.Hash, err error) {
+	err = s.reading(ctx, func(h *handle) error {
+		var hash []byte
+		switch err := h.read.QueryRowContext(ctx, selectHash, seq).Scan(&hash); {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		copy(sum[:], hash)
+		return nil
+	})
+	return sum, err
+}
+
+// Chain hands f what the log says of its own end, and every record in rising order, all of one moment.
+func (s *Store) Chain(ctx context.Context, f func(audit.End, iter.Seq2[audit.Raw, error]) error) error {
+	none := true
+	err := s.reading(ctx, func(h *handle) error {
+		none = false
+		tx, err := h.read.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // nothing was written
+		end, err := ending(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return f(end, func(yield func(audit.Raw, error) bool) { each(ctx, tx, yield) })
+	})
+	if err == nil && none {
+		return f(audit.End{}, func(func(audit.Raw, error) bool) {})
+	}
+	return err
+}
+
+// each yields the rows of the chain, undecoded.
+func each(ctx context.Context, tx *sql.Tx, yield func(audit.Raw, error) bool) {
+	rows, err := tx.QueryContext(ctx, selectAll)
+	if err != nil {
+		yield(audit.Raw{}, err)
+		return
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var event, prev, hash sql.RawBytes
+	for rows.Next() {
+		var r audit.Raw
+		if err := rows.Scan(&r.Seq, &event, &prev, &hash); err != nil {
+			yield(audit.Raw{}, err)
+			return
+		}
+		if r.Event, r.Prev, r.Hash = event, prev, hash; !yield(r, nil) {
+			return
+		}
+	}
+	if err := rows.Err(); err != nil {
+		yield(audit.Raw{}, err)
+	}
 }
 
 // Records lists up to limit records with Seq > after in rising order; limit ≤ 0 means 100. When there are none although more were
@@ -172,7 +315,7 @@ func records(ctx context.Context, db *sql.DB, query string, args ...any) ([]audi
 		if err := rows.Scan(&r.Seq, &event, &prev, &hash); err != nil {
 			return nil, err
 		}
-		r.Event = decoded(event)
+		r.Event, _ = audit.Decode(event)
 		if len(prev) == len(r.Prev) && len(hash) == len(r.Hash) { // else both stay zero, which is the hash of nothing
 			copy(r.Prev[:], prev)
 			copy(r.Hash[:], hash)
@@ -180,16 +323,4 @@ func records(ctx context.Context, db *sql.DB, query string, args ...any) ([]audi
 		found = append(found, r)
 	}
 	return found, rows.Err()
-}
-
-// decoded is the event that was written as raw, or the zero Event when raw is not what writing it gives.
-func decoded(raw []byte) audit.Event {
-	var e audit.Event
-	if json.Unmarshal(raw, &e) != nil {
-		return audit.Event{}
-	}
-	if again, err := json.Marshal(e); err != nil || !bytes.Equal(again, raw) {
-		return audit.Event{}
-	}
-	return e
 }

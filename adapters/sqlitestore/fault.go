@@ -17,6 +17,7 @@ import (
 // The ways the database refuses.
 var (
 	ErrUnavailable = fault.New(fault.Unavailable, "store_unavailable", "the database cannot be used now")
+	ErrEmptied     = fault.New(fault.State, "store_emptied", "the database is zero bytes long, which is a fault, not a new one")
 	ErrNewer       = fault.New(fault.Unavailable, "store_schema_newer", "the database was written by a newer Countersign")
 )
 

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"embed"
@@ -46,7 +47,11 @@ const (
 
 // connector connects to the database; a statement waits for a lock as long as wait says.
 func (s *Store) connector(options string, wait time.Duration) (driver.Connector, error) {
-	path, err := filepath.Abs(s.path)
+	return connector(s.path, options, wait)
+}
+
+func connector(path, options string, wait time.Duration) (driver.Connector, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +73,9 @@ func (s *Store) openExisting() (*handle, error) {
 	}
 	if !file.Mode().IsRegular() {
 		return nil, ErrUnavailable.Sayf("the database %s is no regular file; move it away", s.path)
+	}
+	if err := s.emptied(file); err != nil {
+		return nil, err
 	}
 	h, err := s.connect(file, readingDSN)
 	if frozen(err) && s.settled() {
@@ -149,22 +157,75 @@ func (s *Store) openWritable() (*sql.DB, error) {
 	return db, nil
 }
 
-// create makes an empty file that nobody else may read. SQLite gives its companion files the same mode.
+// create makes an empty database that nobody else may read. SQLite gives its companion files the same mode. The file gets its name once it has a first
+// page: no database of this program is ever zero bytes long, but for one that something has happened to.
 func (s *Store) create() error {
+	switch file, err := os.Stat(s.path); {
+	case err == nil:
+		return s.emptied(file)
+	case !missing(err):
+		return err
+	}
 	if _, err := os.Lstat(s.path); err == nil {
-		return nil
+		return nil // a link to nothing: SQLite says so
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
+	fresh := s.path + ".new-" + rand.Text()
+	defer os.Remove(fresh) //nolint:errcheck // it has its name by then, or is of no use
+	if err := empty(fresh); err != nil {
+		return err
 	}
+	if err := begun(fresh); err != nil {
+		return err
+	}
+	err := os.Link(fresh, s.path)
+	if err == nil || errors.Is(err, fs.ErrExist) { // another process was faster
+		return nil
+	}
+	if err := empty(s.path); err != nil && !errors.Is(err, fs.ErrExist) { // where a file has one name only
+		return err
+	}
+	return nil
+}
+
+func empty(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	return f.Close()
+}
+
+// begun gives an empty file its first page.
+func begun(path string) error {
+	c, err := connector(path, writingDSN, turn)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(c)
+	var mode string
+	return errors.Join(db.QueryRow("PRAGMA journal_mode = WAL").Scan(&mode), db.Close())
+}
+
+// emptied refuses a database of zero bytes where there was one before: SQLite would take it for a new one, and drop what its log still holds.
+func (s *Store) emptied(file fs.FileInfo) error {
+	if file.Size() > 0 || !file.Mode().IsRegular() || !s.lived() {
+		return nil
+	}
+	return ErrEmptied.Sayf("the database %s is zero bytes long (which is a fault, not a new one: its keys are there); restore a copy, or move it away to begin with an empty one, which audit verify will tell of",
+		s.path)
+}
+
+// lived reports whether keys or anchors of this home are there: then it had a database.
+func (s *Store) lived() bool {
+	dir := filepath.Dir(s.path)
+	if _, err := os.Stat(filepath.Join(dir, "anchors.json")); err == nil {
+		return true
+	}
+	keys, err := filepath.Glob(filepath.Join(dir, "keys", "*.key"))
+	return err == nil && len(keys) > 0
 }
 
 // ready turns the write-ahead log on and brings the schema up to date. Processes that do so at once wait for one another.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/secretbox"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // Store is a ports.AuditLog and a ports.SettingsStore; Sessions is its ports.Sessions, and the packages below this one keep more in the
@@ -25,6 +26,7 @@ import (
 type Store struct {
 	path     string
 	secrets  *secretbox.Box
+	signer   ports.Signer // nil where nothing is signed
 	sessions Sessions
 	calls    sync.WaitGroup // calls under way; Close waits for them
 	stuck    atomic.Int64   // when a call gave up waiting for another process, in nanoseconds; zero once one has got through

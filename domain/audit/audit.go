@@ -86,29 +86,25 @@ func (r Record) sum() (canon.Hash, error) {
 	if err != nil {
 		return canon.Hash{}, fmt.Errorf("encoding audit event %d: %w", r.Seq, err)
 	}
-	return canon.Bytes(label, fmt.Appendf(nil, "%d\n%s\n%s", r.Seq, r.Prev.Hex(), event)), nil
+	sum, _ := sumRaw(canon.Label(nil, label), Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:]})
+	return sum, nil
 }
 
 // Verify walks records in order of Seq and reports how many hold. It fails with ErrBroken, naming the first record that was
 // changed, removed or inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
 func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
-	last, n := after, int64(0)
+	c := NewChecker(after)
 	for r, err := range records {
 		if err != nil {
-			return n, err
+			return c.Held(), err
 		}
-		want, err := r.sum()
-		switch {
-		case err != nil:
-			return n, err
-		case r.Seq != last.Seq+1:
-			return n, ErrBroken.Sayf("audit record %d is missing: record %d follows record %d", last.Seq+1, r.Seq, last.Seq)
-		case r.Prev != last.Hash:
-			return n, ErrBroken.Sayf("audit record %d does not continue record %d", r.Seq, last.Seq)
-		case want != r.Hash:
-			return n, ErrBroken.Sayf("audit record %d was changed after it was written", r.Seq)
+		event, err := json.Marshal(r.Event)
+		if err != nil {
+			return c.Held(), err
 		}
-		last, n = r, n+1
+		if err := c.Next(Raw{Seq: r.Seq, Event: event, Prev: r.Prev[:], Hash: r.Hash[:]}); err != nil {
+			return c.Held(), err
+		}
 	}
-	return n, nil
+	return c.Held(), nil
 }

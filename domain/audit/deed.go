@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// The tools under which the record tells of itself. No tool of that name is served.
+const (
+	KeyTool    = "audit_key"    // a key begins to sign
+	AnchorTool = "audit_anchor" // an anchor was added or removed
+	AcceptTool = "audit_accept" // a person takes contradictions for explained
+)
+
+// The verdicts of what is recorded of anchors.
+const (
+	AnchorAdded   = "add"
+	AnchorRemoved = "remove"
+)
+
+// NewKey is what AnnounceKey says.
+type NewKey struct {
+	Key     Key `json:"key"`
+	Follows Key `json:"follows"` // empty for the first
+}
+
+// Accepted is what a person took for explained: the anchors there were then, and why.
+type Accepted struct {
+	Anchors   []Anchor `json:"anchors"`
+	NoJournal bool     `json:"no_journal,omitempty"`
+	Reason    string   `json:"reason"`
+	Faults    []string `json:"faults"`
+}
+
+// Telling is an event in which the record tells of itself. by is who had it so: empty for the program itself.
+func Telling(at time.Time, name, verdict, by string, what any) Event {
+	args, _ := json.Marshal(what) // of plain values it never fails
+	return Event{Time: at, Phase: Answer, Tool: name, Verdict: verdict, ApprovedBy: by, Args: args}
+}
+
+// Deeds is what a record tells of itself.
+type Deeds struct {
+	Keys      []KeyFrom
+	Anchors   []Anchor // that were added and not removed, the journal aside
+	NoJournal bool     // the system's journal, which is used unasked, was removed
+	Accepted  time.Time
+	Times     int // how often something was accepted
+}
+
+// KeyFrom is a key that signs from a record on.
+type KeyFrom struct {
+	NewKey
+	From int64 // the record that announces it
+}
+
+var telling = []byte(`"tool":"audit_`)
+
+// Note takes in a record that holds.
+func (d *Deeds) Note(r Raw) {
+	if !bytes.Contains(r.Event, telling) {
+		return
+	}
+	e, ok := Decode(r.Event)
+	if !ok || e.Phase != Answer || e.Code != "" {
+		return
+	}
+	switch e.Tool {
+	case KeyTool:
+		var k NewKey
+		if json.Unmarshal(e.Args, &k) == nil && k.Key != (Key{}) {
+			d.Keys = append(d.Keys, KeyFrom{k, r.Seq})
+		}
+	case AnchorTool:
+		var a Anchor
+		if json.Unmarshal(e.Args, &a) != nil {
+			return
+		}
+		if a.Kind == AnchorJournal {
+			d.NoJournal = e.Verdict == AnchorRemoved
+			return
+		}
+		d.Anchors = slices.DeleteFunc(d.Anchors, func(have Anchor) bool { return have == a })
+		if e.Verdict == AnchorAdded {
+			d.Anchors = append(d.Anchors, a)
+		}
+	case AcceptTool:
+		var a Accepted
+		if json.Unmarshal(e.Args, &a) == nil {
+			d.Anchors, d.NoJournal, d.Accepted, d.Times = a.Anchors, a.NoJournal, e.Time, d.Times+1
+		}
+	}
+}
+
+// Knows reports whether the key is one that the record tells of, or the one given.
+func (d *Deeds) Knows(k, own Key) bool {
+	return k == own && own != (Key{}) || slices.ContainsFunc(d.Keys, func(f KeyFrom) bool { return f.Key == k || f.Follows == k && k != (Key{}) })
+}

@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrHead reports text that is no signed head.
+var ErrHead = fault.New(fault.Invalid, "audit_head_invalid", "this is no signed head of an audit")
+
+// Key is the public half of what signs heads, an ed25519 key. Its text form is "ed25519:" and base64; the zero Key is empty text.
+type Key [ed25519.PublicKeySize]byte
+
+const keyPrefix = "ed25519:"
+
+// String is the text form.
+func (k Key) String() string {
+	if k == (Key{}) {
+		return ""
+	}
+	return keyPrefix + base64.RawStdEncoding.EncodeToString(k[:])
+}
+
+// MarshalText is the text form.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the text form, or fails with ErrHead.
+func (k *Key) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*k = Key{}
+		return nil
+	}
+	digits, ok := strings.CutPrefix(string(text), keyPrefix)
+	raw, err := base64.RawStdEncoding.DecodeString(digits)
+	if !ok || err != nil || len(raw) != len(k) {
+		return ErrHead.Sayf("a key is ed25519: followed by 43 digits of base64")
+	}
+	copy(k[:], raw)
+	return nil
+}
+
+// Head says how far the record of a home had come, signed by the key of its machine. What is behind it in the chain cannot be changed any more without
+// contradicting it.
+type Head struct {
+	Seq     int64      `json:"seq"`
+	Hash    canon.Hash `json:"hash"`
+	At      time.Time  `json:"at"`
+	Home    string     `json:"home"`    // directory of the record
+	Machine string     `json:"machine"` // a name for the machine that does not tell which it is
+	Key     Key        `json:"key"`
+	Sig     []byte     `json:"sig,omitempty"`
+}
+
+const headLabel = "audit.head.v1"
+
+// Statement is what is signed: everything but the signature.
+func (h Head) Statement() []byte {
+	h.Sig, h.At = nil, h.At.UTC()
+	h.Home, h.Machine = strings.ToValidUTF8(h.Home, "\uFFFD"), strings.ToValidUTF8(h.Machine, "\uFFFD")
+	doc, err := json.Marshal(h)
+	if err != nil { // of a year that no clock shows: such a head fits no signature
+		return nil
+	}
+	return append(canon.Label(nil, headLabel), doc...)
+}
+
+// Signed reports whether the key has signed the head as it is.
+func (h Head) Signed() bool {
+	s := h.Statement()
+	return s != nil && len(h.Sig) == ed25519.SignatureSize && ed25519.Verify(h.Key[:], s, h.Sig)
+}
+
+// Line is the head as one line of JSON, without its end.
+func (h Head) Line() []byte {
+	h.At = h.At.UTC()
+	h.Home, h.Machine = strings.ToValidUTF8(h.Home, "\uFFFD"), strings.ToValidUTF8(h.Machine, "\uFFFD")
+	doc, _ := json.Marshal(h) // as in Statement
+	return doc
+}
+
+// ReadHead reads what Line writes, or fails with ErrHead. It does not judge the signature.
+func ReadHead(line []byte) (Head, error) {
+	var h Head
+	if err := json.Unmarshal(line, &h); err != nil || h.Seq < 1 || h.Key == (Key{}) {
+		return Head{}, ErrHead
+	}
+	return h, nil
+}
+
+// Anchor is a place outside the database in which signed heads are put, so that whoever can write the database cannot quietly rewrite what it says.
+type Anchor struct {
+	Kind  string `json:"kind"` // one of the Anchor kinds
+	Where string `json:"where,omitempty"`
+}
+
+// The kinds of anchors. Home is a file beside the key, always there; the others survive what happens to the home.
+const (
+	AnchorHome    = "home"
+	AnchorFile    = "file"
+	AnchorGit     = "git"
+	AnchorJournal = "journal"
+)
+
+// String is the anchor as people write it.
+func (a Anchor) String() string {
+	if a.Where == "" {
+		return a.Kind
+	}
+	return a.Kind + " " + a.Where
+}
+
+// Holding is what was found in an anchor.
+type Holding struct {
+	Anchor Anchor
+	Heads  []Head // in the order in which they were put there
+	Odd    int    // how many entries are none
+	Put    Head   // the newest that this home remembers to have put there; its Seq is zero for none
+	Fades  bool   // old entries go by themselves, as a system's journal does
+	Err    error  // why it could not be read
+}

@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+)
+
+// Raw is a record as it lies in a store: the event as the very bytes that were hashed. Whoever is handed one may read it until they return.
+type Raw struct {
+	Seq   int64
+	Event []byte // JSON
+	Prev  []byte // 32 bytes
+	Hash  []byte // 32 bytes
+}
+
+// Decode is the event that was written as raw. It reports false for bytes that are not what writing that event gives: such a row says one thing to
+// one reader and another to the next.
+func Decode(raw []byte) (Event, bool) {
+	var e Event
+	if json.Unmarshal(raw, &e) != nil {
+		return Event{}, false
+	}
+	if again, err := json.Marshal(e); err != nil || !bytes.Equal(again, raw) {
+		return Event{}, false
+	}
+	return e, true
+}
+
+// sumRaw is the hash that the record should have, worked out behind what buf begins with (the label). The buffer comes back, to be used again.
+func sumRaw(buf []byte, r Raw) (canon.Hash, []byte) {
+	buf = strconv.AppendInt(buf, r.Seq, 10)
+	buf = append(buf, '\n')
+	buf = hex.AppendEncode(buf, r.Prev)
+	buf = append(buf, '\n')
+	buf = append(buf, r.Event...)
+	return sha256.Sum256(buf), buf
+}
+
+// Checker holds records against the chain, one after the other and without decoding them. NewChecker makes it. It is for one goroutine.
+type Checker struct {
+	last  Record // without its event
+	held  int64
+	label int // bytes of buf
+	buf   []byte
+}
+
+// NewChecker checks what follows a record; the zero Record is the beginning.
+func NewChecker(after Record) *Checker {
+	buf := canon.Label(nil, label)
+	return &Checker{last: Record{Seq: after.Seq, Hash: after.Hash}, label: len(buf), buf: buf}
+}
+
+// Held is how many records held so far.
+func (c *Checker) Held() int64 { return c.held }
+
+// Last is the newest record that held, without its event.
+func (c *Checker) Last() Record { return c.last }
+
+// Next checks the next record. It fails with ErrBroken.
+func (c *Checker) Next(r Raw) error {
+	last := c.last
+	switch {
+	case r.Seq != last.Seq+1:
+		return ErrBroken.Sayf("audit record %d is missing: record %d follows record %d", last.Seq+1, r.Seq, last.Seq)
+	case !bytes.Equal(r.Prev, last.Hash[:]):
+		return ErrBroken.Sayf("audit record %d does not continue record %d", r.Seq, last.Seq)
+	}
+	var sum canon.Hash
+	sum, c.buf = sumRaw(c.buf[:c.label], r)
+	if !bytes.Equal(sum[:], r.Hash) || !settled(r.Event) {
+		return ErrBroken.Sayf("audit record %d was changed after it was written", r.Seq)
+	}
+	c.last, c.held = Record{Seq: r.Seq, Prev: last.Hash, Hash: sum}, c.held+1
+	return nil
+}
+
+// kind is what a member of an event looks like in JSON.
+type kind uint8
+
+const (
+	word   kind = iota // a text without anything that JSON has to escape
+	moment             // a time
+	sum                // a hash, or an empty text
+	count              // a whole number
+	any_               // whatever JSON there is
+)
+
+// members are an event's, in the order in which they are written; TestMembersAreThoseOfAnEvent compares.
+var members = [...]struct {
+	name  string // with quotes and colon
+	kind  kind
+	empty bool // it is written also when there is nothing to write
+}{
+	{`"time":`, moment, true}, {`"phase":`, word, true}, {`"call_id":`, word, true}, {`"session":`, word, false}, {`"principal":`, word, false},
+	{`"client":`, word, false}, {`"tool":`, word, true}, {`"class":`, word, false}, {`"args":`, any_, false}, {`"plan":`, sum, true}, {`"verdict":`, word, false},
+	{`"rule":`, word, false}, {`"approved_by":`, word, false}, {`"code":`, word, false}, {`"duration_us":`, count, false}, {`"redactions":`, count, false},
+	{`"surface":`, word, false}, {`"proof":`, any_, false},
+}
+
+// settled reports whether raw is what writing the event gives that reading raw gives. Most events are plain enough to see it at a glance, which costs
+// a hundredth of decoding them; the others are decoded.
+func settled(raw []byte) bool {
+	if plain(raw) {
+		return true
+	}
+	_, ok := Decode(raw)
+	return ok
+}
+
+// plain reports an event that has nothing about it that could be written otherwise. False says nothing.
+func plain(raw []byte) bool {
+	if len(raw) < 2 || raw[0] != '{' || raw[len(raw)-1] != '}' {
+		return false
+	}
+	rest, first := raw[1:len(raw)-1], true
+	for _, m := range members {
+		member := rest
+		if !first && len(member) > 0 && member[0] == ',' {
+			member = member[1:]
+		} else if !first && len(member) > 0 {
+			return false
+		}
+		value, there := bytes.CutPrefix(member, []byte(m.name))
+		if !there {
+			if m.empty {
+				return false
+			}
+			continue
+		}
+		n := m.kind.length(value)
+		if n <= 0 || n == 2 && !m.empty && m.kind == word {
+			return false
+		}
+		rest, first = value[n:], false
+	}
+	return len(rest) == 0
+}
+
+// length is how long the value is that s begins with; zero for none, or for one that has to be looked at more closely.
+func (k kind) length(s []byte) int {
+	switch k {
+	case word:
+		return quoted(s)
+	case moment:
+		n := quoted(s)
+		if n < 2 {
+			return 0
+		}
+		var t time.Time
+		if t.UnmarshalText(s[1:n-1]) != nil {
+			return 0
+		}
+		var room [64]byte
+		again, err := t.AppendText(room[:0])
+		if err != nil || !bytes.Equal(again, s[1:n-1]) {
+			return 0
+		}
+		return n
+	case sum:
+		n := quoted(s)
+		if n == 2 {
+			return n
+		}
+		if _, err := canon.Parse(string(s[1:max(n-1, 1)])); err != nil {
+			return 0
+		}
+		return n
+	case count:
+		return digits(s)
+	}
+	n := span(s)
+	if n == 0 || !json.Valid(s[:n]) {
+		return 0
+	}
+	return n
+}
+
+// quoted is the length of a text in quotes in which nothing is escaped, and nothing should be.
+func quoted(s []byte) int {
+	if len(s) < 2 || s[0] != '"' {
+		return 0
+	}
+	for i, c := range s[1:] {
+		switch {
+		case c == '"':
+			return i + 2
+		case c < ' ' || c >= 0x7f || c == '\\' || c == '<' || c == '>' || c == '&':
+			return 0
+		}
+	}
+	return 0
+}
+
+// digits is the length of a whole number other than zero, as it is written.
+func digits(s []byte) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	if n > 18 || n > 0 && s[0] == '0' {
+		return 0
+	}
+	return n
+}
+
+// span is the length of an object or array that is written without blanks between its members; whether it is JSON at all is not looked at.
+func span(s []byte) int {
+	depth, within := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 0x7f || c < ' ' || c == '<' || c == '>' || c == '&':
+			return 0
+		case within && c == '\\':
+			i++
+		case c == '"':
+			within = !within
+		case within:
+		case c == ' ':
+			return 0
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		if depth == 0 {
+			return 0
+		}
+	}
+	return 0
+}

@@ -1,0 +1,88 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+)
+
+var typical = Event{Time: time.Date(2026, 1, 2, 12, 0, 0, 123_456_000, time.UTC), Phase: Answer, CallID: "call_1", Session: "s-1", Principal: "me", Client: "test/1", Tool: "deploy",
+	Class: "write", Args: json.RawMessage(`{"a":[1,2.5,"x y\n"],"b":{}}`), Plan: canon.Bytes("test", []byte("plan")), Verdict: "confirm", Rule: "strength",
+	ApprovedBy: "terminal", Code: "plan_stale", DurationUS: 1234, Redactions: 2, Surface: "terminal", Proof: json.RawMessage(`{"tty":"/dev/pts/1"}`)}
+
+// The members that are looked for at a glance are those of an event, in its order, and what is written when empty is.
+func TestMembersAreThoseOfAnEvent(t *testing.T) {
+	of := reflect.TypeFor[Event]()
+	require.Equal(t, of.NumField(), len(members))
+	for i, m := range members {
+		name, option, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		assert.Equal(t, `"`+name+`":`, m.name)
+		assert.Equal(t, option == "" || name == "plan", m.empty, name) // a hash is never left out
+	}
+}
+
+// What events usually look like is seen at a glance: the speed of a check rests on it.
+func TestTypicalEventsAreSeenAtAGlance(t *testing.T) {
+	for _, change := range []func(*Event){
+		func(*Event) {}, func(e *Event) { e.Args, e.Proof = nil, nil }, func(e *Event) { *e = Event{} }, func(e *Event) { e.Plan, e.DurationUS = canon.Hash{}, 0 },
+	} {
+		e := typical
+		change(&e)
+		raw, err := json.Marshal(e)
+		require.NoError(t, err)
+		assert.True(t, plain(raw), "%s", raw)
+	}
+}
+
+// What is taken at a glance is never anything that decoding would not have taken.
+func TestAGlanceTakesNothingThatDecodingDoesNot(t *testing.T) {
+	whole, err := json.Marshal(typical)
+	require.NoError(t, err)
+	bare, err := json.Marshal(Event{Tool: "x", Args: json.RawMessage(`{"tool":"y"}`)})
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		raw := slices.Clone(rapid.SampledFrom([][]byte{whole, bare}).Draw(t, "event"))
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(raw)-1).Draw(t, "at")
+			end := rapid.IntRange(at, min(len(raw), at+30)).Draw(t, "end")
+			switch rapid.IntRange(0, 2).Draw(t, "how") {
+			case 0:
+				raw[at] = rapid.SampledFrom([]byte(`{}[]",:\ 0a-<`+"\x00\n\xff")).Draw(t, "byte")
+			case 1:
+				raw = slices.Delete(raw, at, end)
+			case 2:
+				raw = slices.Insert(raw, end, bytes.Clone(raw[at:end])...)
+			}
+			if len(raw) == 0 {
+				return
+			}
+		}
+		if _, ok := Decode(raw); plain(raw) && !ok {
+			t.Fatalf("taken: %s", raw)
+		}
+	})
+	for _, odd := range []string{
+		`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"x","tool":"y","plan":""}`,
+		`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"x","plan":"","other":1}`,
+		`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"x","plan":"","code":""}`,
+		`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"x","plan":"","redactions":00}`,
+		`{"time":"0001-01-01T00:00:00.10Z","phase":"","call_id":"","tool":"x","plan":""}`,
+		`{"phase":"","time":"0001-01-01T00:00:00Z","call_id":"","tool":"x","plan":""}`,
+		`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"x","args":{"a": 1},"plan":""}`,
+		`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"x","plan":"sha256:00"}`,
+	} {
+		_, ok := Decode([]byte(odd))
+		assert.False(t, ok, odd)
+		assert.False(t, plain([]byte(odd)), odd)
+	}
+}
