@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 
 	"github.com/countersign-dev/countersign/app/journal"
@@ -32,9 +33,28 @@ func (a *App) AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, 
 // AuditDropped is how many records of reads this process could not write. Changes are never among them: without a record there is none.
 func (a *App) AuditDropped() int64 { return a.journal.Dropped() }
 
-// VerifyAudit walks the whole chain and reports how many records hold. It fails with audit.ErrBroken, naming the first that does not.
+// CheckAudit holds the whole audit against its chain, and against whatever else the log can hold it: its signed end, and its anchors. What is wrong with
+// the audit is in the report; the error is that it could not be looked at.
+func (a *App) CheckAudit(ctx context.Context) (audit.Report, error) {
+	if c, ok := a.core.Audit.(ports.Checked); ok {
+		return c.Check(ctx)
+	}
+	r := audit.Report{Keys: []audit.Stretch{}, Anchors: []audit.Vouch{}}
+	var err error
+	if r.Records, err = audit.Verify(audit.Record{}, a.AuditTrail(ctx, 0)); errors.Is(err, audit.ErrBroken) {
+		r.Faults, err = []error{err}, nil
+	}
+	return r, err
+}
+
+// VerifyAudit is CheckAudit for those who want to know no more than how many records hold, and the worst of what is wrong: audit.ErrBroken names the first
+// record that does not hold.
 func (a *App) VerifyAudit(ctx context.Context) (int64, error) {
-	return audit.Verify(audit.Record{}, a.AuditTrail(ctx, 0))
+	r, err := a.CheckAudit(ctx)
+	if err != nil {
+		return r.Records, err
+	}
+	return r.Records, r.Err()
 }
 
 // Settings are what a person set, product-wide.

@@ -8,7 +8,7 @@ import (
 
 // Admission is what makes and knows the credentials of those who come over a network. It opens nothing, and is good until Close.
 func (l *Local) Admission() *admission.Keeper {
-	return admission.New(admission.Parts{Credentials: accessdb.New(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.store, Log: l.config.Log})
+	return admission.New(admission.Parts{Credentials: accessdb.New(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
 }
 
 // Home is the directory of Countersign's own state, which may not exist yet.

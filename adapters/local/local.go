@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/countersign-dev/countersign/adapters/anchoring"
 	"github.com/countersign-dev/countersign/adapters/local/ecohost"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -27,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // Config says where things are and how the door is run. The zero Config keeps its state where the environment says and lets nothing
@@ -41,6 +43,7 @@ type Config struct {
 	Options     app.Options         // policy and bounds
 	Trust       Trust               // where the layers of policy are that no caller chooses
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
+	Journal     string              // socket of the system's journal, which takes heads of the audit; default anchoring.JournalSocket
 	Log         *slog.Logger        // default: discard
 	Known       func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
 	Env         func(string) string // default os.Getenv
@@ -52,6 +55,7 @@ type Local struct {
 	config    Config
 	operator  policy.Policy // what no person's settings change while the process lives
 	store     *sqlitestore.Store
+	audit     *anchoring.Keeper
 	processes func() *osproc.Processes  // of projects
 	servers   func() *osproc.Processes  // of sandboxes
 	files     func() *sandboxfile.Store // likewise
@@ -76,10 +80,11 @@ func Open(c Config) (*Local, error) {
 		return nil, err
 	}
 	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
-	core := c.core(store)
+	record := c.recorded(store)
+	core := c.core(store, record)
 	fixed := policy.Resolve(c.Options.Policy, slices.Concat(above, c.Options.Below)...)
 	c.Options.Above, c.Options.Serve.ReadOnly = above, c.Options.Serve.ReadOnly || fixed.ReadOnly
-	l := &Local{config: c, store: store, operator: fixed.Policy}
+	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record}
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
@@ -99,7 +104,7 @@ func Open(c Config) (*Local, error) {
 }
 
 // core is what the door needs besides toolsets. It opens nothing.
-func (c Config) core(store *sqlitestore.Store) app.Core {
+func (c Config) core(store *sqlitestore.Store, record ports.AuditLog) app.Core {
 	redactor := sync.OnceValue(func() *redact.Redactor {
 		var known []string
 		if c.Known != nil {
@@ -108,7 +113,7 @@ func (c Config) core(store *sqlitestore.Store) app.Core {
 		return redact.New(redact.Options{Known: known})
 	})
 	return app.Core{
-		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: record, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 	}
 }
@@ -141,7 +146,11 @@ func (l *Local) SourceRoot() string { return l.config.Packs.Source }
 // Close writes what is still on its way and closes what was opened. A second Close does nothing.
 func (l *Local) Close() error {
 	err := l.App.Close(context.Background())
-	for _, closing := range append(l.atClose, l.store.Close) {
+	record := func() error {
+		l.audit.Close(context.Background()) //nolint:errcheck // what an anchor does not know yet, the next process puts there
+		return nil
+	}
+	for _, closing := range append(l.atClose, record, l.store.Close) {
 		if closeErr := closing(); err == nil {
 			err = closeErr
 		}
@@ -155,6 +164,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Journal == "" {
+		c.Journal = anchoring.JournalSocket
 	}
 	var err error
 	if c.Dir, err = c.home(); err != nil {

@@ -78,7 +78,7 @@ func TestEveryToolsetIsListedUnderItsOwnName(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	var names []string
-	for _, set := range l.toolsets(l.config.core(l.store)) {
+	for _, set := range l.toolsets(l.config.core(l.store, l.audit)) {
 		assert.Equal(t, set.name, set.build().Name)
 		assert.NotContains(t, names, set.name)
 		names = append(names, set.name)

@@ -16,7 +16,9 @@ import (
 // A database that something has emptied is not a new one: it is neither read as one nor begun anew.
 func TestAnEmptiedDatabaseIsAFault(t *testing.T) {
 	for name, leave := range map[string]func(dir string) error{
-		"keys":    func(dir string) error { return os.WriteFile(filepath.Join(dir, "keys", "audit.key"), make([]byte, 32), 0o600) },
+		"keys": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "keys", "audit.key"), make([]byte, 32), 0o600)
+		},
 		"anchors": func(dir string) error { return os.WriteFile(filepath.Join(dir, "anchors.json"), []byte("{}"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {

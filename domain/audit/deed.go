@@ -88,7 +88,7 @@ func (d *Deeds) Note(r Raw) {
 	case AcceptTool:
 		var a Accepted
 		if json.Unmarshal(e.Args, &a) == nil {
-			d.Anchors, d.NoJournal, d.Accepted, d.Times = a.Anchors, a.NoJournal, e.Time, d.Times+1
+			d.Anchors, d.NoJournal, d.Accepted, d.Times = a.Anchors, a.NoJournal, e.Time.Truncate(time.Millisecond), d.Times+1 // heads know the time to the millisecond
 		}
 	}
 }

@@ -54,7 +54,7 @@ type Vouch struct {
 }
 
 // Err is the worst fault, nil for a record that is whole.
-func (r *Report) Err() error {
+func (r Report) Err() error {
 	if len(r.Faults) == 0 {
 		return nil
 	}
@@ -188,10 +188,10 @@ func (c *Check) signed(h Head, about Context) error {
 			h.Seq, about.Own, h.Key)
 	case c.broken != nil && h.Seq > last.Seq:
 		return nil // how far the chain holds is said already
-	case known && hash != h.Hash:
-		return ErrContradicted.Sayf("audit record %d is another one than the one that was signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
 	case h.Seq > last.Seq:
 		return ErrContradicted.Sayf("record %d was signed at %s, and the record there is now ends with %d: it was cut off", h.Seq, stamp(h.At), last.Seq)
+	case known && hash != h.Hash:
+		return ErrContradicted.Sayf("audit record %d is another one than the one that was signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
 	case h.Seq < last.Seq && about.OwnErr == nil:
 		return ErrUnsigned.Sayf("the audit is signed up to record %d, and the records behind it are not: somebody else has written them, or the key could not be used then", h.Seq)
 	}
@@ -230,7 +230,15 @@ func (c *Check) stretches(end End) []Stretch {
 func (c *Check) vouch(h Holding, about Context, end End) Vouch {
 	last := c.checker.last
 	v := Vouch{Anchor: h.Anchor, Odd: h.Odd}
-	if h.Err != nil {
+	switch {
+	case h.Err != nil && h.Fades: // it is asked unasked, and need not be readable for everybody
+		v.Note = fault.From(h.Err).Message
+		return v
+	case errors.Is(h.Err, ErrContradicted):
+		v.Problem = fault.From(h.Err).Message
+		v.err = ErrContradicted.Sayf("the anchor %s contradicts the audit: %s", h.Anchor, v.Problem)
+		return v
+	case h.Err != nil:
 		v.Problem = fault.From(h.Err).Message
 		v.err = ErrUnchecked.Sayf("the anchor %s could not be read: %s", h.Anchor, v.Problem).Because(h.Err)
 		return v
@@ -247,13 +255,13 @@ func (c *Check) vouch(h Holding, about Context, end End) Vouch {
 		}
 	}
 	for _, head := range h.Heads {
-		known := c.deeds.Knows(head.Key, own)
+		known := c.deeds.Knows(head.Key, own) || end.Signed != nil && head.Key == end.Signed.Key
 		if !known && (head.Home != about.Home || head.Machine != about.Machine) {
 			continue // another record's
 		}
 		v.Heads++
 		newest = max(newest, head.Seq)
-		forgive := !head.At.After(c.deeds.Accepted)
+		forgive := head.At.Before(c.deeds.Accepted)
 		hash := c.wanted[head.Seq]
 		switch fits := hash == head.Hash; {
 		case known && head.Signed() && fits && !hash.IsZero():
@@ -277,7 +285,7 @@ func (c *Check) vouch(h Holding, about Context, end End) Vouch {
 		}
 	}
 	v.Behind = max(last.Seq-max(v.To, 0), 0)
-	if lost := h.Put.Seq > newest && h.Put.At.After(c.deeds.Accepted); lost && h.Fades {
+	if lost := h.Put.Seq > newest && !h.Put.At.Before(c.deeds.Accepted); lost && h.Fades {
 		v.Note = "it has forgotten what was put there before"
 	} else if lost {
 		say("record %d was put there at %s, and it is not there any more", h.Put.Seq, stamp(h.Put.At))

@@ -18,11 +18,14 @@ func (e *Event) Unattended() bool {
 	if e.Phase != Intent && e.Phase != Outcome || e.Class == "" || e.Class == classRead {
 		return false
 	}
+	if e.Phase == Outcome && e.Code != "" { // what failed after it was begun has an intent, which says so
+		return false
+	}
 	switch e.Verdict {
 	case verdictAllow:
 		return e.ApprovedBy == "" || e.byCaller()
 	case verdictConfirm:
-		return e.byCaller() && (e.Phase == Intent || e.Code == "") // a token that was refused let nothing through
+		return e.byCaller()
 	}
 	return false
 }

@@ -19,7 +19,7 @@ func TestUnattended(t *testing.T) {
 		"about to, asked nobody":         {audit.Event{Phase: audit.Intent, Class: "dangerous", Verdict: "allow", Rule: "auto_approve"}, true},
 		"granted beforehand":             {audit.Event{Phase: audit.Intent, Class: "write", Verdict: "allow", Rule: "session_grant"}, true},
 		"notes of its own":               {audit.Event{Phase: audit.Intent, Class: "scratch", Verdict: "allow", Rule: "scratch"}, true},
-		"failed, and asked nobody":       {audit.Event{Phase: audit.Outcome, Class: "write", Verdict: "allow", Code: "disk_full"}, true},
+		"failed, perhaps never begun":    {audit.Event{Phase: audit.Outcome, Class: "write", Verdict: "allow", Code: "disk_full"}, false},
 		"the caller's own token":         {audit.Event{Phase: audit.Intent, Class: "write", Verdict: "confirm", ApprovedBy: "token"}, true},
 		"the caller's own word":          {audit.Event{Phase: audit.Outcome, Class: "write", Verdict: "confirm", ApprovedBy: "caller"}, true},
 		"a token that was refused":       {audit.Event{Phase: audit.Outcome, Class: "write", Verdict: "confirm", ApprovedBy: "token", Code: "confirm_token_expired"}, false},

@@ -32,12 +32,6 @@ type records struct {
 	Records []audit.Record `json:"records"`
 }
 
-// verified is what audit verify prints.
-type verified struct {
-	Intact  bool  `json:"intact"`
-	Records int64 `json:"records"`
-}
-
 // Audit is the command group audit.
 func Audit(s *shell.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: shell.Subcommand, RunE: shell.Help}
@@ -49,8 +43,7 @@ func Audit(s *shell.Shell) *cobra.Command {
 	export := &cobra.Command{Use: "export", Short: "Write the records as JSON lines, oldest first", Args: shell.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditExport(cmd.Context(), s, all) }}
 	all.flags(export)
-	group.AddCommand(list, export, &cobra.Command{Use: "verify", Short: "Check the hash chain; a broken one names its first bad record and exits 4", Args: shell.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return auditVerify(cmd.Context(), s) }})
+	group.AddCommand(list, export, verifyCommand(s), statusCommand(s), anchorCommands(s), keyCommands(s), acceptCommand(s))
 	return group
 }
 
@@ -188,24 +181,4 @@ func auditRow(r audit.Record) []string {
 
 func auditExport(ctx context.Context, s *shell.Shell, q query) error {
 	return q.walk(ctx, s, func(r audit.Record) error { return s.PrintJSON(r) })
-}
-
-func auditVerify(ctx context.Context, s *shell.Shell) error {
-	a, err := s.App()
-	if err != nil {
-		return err
-	}
-	n, err := a.VerifyAudit(ctx)
-	if s.JSON {
-		if printErr := s.PrintJSON(verified{Intact: err == nil, Records: n}); printErr != nil {
-			return printErr
-		}
-		return err
-	}
-	if err != nil {
-		s.Note("%d records before it hold", n)
-		return err
-	}
-	s.Line("the audit is intact: %d records, one unbroken chain", n)
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -35,6 +36,7 @@ type Door struct {
 	Root      string           // absolute: where the paths of anchors begin
 	Home      string           // of Countersign's own state; it may not exist yet
 	Access    Access           // may be nil
+	Record    Record           // may be nil
 	Close     func() error
 	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
@@ -52,6 +54,15 @@ type Access interface {
 	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
 	Revoke(ctx context.Context, by, which string) (access.Credential, error)
 	List(ctx context.Context) ([]access.Credential, error)
+}
+
+// Record is how the audit stands, and where its signed heads are put. by is who says so, for the record.
+type Record interface {
+	Standing(ctx context.Context) (audit.Standing, error)
+	Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
+	Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
+	Accept(ctx context.Context, by, reason string) (faults int, err error)
+	NewKey(ctx context.Context, by string) (audit.Key, error)
 }
 
 // Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.

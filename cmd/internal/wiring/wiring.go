@@ -106,7 +106,7 @@ func doorOf(l *local.Local) shell.Door {
 		}
 		return l.Close()
 	}
-	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Close: closing, ServeHooks: l.ServeHooks,
+	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Close: closing, ServeHooks: l.ServeHooks,
 		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes}
 }
 

@@ -188,6 +188,8 @@ func drivenRows() []Row {
 			Reason: "durable documents are an engine below the stores and know none of them"},
 		{Packages: []string{"adapters/secretbox"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
 			Reason: "sealing is an engine below the stores and knows none of them"},
+		{Packages: []string{"adapters/anchoring"}, Std: []string{Any}, Module: append([]string{"adapters/docfile", "adapters/secretbox"}, inner...),
+			Reason: "what the record is held against is files, the system's journal and places handed in; it knows no store"},
 		{Packages: []string{"adapters/sqlitestore/..."}, Std: []string{Any}, Module: append([]string{"adapters/secretbox", "adapters/sqlitestore/..."}, inner...), Modules: []string{xSync, sqlite},
 			Reason: "SQL is spoken in one package and those below it"},
 		{Packages: []string{"adapters/memstore/..."}, Std: []string{Any}, Module: append([]string{"adapters/memstore/..."}, inner...), Modules: []string{xSync, xTime},

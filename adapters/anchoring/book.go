@@ -1,0 +1,116 @@
+package anchoring
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/audit"
+)
+
+// The files of a home: which anchors there are, and how far each is.
+const (
+	ListFile  = "anchors.json"
+	stateFile = "anchors.state.json"
+	lockFile  = "anchors.lock"
+)
+
+// list is which anchors there are, as a person has said.
+type list struct {
+	Anchors   []audit.Anchor `json:"anchors"`
+	NoJournal bool           `json:"no_journal,omitempty"`
+}
+
+// progress is how far one anchor is.
+type progress struct {
+	Put      audit.Head `json:"put"`            // the newest that was put there
+	Mark     string     `json:"mark,omitempty"` // what the place itself remembers
+	Tried    time.Time  `json:"tried"`
+	Failures int        `json:"failures,omitempty"` // since the last that succeeded
+	Failure  string     `json:"failure,omitempty"`
+}
+
+// book is both files of a home. Many processes may use them.
+type book struct{ dir *docfile.Dir }
+
+func (b book) list() (list, error) {
+	var l list
+	err := b.read(ListFile, &l)
+	return l, err
+}
+
+func (b book) state() (map[string]progress, error) {
+	s := map[string]progress{}
+	err := b.read(stateFile, &s)
+	if s == nil {
+		s = map[string]progress{}
+	}
+	return s, err
+}
+
+func (b book) read(name string, into any) error {
+	data, _, err := b.dir.Read(name, 1<<22)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return ErrAnchor.Sayf("%s cannot be read", b.dir.File(name)).Because(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return ErrAnchor.Sayf("%s is damaged: %v; put it back from a copy", b.dir.File(name), err)
+	}
+	return nil
+}
+
+func (b book) write(name string, v any) error {
+	doc, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = b.dir.Write(name, append(doc, '\n'))
+	}
+	if err != nil {
+		return ErrAnchor.Sayf("%s cannot be written", b.dir.File(name)).Because(err)
+	}
+	return nil
+}
+
+// change runs f on the list and stores what it leaves, unless f fails.
+func (b book) change(ctx context.Context, f func(*list) error) error {
+	return b.locked(ctx, func() error {
+		l, err := b.list()
+		if err != nil {
+			return err
+		}
+		l.Anchors = slices.Clone(l.Anchors)
+		if err := f(&l); err != nil {
+			return err
+		}
+		return b.write(ListFile, l)
+	})
+}
+
+// note runs f on how far that anchor is and stores what it leaves.
+func (b book) note(ctx context.Context, a audit.Anchor, f func(*progress)) error {
+	return b.locked(ctx, func() error {
+		s, err := b.state()
+		if err != nil {
+			s = map[string]progress{} // it says less now, and nothing wrong
+		}
+		p := s[a.String()]
+		f(&p)
+		s[a.String()] = p
+		return b.write(stateFile, s)
+	})
+}
+
+func (b book) locked(ctx context.Context, f func() error) error {
+	lock, err := b.dir.Lock(ctx, lockFile)
+	if err != nil {
+		return err
+	}
+	defer lock.Release() //nolint:errcheck // what was done under it is done
+	return f()
+}

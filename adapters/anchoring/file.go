@@ -1,0 +1,118 @@
+package anchoring
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+)
+
+// File is a Place: signed heads as lines of JSON behind one another, in a file that may lie on other media. Several homes may share one.
+type File struct{ path string }
+
+// most is how much of an anchor is read.
+const most = 1 << 30
+
+// OpenFile is the place of that name, which need not exist. The directory has to.
+func OpenFile(path string) (*File, error) {
+	if !filepath.IsAbs(path) {
+		return nil, ErrAnchor.Sayf("the file of an anchor is named from the root: %q is not", path)
+	}
+	return &File{filepath.Clean(path)}, nil
+}
+
+// Put appends the head durably. The mark is how long the file was then: it never gets shorter.
+func (f *File) Put(_ context.Context, h audit.Head, mark string) (string, error) {
+	out, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return mark, f.unusable(err)
+	}
+	defer out.Close() //nolint:errcheck // it was synced
+	size, err := f.check(out, mark)
+	if err != nil {
+		return mark, err
+	}
+	line := append(h.Line(), '\n')
+	if size > 0 {
+		end := make([]byte, 1)
+		if _, err := out.ReadAt(end, size-1); err != nil {
+			return mark, f.unusable(err)
+		}
+		if end[0] != '\n' { // somebody died in the middle of a line
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	if _, err := out.Write(line); err != nil {
+		return mark, f.unusable(err)
+	}
+	if err := out.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return mark, f.unusable(err)
+	}
+	return strconv.FormatInt(size+int64(len(line)), 10), nil
+}
+
+// check is the size of the file, which must be the regular one that it was.
+func (f *File) check(in *os.File, mark string) (int64, error) {
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return 0, f.unusable(err)
+	case !info.Mode().IsRegular():
+		return 0, ErrAnchor.Sayf("the anchor %s is no regular file", f.path)
+	}
+	if was, err := strconv.ParseInt(mark, 10, 64); err == nil && info.Size() < was {
+		return 0, audit.ErrContradicted.Sayf("the file %s was cut: it has %d bytes, and it had %d", f.path, info.Size(), was)
+	}
+	return info.Size(), nil
+}
+
+// Heads are the heads in the file, and how many of its lines are none.
+func (f *File) Heads(_ context.Context, mark string) ([]audit.Head, int, error) {
+	in, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) && mark == "" {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, f.unusable(err)
+	}
+	defer in.Close() //nolint:errcheck // it was only read
+	if _, err := f.check(in, mark); err != nil {
+		return nil, 0, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return nil, 0, f.unusable(err)
+	}
+	heads, odd := lines(text)
+	return heads, odd, nil
+}
+
+// lines are the heads in a text, and how many of its lines are none.
+func lines(text []byte) (heads []audit.Head, odd int) {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		h, err := audit.ReadHead(line)
+		if err != nil {
+			odd++
+			continue
+		}
+		heads = append(heads, h)
+	}
+	return heads, odd
+}
+
+func (f *File) unusable(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return ErrAnchor.Sayf("cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+	}
+	return ErrAnchor.Sayf("the file %s cannot be used", f.path).Because(err)
+}

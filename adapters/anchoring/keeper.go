@@ -1,0 +1,314 @@
+// Package anchoring puts the signed heads of the audit where whoever can write the database cannot quietly rewrite them, and holds the audit against
+// what is there: a file beside the key, the system's journal, and what a person names (files, Git remotes).
+//
+// It refuses to hold a call up: heads are put off its path, and what fails is counted and said, never in the way.
+package anchoring
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/adapters/secretbox"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Heads are put after so long, or so many records, and at once when a person has answered; a git remote that was asked less than spare ago is not asked
+// again by a process that only ends.
+const (
+	pause   = 2 * time.Minute
+	group   = 200
+	spare   = time.Minute
+	timeout = 20 * time.Second
+)
+
+// ErrAnchor reports an anchor that cannot be used, or that there is not.
+var ErrAnchor = fault.New(fault.Unavailable, "audit_anchor_unusable", "the anchor cannot be used")
+
+// ErrNoAnchor reports an anchor that is none, or that there is not.
+var ErrNoAnchor = fault.New(fault.Invalid, "audit_anchor_invalid", "this is no anchor")
+
+// Place is where heads are put. Mark is what Put came up with the last time, empty for never: with it the place notices that something was taken from
+// it, which is an audit.ErrContradicted. Other errors say that it could not be used.
+type Place interface {
+	Put(ctx context.Context, h audit.Head, mark string) (next string, err error)
+	Heads(ctx context.Context, mark string) (heads []audit.Head, odd int, err error)
+}
+
+// Log is the audit that is kept: a ports.Chain that signs.
+type Log interface {
+	ports.Chain
+	NewKey(ctx context.Context, key audit.Key, told func(follows audit.Key) audit.Event) error
+}
+
+// Parts are what a Keeper is made of. Every field but Journal is required.
+type Parts struct {
+	Log     Log
+	Signer  *secretbox.Signer
+	Dir     string // of the record: COUNTERSIGN_HOME
+	Home    string // the same, as heads name it
+	Machine string
+	Open    func(audit.Anchor) (Place, error) // of what a person names; it reaches for nothing
+	Journal Place                             // nil where there is none
+	Clock   ports.Clock
+	Slog    *slog.Logger
+}
+
+// Keeper is a ports.AuditLog and a ports.Checked. New makes it, Close ends it.
+type Keeper struct {
+	ports.AuditLog
+	parts Parts
+	book  book
+
+	mu      sync.Mutex
+	fresh   int  // records that were not put anywhere yet
+	urgent  bool // among them what a person said
+	working bool
+	closed  bool
+	wake    chan struct{}
+	closing chan struct{}
+	idle    sync.WaitGroup
+}
+
+// New is the keeper of that log. It opens and starts nothing.
+func New(p Parts) *Keeper {
+	return &Keeper{AuditLog: p.Log, parts: p, book: book{docfile.At(p.Dir)}, wake: make(chan struct{}, 1), closing: make(chan struct{})}
+}
+
+// Append appends to the log, and has the new end put into the anchors in a while: at once when a person has answered.
+func (k *Keeper) Append(ctx context.Context, events ...audit.Event) error {
+	if err := k.AuditLog.Append(ctx, events...); err != nil || len(events) == 0 {
+		return err
+	}
+	k.grew(len(events), slices.ContainsFunc(events, func(e audit.Event) bool { return e.Phase == audit.Answer }))
+	return nil
+}
+
+func (k *Keeper) grew(n int, urgent bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	k.fresh, k.urgent = k.fresh+n, k.urgent || urgent
+	if k.urgent || k.fresh >= group {
+		select {
+		case k.wake <- struct{}{}:
+		default:
+		}
+	}
+	if !k.working {
+		k.working = true
+		k.idle.Add(1)
+		go k.work()
+	}
+}
+
+// work puts heads until there is nothing to put.
+func (k *Keeper) work() {
+	defer k.idle.Done()
+	for {
+		timer := time.NewTimer(pause)
+		ending := false
+		select {
+		case <-timer.C:
+		case <-k.wake:
+		case <-k.closing:
+			ending = true
+		}
+		timer.Stop()
+		k.mu.Lock()
+		fresh, urgent := k.fresh, k.urgent
+		k.fresh, k.urgent = 0, false
+		if fresh == 0 {
+			k.working = false
+			k.mu.Unlock()
+			return
+		}
+		k.mu.Unlock()
+		k.put(context.Background(), ending && !urgent)
+	}
+}
+
+// Close puts what was not put yet, and waits for that, or for ctx to end. Records that are appended afterwards are put by the next process.
+func (k *Keeper) Close(ctx context.Context) error {
+	k.mu.Lock()
+	if !k.closed {
+		k.closed = true
+		close(k.closing)
+	}
+	k.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.idle.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fault.From(ctx.Err())
+	}
+}
+
+// named is an anchor with its place, or why that cannot be had.
+type named struct {
+	audit.Anchor
+	place Place
+	err   error
+}
+
+// places are the anchors of the list, and the journal.
+func (k *Keeper) places() ([]named, list, error) {
+	l, err := k.book.list()
+	if err != nil {
+		return nil, l, err
+	}
+	var all []named
+	if k.parts.Journal != nil && !l.NoJournal {
+		all = append(all, named{audit.Anchor{Kind: audit.AnchorJournal}, k.parts.Journal, nil})
+	}
+	for _, a := range l.Anchors {
+		place, err := k.parts.Open(a)
+		all = append(all, named{a, place, err})
+	}
+	return all, l, nil
+}
+
+// put puts the newest signed head wherever it is not yet. Sparing leaves out what takes long and was done just now.
+func (k *Keeper) put(ctx context.Context, sparing bool) {
+	end, err := k.parts.Log.End(ctx)
+	if err != nil || end.Signed == nil {
+		return
+	}
+	h := *end.Signed
+	if err := k.beside(ctx, h); err != nil {
+		k.parts.Slog.Warn("the audit is not what its home knows of it", "cause", err.Error())
+	}
+	all, _, err := k.places()
+	if err != nil {
+		k.parts.Slog.Warn("the anchors of the audit cannot be used", "cause", err.Error())
+		return
+	}
+	state, _ := k.book.state() // what cannot be read is found by Check
+	for _, a := range all {
+		was := state[a.String()]
+		if was.Put.Key == h.Key && was.Put.Seq >= h.Seq || sparing && a.Kind == audit.AnchorGit && k.parts.Clock.Now().Sub(was.Tried) < spare {
+			continue
+		}
+		if err := k.putOne(ctx, a, h, was.Mark); err != nil {
+			k.parts.Slog.Warn("the head of the audit could not be put into an anchor", "anchor", a.String(), "cause", err.Error())
+		}
+	}
+}
+
+// beside puts the head beside the key, where it does not take the place of one that the record contradicts.
+func (k *Keeper) beside(ctx context.Context, h audit.Head) error {
+	have, err := k.parts.Signer.Head()
+	if err != nil {
+		return err
+	}
+	if have != nil {
+		hash, err := k.parts.Log.HashAt(ctx, have.Seq)
+		if err != nil {
+			return err
+		}
+		if hash != have.Hash {
+			return audit.ErrContradicted.Sayf("%s knows another record %d than there is now", secretbox.HeadFile, have.Seq)
+		}
+	}
+	return k.parts.Signer.PutHead(ctx, h, false)
+}
+
+// putOne puts a head into one anchor and counts.
+func (k *Keeper) putOne(ctx context.Context, a named, h audit.Head, mark string) error {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := a.err
+	if err == nil {
+		mark, err = a.place.Put(bounded, h, mark)
+	}
+	noted := k.book.note(ctx, a.Anchor, func(p *progress) {
+		p.Tried = k.parts.Clock.Now()
+		if err != nil {
+			p.Failures, p.Failure = p.Failures+1, fault.From(err).Message
+			return
+		}
+		p.Put, p.Mark, p.Failures, p.Failure = h, mark, 0, ""
+	})
+	return errors.Join(err, noted)
+}
+
+// Check holds the whole audit against its chain, its signature and its anchors.
+func (k *Keeper) Check(ctx context.Context) (audit.Report, error) {
+	all, l, err := k.places()
+	if err != nil {
+		return audit.Report{}, err
+	}
+	state, err := k.book.state()
+	if err != nil {
+		return audit.Report{}, err
+	}
+	about := audit.Context{Home: k.parts.Home, Machine: k.parts.Machine, Listed: l.Anchors, NoJournal: l.NoJournal}
+	beside, besideErr := k.parts.Signer.Head()
+	holdings := []audit.Holding{{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Err: besideErr}}
+	if beside != nil {
+		holdings[0].Heads = []audit.Head{*beside}
+	}
+	for _, a := range all {
+		was := state[a.String()]
+		h := audit.Holding{Anchor: a.Anchor, Put: was.Put, Fades: a.Kind == audit.AnchorJournal, Err: a.err}
+		if h.Err == nil {
+			bounded, cancel := context.WithTimeout(ctx, 3*timeout)
+			h.Heads, h.Odd, h.Err = a.place.Heads(bounded, was.Mark)
+			cancel()
+		}
+		holdings = append(holdings, h)
+	}
+	check := audit.NewCheck(holdings...)
+	var report audit.Report
+	err = k.parts.Log.Chain(ctx, func(end audit.End, records iter.Seq2[audit.Raw, error]) error {
+		if end.Signed != nil {
+			check.Want(end.Signed.Seq)
+		}
+		for r, err := range records {
+			if err != nil {
+				return err
+			}
+			if check.Next(r) != nil {
+				break
+			}
+		}
+		about.Own, about.OwnErr = k.own(end, beside)
+		report = check.End(end, about)
+		return nil
+	})
+	for i := range report.Anchors {
+		v := &report.Anchors[i]
+		v.Failures, v.Failure = state[v.String()].Failures, state[v.String()].Failure
+	}
+	return report, err
+}
+
+// own is the key of this machine; a fault where it has signed and is not there.
+func (k *Keeper) own(end audit.End, beside *audit.Head) (audit.Key, error) {
+	key, err := k.parts.Signer.Peek()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	switch {
+	case end.Signed != nil:
+		return key, k.parts.Signer.Missing(end.Signed.Key)
+	case beside != nil:
+		return key, k.parts.Signer.Missing(beside.Key)
+	}
+	return key, nil
+}

@@ -1,0 +1,211 @@
+package anchoring
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Standing says how the audit stands.
+func (k *Keeper) Standing(ctx context.Context) (audit.Standing, error) {
+	end, err := k.parts.Log.End(ctx)
+	if err != nil {
+		return audit.Standing{}, err
+	}
+	all, _, err := k.places()
+	if err != nil {
+		return audit.Standing{}, err
+	}
+	state, err := k.book.state()
+	if err != nil {
+		return audit.Standing{}, err
+	}
+	s := audit.Standing{Records: end.Seq, Anchors: []audit.Place{}}
+	beside, err := k.parts.Signer.Head()
+	if err != nil {
+		s.Faults = append(s.Faults, err)
+	}
+	key, err := k.own(end, beside)
+	if err != nil {
+		s.Faults = append(s.Faults, err)
+	}
+	s.Key = key
+	if end.Signed != nil {
+		s.Signed = end.Signed.Seq
+	}
+	if err == nil && s.Signed < end.Seq && key != (audit.Key{}) {
+		s.Faults = append(s.Faults, audit.ErrUnsigned.Sayf("the audit has %d records, and only %d of them are signed", end.Seq, s.Signed))
+	}
+	if beside != nil {
+		hash, err := k.parts.Log.HashAt(ctx, beside.Seq)
+		if err != nil {
+			return s, err
+		}
+		if hash != beside.Hash {
+			s.Faults = append(s.Faults, audit.ErrContradicted.Sayf("the audit is not the one that this home knows: look with countersign audit verify"))
+		}
+		s.Anchors = append(s.Anchors, audit.Place{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Put: beside.Seq, At: beside.At, Behind: max(end.Seq-beside.Seq, 0)})
+	}
+	for _, a := range all {
+		p := state[a.String()]
+		s.Anchors = append(s.Anchors, audit.Place{Anchor: a.Anchor, Put: p.Put.Seq, At: p.Put.At, Behind: max(end.Seq-p.Put.Seq, 0), Failures: p.Failures, Failure: p.Failure})
+		if a.err != nil {
+			s.Faults = append(s.Faults, a.err)
+		}
+	}
+	return s, nil
+}
+
+// Add has heads put there as well from now on, after the newest was put there once. by is who says so, for the record.
+func (k *Keeper) Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
+	a, place, err := k.known(a)
+	if err != nil {
+		return a, err
+	}
+	l, err := k.book.list()
+	if err != nil {
+		return a, err
+	}
+	if have := slices.Contains(l.Anchors, a); have || a.Kind == audit.AnchorJournal && !l.NoJournal {
+		return a, ErrNoAnchor.Sayf("%s is an anchor already", a)
+	}
+	end, err := k.parts.Log.End(ctx)
+	if err != nil {
+		return a, err
+	}
+	if end.Signed != nil { // a place that takes none is no anchor
+		bounded, cancel := context.WithTimeout(ctx, 3*timeout)
+		defer cancel()
+		if err := k.putOne(bounded, named{a, place, nil}, *end.Signed, ""); err != nil {
+			return a, ErrAnchor.Sayf("%s cannot be used: %s", a, fault.From(err).Message).Because(err)
+		}
+	}
+	return a, k.turn(ctx, by, audit.AnchorAdded, a)
+}
+
+// Remove has nothing put there any more. What is there stays. It loosens what the record is held to.
+func (k *Keeper) Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
+	l, err := k.book.list()
+	if err != nil {
+		return a, err
+	}
+	if a.Kind == audit.AnchorJournal && !l.NoJournal {
+		return a, k.turn(ctx, by, audit.AnchorRemoved, audit.Anchor{Kind: a.Kind})
+	}
+	for _, have := range l.Anchors {
+		if where, _, _ := strings.Cut(have.Where, "#"); have == a || have.Kind == a.Kind && (where == a.Where || have.Where == filepath.Clean(a.Where)) {
+			return have, k.turn(ctx, by, audit.AnchorRemoved, have)
+		}
+	}
+	return a, ErrNoAnchor.Sayf("%s is no anchor; countersign audit anchor list says which there are", a)
+}
+
+// turn changes the list and puts that on record, or neither.
+func (k *Keeper) turn(ctx context.Context, by, verdict string, a audit.Anchor) error {
+	change := func(verdict string) func(*list) error {
+		return func(l *list) error {
+			if a.Kind == audit.AnchorJournal {
+				l.NoJournal = verdict == audit.AnchorRemoved
+				return nil
+			}
+			l.Anchors = slices.DeleteFunc(l.Anchors, func(have audit.Anchor) bool { return have == a })
+			if verdict == audit.AnchorAdded {
+				l.Anchors = append(l.Anchors, a)
+			}
+			return nil
+		}
+	}
+	other := map[string]string{audit.AnchorAdded: audit.AnchorRemoved, audit.AnchorRemoved: audit.AnchorAdded}[verdict]
+	if err := k.book.change(ctx, change(verdict)); err != nil {
+		return err
+	}
+	if err := k.Append(ctx, audit.Telling(k.parts.Clock.Now(), audit.AnchorTool, verdict, by, a)); err != nil {
+		_ = k.book.change(context.WithoutCancel(ctx), change(other)) // what went wrong first is the one to tell
+		return err
+	}
+	return nil
+}
+
+// known is an anchor as it is written down, and its place.
+func (k *Keeper) known(a audit.Anchor) (audit.Anchor, Place, error) {
+	switch a.Kind {
+	case audit.AnchorJournal:
+		if k.parts.Journal == nil {
+			return a, nil, ErrNoAnchor.Sayf("there is no system's journal on this machine (%s)", JournalSocket)
+		}
+		return audit.Anchor{Kind: a.Kind}, k.parts.Journal, nil
+	case audit.AnchorFile:
+		path, err := filepath.Abs(a.Where)
+		if err != nil || a.Where == "" {
+			return a, nil, ErrNoAnchor.Sayf("an anchor of the kind file names a file")
+		}
+		if rel, err := filepath.Rel(k.parts.Home, path); err == nil && filepath.IsLocal(rel) {
+			return a, nil, ErrNoAnchor.Sayf("%s lies in the home of the record; whatever happens to one happens to the other: name a file elsewhere, on other media best", path)
+		}
+		a.Where = path
+	case audit.AnchorGit:
+		if a.Where == "" {
+			return a, nil, ErrNoAnchor.Sayf("an anchor of the kind git names the URL of a repository")
+		}
+	default:
+		return a, nil, ErrNoAnchor.Sayf("%q is no kind of anchor; there are file, git and journal", a.Kind)
+	}
+	place, err := k.parts.Open(a)
+	if n, ok := place.(interface{ Where() string }); ok && err == nil {
+		a.Where = n.Where() // with what was left open
+	}
+	return a, place, err
+}
+
+// Accept puts on record that a person takes what contradicts the audit now for explained, and why; what is in the anchors stays there. It loosens what
+// the record is held to. It is how many faults there were. A broken chain is not accepted: it stays broken.
+func (k *Keeper) Accept(ctx context.Context, by, reason string) (int, error) {
+	report, err := k.Check(ctx)
+	if err != nil && fault.From(err).Code != ErrAnchor.Code {
+		return 0, err
+	}
+	l, err := k.book.list()
+	if err != nil {
+		return 0, err
+	}
+	said := audit.Accepted{Anchors: l.Anchors, NoJournal: l.NoJournal, Reason: reason}
+	for _, err := range report.Faults {
+		said.Faults = append(said.Faults, fault.From(err).Message)
+	}
+	if len(said.Faults) == 0 {
+		return 0, nil
+	}
+	if err := k.AuditLog.Append(ctx, audit.Telling(k.parts.Clock.Now(), audit.AcceptTool, "", by, said)); err != nil {
+		return 0, err
+	}
+	for _, a := range l.Anchors {
+		if err := k.book.note(ctx, a, func(p *progress) { *p = progress{} }); err != nil {
+			return 0, err
+		}
+	}
+	end, err := k.parts.Log.End(ctx)
+	if err == nil && end.Signed != nil && end.Signed.Seq == end.Seq {
+		err = k.parts.Signer.PutHead(ctx, *end.Signed, true)
+	}
+	k.grew(1, true)
+	return len(said.Faults), err
+}
+
+// NewKey begins with a new key, and puts that on record. It loosens what the record is held to.
+func (k *Keeper) NewKey(ctx context.Context, by string) (audit.Key, error) {
+	key, err := k.parts.Signer.Renew(ctx)
+	if err != nil {
+		return key, err
+	}
+	err = k.parts.Log.NewKey(ctx, key, func(follows audit.Key) audit.Event {
+		return audit.Telling(k.parts.Clock.Now(), audit.KeyTool, "", by, audit.NewKey{Key: key, Follows: follows})
+	})
+	if err == nil {
+		k.grew(1, true)
+	}
+	return key, err
+}

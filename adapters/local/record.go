@@ -1,0 +1,50 @@
+package local
+
+import (
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/adapters/anchoring"
+	"github.com/countersign-dev/countersign/adapters/gitcli/anchorgit"
+	"github.com/countersign-dev/countersign/adapters/secretbox"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/domain/audit"
+)
+
+// recorded is the audit of a store: its ends signed by the key of this machine, and put into the anchors.
+func (c Config) recorded(store *sqlitestore.Store) *anchoring.Keeper {
+	home, machine := settledPath(c.Dir), system.Machine()
+	signer := secretbox.Signing(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)
+	store.SignWith(signer)
+	parts := anchoring.Parts{Log: store, Signer: signer, Dir: c.Dir, Home: home, Machine: machine, Clock: system.Clock{}, Slog: c.Log,
+		Open: func(a audit.Anchor) (anchoring.Place, error) {
+			switch a.Kind {
+			case audit.AnchorFile:
+				return anchoring.OpenFile(a.Where)
+			case audit.AnchorGit:
+				return anchorgit.Open(a.Where, machine+"\n"+home, filepath.Join(c.Dir, "anchors"))
+			}
+			return nil, anchoring.ErrNoAnchor.Sayf("%q is no kind of anchor", a.Kind)
+		}}
+	if journal := anchoring.OpenJournal(c.Journal); journal != nil {
+		parts.Journal = journal
+	}
+	return anchoring.New(parts)
+}
+
+// settledPath is the directory by the one name it always has, also before it exists.
+func settledPath(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		return filepath.Join(real, filepath.Base(dir))
+	}
+	return dir
+}
+
+// Record is how the audit stands, and where its heads are put.
+func (l *Local) Record() *anchoring.Keeper { return l.audit }
