@@ -32,7 +32,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account.
+// Core is what the door needs from outside. Every field is required but Account and Leases.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -45,6 +45,7 @@ type Core struct {
 	Limiter  ports.Limiter
 	Runs     ports.Runs
 	Owner    ports.Owner
+	Leases   ports.Leases            // where people say that an owner has ended; nil where nobody can
 	Redact   func() *redact.Redactor // built on first need
 	Log      *slog.Logger
 }
@@ -60,6 +61,7 @@ type Options struct {
 	MaxOutput    int           // bytes; zero is DefaultMaxOutput
 	Version      string        // of the product, for contracts that state it
 	Place        string        // the directory that this process stands in, for tools that depend on it; empty where none does
+	Sight        string        // tells processes of one place apart that do not see the same files; empty where all do
 	Serve        Selection
 	Absent       []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
 }

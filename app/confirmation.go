@@ -250,7 +250,7 @@ func (r *run) grant(ctx context.Context, name tool.Name, args json.RawMessage, p
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
-		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs},
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs},
 	}
 	if r.human {
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -243,8 +244,9 @@ func (h *house) other(t *testing.T, change func(*app.Core)) *app.App {
 // gone is a process that has ended.
 type gone struct{}
 
-func (gone) Self() string      { return "gone" }
-func (gone) Alive(string) bool { return false }
+func (gone) Self() string               { return "gone" }
+func (gone) Judge(string) owner.Verdict { return owner.Dead }
+func (gone) Elsewhere(string) string    { return "" }
 
 // killed is a store whose process ends before it can say what came of a run.
 type killed struct{ *memstore.Runs }

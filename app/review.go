@@ -7,14 +7,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// review works out anew the plan that an approval is about, and fails with confirm.ErrMismatch where it is another one than waits, or than the
-// person saw. It changes nothing but that such a question is withdrawn. The call itself is checked once more when it is carried out; what cannot
-// be worked out here, because of a tool that is not served, a place that does not answer, or a process that stands elsewhere, is left to that.
+// review works out anew the plan that an approval is about, where what this process sees is what whoever asked sees, and fails with
+// confirm.ErrMismatch where it is another one than waits, or than the person saw. It changes nothing but that a question whose plan is another one
+// now is withdrawn. Everything else is left to the call itself, which works its plan out once more before it changes anything: what cannot be worked
+// out here at all, for whatever reason, and what may look otherwise from here. Such an approval is for the plan on record.
 func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
 	if err != nil || len(found) == 0 {
@@ -24,22 +26,24 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
 		return confirm.ErrMismatch.Sayf("what waits for an answer is not the plan that was shown; look at it again")
 	}
-	if spec, _ := a.Spec(tool.Name(g.Binding.Tool)); spec.Placed && g.Place != a.opts.Place {
+	if !a.sees(&g) {
 		return nil
 	}
 	now, err := a.replan(ctx, &g)
-	if err == nil {
+	if err == nil || now == (canon.Hash{}) {
 		return nil
-	}
-	if f := fault.From(err); now == (canon.Hash{}) && (f.Kind == fault.Internal || f.Kind == fault.Unavailable || f.Kind == fault.Timeout || f.Kind == fault.Canceled) {
-		return nil
-	} else if now == (canon.Hash{}) {
-		err = confirm.ErrMismatch.Sayf("what was to be confirmed cannot be done any more: %s", f.Message)
 	}
 	if withdrawn := a.grants.Withdraw(ctx, g.ID, grants.Outdated); withdrawn != nil {
 		a.core.Log.Warn("a confirmation that is out of date could not be withdrawn", "confirmation", g.ID, "cause", withdrawn.Error())
 	}
 	return err
+}
+
+// sees reports whether this process sees what the one sees that asked: it is at the same place, has the same files before it, and stands in the same
+// directory where the tool depends on that.
+func (a *App) sees(g *confirm.Grant) bool {
+	spec, _ := a.Spec(tool.Name(g.Binding.Tool))
+	return (!spec.Placed || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.Together(g.Owner, a.core.Owner.Self())
 }
 
 // replan is the hash of the plan that the call behind a grant has now, with an error when there is none or it is not the grant's. A call

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
@@ -69,15 +70,88 @@ func TestADenialOfAnOutdatedPlanIsADenial(t *testing.T) {
 	assert.Equal(t, "denied", view.State)
 }
 
-func TestWhatCannotBeWorkedOutAnyMoreCannotBeApproved(t *testing.T) {
-	gone := fault.New(fault.NotFound, "test_gone", "the shelf is gone")
-	away := fault.New(fault.Unavailable, "test_away", "the shelf does not answer")
-	for err, want := range map[error]error{gone: confirm.ErrMismatch, away: nil, errors.New("odd"): nil} {
-		h := open(t, human)
-		asked := h.call("write_note", `{"name":"a"}`).Issued
-		h.shelf.fail(err)
-		_, got := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal})
-		require.ErrorIs(t, got, want, "%v", err)
+// TestAnApprovalOfWhatCannotBeWorkedOutHereIsForThePlanOnRecord: nothing is destroyed by an approver that cannot see, and the call itself notices
+// when there is nothing to see.
+func TestAnApprovalOfWhatCannotBeWorkedOutHereIsForThePlanOnRecord(t *testing.T) {
+	for name, err := range map[string]error{
+		"the project's directory is missing": fault.New(fault.NotFound, "test_gone", "the shelf is gone"),
+		"its files cannot be read":           fault.New(fault.Denied, "test_unreadable", "the shelf cannot be read"),
+		"it makes no sense from here":        fault.New(fault.State, "test_state", "there is no shelf"),
+		"its configuration is another":       fault.New(fault.Invalid, "test_invalid", "the shelf is no shelf"),
+		"it does not answer":                 fault.New(fault.Unavailable, "test_away", "the shelf does not answer"),
+		"it fails oddly":                     errors.New("odd"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, human)
+			o := h.call("write_note", `{"name":"a"}`)
+			h.shelf.fail(err)
+			view, got := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: o.Issued.PlanHash})
+			require.NoError(t, got)
+			assert.Equal(t, "approved", view.State)
+			require.Error(t, h.call("write_note", `{"name":"a"}`, after(o)).Err, "whoever carries it out looks again")
+			assert.Zero(t, h.shelf.writes.Load())
+			h.shelf.fail(nil)
+			require.NoError(t, h.call("write_note", `{"name":"a"}`, after(o)).Err)
+			assert.EqualValues(t, 1, h.shelf.writes.Load())
+		})
+	}
+}
+
+// at is a process at a place.
+type at string
+
+func (a at) Self() string             { return string(a) }
+func (at) Judge(string) owner.Verdict { return owner.Unknown }
+func (at) Elsewhere(string) string    { return "elsewhere" }
+
+// TestWhoCannotSeeApprovesThePlanOnRecord: from another container, another machine, or with other files before it, a plan looks otherwise; that is no
+// reason to refuse the approval, let alone to withdraw the question.
+func TestWhoCannotSeeApprovesThePlanOnRecord(t *testing.T) {
+	const here = at("7:100:boot-1:4026531836:m1")
+	for name, c := range map[string]struct {
+		by    at
+		sight string
+		sees  bool
+	}{
+		"at the same place":                  {"8:200:boot-1:4026531836:m1", "root", true},
+		"from another container":             {"7:100:boot-1:4026532999:m1", "root", false},
+		"from another machine":               {"7:100:boot-2:4026531836:m2", "root", false},
+		"from another mount or user":         {"8:200:boot-1:4026531836:m1", "nobody", false},
+		"after the machine was started anew": {"8:200:boot-9:4026531836:m1", "root", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, human, func(o *app.Options) { o.Sight = "root" })
+			door := func(by at, sight string) *app.App {
+				core := h.core
+				core.Owner = by
+				a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Sight: sight}, h.caps...)
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
+				return a
+			}
+			asker := door(here, "root")
+			call := tool.Call{Session: "s-1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: "write_note", Args: []byte(`{"name":"a"}`)}
+			asked := asker.Call(t.Context(), call).Issued
+			require.NotNil(t, asked)
+			h.shelf.mu.Lock()
+			was := h.shelf.version
+			h.shelf.version = 7 // as it is, or as it looks from there
+			h.shelf.mu.Unlock()
+			_, err := door(c.by, c.sight).Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
+			if c.sees {
+				require.ErrorIs(t, err, confirm.ErrMismatch)
+				return
+			}
+			require.NoError(t, err)
+			call.Asked = asked.Digest
+			require.ErrorIs(t, asker.Call(t.Context(), call).Err, confirm.ErrMismatch, "the call itself notices what has changed")
+			assert.Zero(t, h.shelf.writes.Load())
+			h.shelf.mu.Lock()
+			h.shelf.version = was
+			h.shelf.mu.Unlock()
+			require.NoError(t, asker.Call(t.Context(), call).Err, "the approval was not spent on that")
+			assert.EqualValues(t, 1, h.shelf.writes.Load())
+		})
 	}
 }
 

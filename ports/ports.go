@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 )
@@ -299,10 +300,27 @@ type Stamped interface {
 	Stamp(ctx context.Context) (int64, error)
 }
 
-// Owner tells processes of this machine apart, those that are gone included.
+// Owner tells processes apart: those of this machine, of its containers and of other machines, and those that are gone.
 type Owner interface {
-	// Self names this process. No other process is ever named so, before or after it.
+	// Self names this process. No other process is ever named so, before or after it, here or anywhere else.
 	Self() string
-	// Alive reports whether the process of that name still runs.
-	Alive(owner string) bool
+	// Judge is what is known of the process of that name. Only one that is Dead may be taken what it owns; of one that cannot be seen from here
+	// nothing is known. Nobody's name, the empty one, is a dead process's.
+	Judge(name string) owner.Verdict
+	// Elsewhere says, of a process that nothing is known of, where it is and how a person settles what it owns. Of any other it says nothing.
+	Elsewhere(name string) string
+}
+
+// Leases is where owners show that they are there, for those who cannot see them, and where people say that one has ended.
+type Leases interface {
+	// Renew puts on record that the owner is there now.
+	Renew(ctx context.Context, owner string, now time.Time) error
+	// Release forgets the lease of an owner that ends; what a person said of it stays.
+	Release(ctx context.Context, owner string) error
+	// Find is the lease of the owner with that owner.Name; one that there is not has nothing but the name.
+	Find(ctx context.Context, name string) (owner.Lease, error)
+	// List is all leases, in the order of their names.
+	List(ctx context.Context) ([]owner.Lease, error)
+	// Forget puts on record that a person said that the owner with that owner.Name has ended. The first who said so is the one on record.
+	Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error)
 }

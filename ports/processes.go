@@ -25,12 +25,13 @@ type Processes interface {
 	Start(ctx context.Context, s process.Spec) (process.State, error)
 	// Stop ends a process, whoever started it: it is told to end, killed when grace has passed (zero: at once), and Stop returns its
 	// final state when it is gone. A process that ended before is left as it is, and no error. When ctx ends first, its error is returned
-	// with the state so far, and the process goes on ending. It fails with process.ErrNotFound.
+	// with the state so far, and the process goes on ending. It fails with process.ErrNotFound, and with process.ErrElsewhere for one whose
+	// owner cannot be seen from here and does not hear.
 	Stop(ctx context.Context, id process.ID, grace time.Duration) (process.State, error)
 }
 
 // ProcessTable shows the processes of every Countersign process that shares the place they are kept in. A process whose owner died
-// is never shown as running: it is Lost.
+// is never shown as running: it is Lost. One whose owner cannot be seen from here is as it was recorded, with Elsewhere, and nobody ends it.
 type ProcessTable interface {
 	// Inspect is one process, or process.ErrNotFound.
 	Inspect(ctx context.Context, id process.ID) (process.State, error)

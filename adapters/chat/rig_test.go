@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -119,10 +120,11 @@ func (s *shop) capability() tool.Capability {
 	}}
 }
 
-type owner struct{}
+type alone struct{}
 
-func (owner) Self() string      { return "test" }
-func (owner) Alive(string) bool { return true }
+func (alone) Self() string               { return "test" }
+func (alone) Judge(string) owner.Verdict { return owner.Alive }
+func (alone) Elsewhere(string) string    { return "" }
 
 var me = policy.Principal{ID: "me", Grants: policy.All}
 
@@ -136,7 +138,7 @@ func open(t *testing.T, change ...func(*app.Options)) *shop {
 		f(&opts)
 	}
 	core := app.Core{Clock: s.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: s.store, Audit: s.store, Settings: s.store,
-		Sessions: s.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: s.store.Runs(), Owner: owner{}, Log: slog.New(slog.DiscardHandler),
+		Sessions: s.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: s.store.Runs(), Owner: alone{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: s.clock, Ledger: s.store, Audit: s.store, Sessions: s.store.Sessions(), Settings: s.store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return s.Toolsets() }})

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local/ecohost"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
@@ -81,10 +82,12 @@ func Open(c Config) (*Local, error) {
 	}
 	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
 	record := c.recorded(store)
-	core := c.core(store, record)
+	leases := ownerfile.Open(filepath.Join(c.Dir, "owners"))
+	owners := system.NewOwners(leases, system.Clock{}, c.Log)
+	core := c.core(store, record, leases, owners)
 	fixed := policy.Resolve(c.Options.Policy, slices.Concat(above, c.Options.Below)...)
 	c.Options.Above, c.Options.Serve.ReadOnly = above, c.Options.Serve.ReadOnly || fixed.ReadOnly
-	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record}
+	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record, atClose: []func() error{owners.Close}}
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
@@ -104,7 +107,7 @@ func Open(c Config) (*Local, error) {
 }
 
 // core is what the door needs besides toolsets. It opens nothing.
-func (c Config) core(store *sqlitestore.Store, record ports.AuditLog) app.Core {
+func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases ports.Leases, owners ports.Owner) app.Core {
 	redactor := sync.OnceValue(func() *redact.Redactor {
 		var known []string
 		if c.Known != nil {
@@ -114,7 +117,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog) app.Core {
 	})
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Runs: rundb.New(store), Owner: owners, Leases: leases, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 	}
 }
 

@@ -40,7 +40,7 @@ type Projects struct {
 // projects is the toolsets about projects. It opens nothing.
 func (l *Local) projects(core app.Core) []toolset {
 	l.processes = sync.OnceValue(func() *osproc.Processes {
-		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact,
+		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,
 			Supervisor: l.config.Projects.Supervisor})
 	})
 	tools := sync.OnceValue(func() projectTools { return l.projectTools(core) })

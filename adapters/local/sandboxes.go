@@ -48,7 +48,7 @@ func (l *Local) sandboxes(core app.Core) []toolset {
 			Warn: func(text string) { l.config.Log.Warn(text) }})
 	})
 	l.servers = sync.OnceValue(func() *osproc.Processes {
-		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "servers"), Clock: core.Clock, Redact: core.Redact,
+		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "servers"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,
 			Supervisor: l.config.Projects.Supervisor, Background: maxServers})
 	})
 	l.mender = sync.OnceValue(func() mending.Mender { return mending.Mender{Deps: l.sandboxDeps(core)} })

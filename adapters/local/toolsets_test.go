@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
@@ -78,7 +79,7 @@ func TestEveryToolsetIsListedUnderItsOwnName(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	var names []string
-	for _, set := range l.toolsets(l.config.core(l.store, l.audit)) {
+	for _, set := range l.toolsets(l.config.core(l.store, l.audit, nil, system.Owner{})) {
 		assert.Equal(t, set.name, set.build().Name)
 		assert.NotContains(t, names, set.name)
 		names = append(names, set.name)

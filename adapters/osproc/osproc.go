@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/ports"
@@ -49,6 +50,8 @@ type Options struct {
 	Supervisor []string                // a program, absolute, and arguments that make it call Supervise
 	Foreground int                     // zero is the constant
 	Background int                     // zero is the constant
+
+	Judge func(owner string) owner.Verdict // what is known of whoever looks after a process; nil is what the system tells
 }
 
 // Processes is a ports.Processes and a ports.ProcessTable. It holds nothing open between calls.
@@ -78,6 +81,9 @@ func New(o Options) *Processes {
 	if o.Background <= 0 {
 		o.Background = Background
 	}
+	if o.Judge == nil {
+		o.Judge = Judge
+	}
 	if dir, err := filepath.Abs(o.Dir); err == nil { // supervisors work elsewhere
 		o.Dir = dir
 	}
@@ -88,11 +94,12 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now().UTC() }
 
-// Self identifies this process for Alive, here or in any other process of this machine: a word without blanks.
+// Self identifies this process for Judge, here or anywhere else: a word without blanks.
 func Self() string { return string(kin.Self()) }
 
-// Alive reports whether the process that Self named still runs. It is not misled by numbers that came again or by restarts of the machine.
-func Alive(identity string) bool { return kin.Identity(identity).Alive() }
+// Judge is what the system tells of the process that Self named. It is not misled by numbers that came again, by restarts of the machine or by
+// namespaces: what it cannot see it knows nothing of.
+func Judge(identity string) owner.Verdict { return kin.Judge(identity, false) }
 
 // Run is ports.Processes.
 func (p *Processes) Run(ctx context.Context, s process.Spec, watch func(process.State)) (process.Result, error) {
@@ -140,6 +147,9 @@ func (p *Processes) check(ctx context.Context, s process.Spec) error {
 	}
 	if !kin.Supported {
 		return process.ErrStart.Sayf("programs cannot be run on this system: there are no process groups to end them by")
+	}
+	if !kin.Sighted() {
+		return process.ErrStart.Sayf("programs cannot be run here: /proc shows the processes of another PID namespace, so that what is started could not be ended; mount it anew (unshare has --mount-proc for that)")
 	}
 	return nil
 }

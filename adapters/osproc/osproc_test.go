@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/internal/testkit/porttest/processtest"
 	"github.com/countersign-dev/countersign/ports"
@@ -71,17 +72,32 @@ func stop(t testing.TB, p *osproc.Processes, id process.ID) {
 	assert.NoError(t, err)
 }
 
-func TestAliveIsAboutOneProcess(t *testing.T) {
+func TestJudgingIsAboutOneProcess(t *testing.T) {
 	self := osproc.Self()
-	assert.True(t, osproc.Alive(self))
+	assert.Equal(t, owner.Alive, osproc.Judge(self))
 	assert.Equal(t, self, osproc.Self())
-	parts := strings.Split(self, ":")
-	require.Len(t, parts, 3)
-	assert.Equal(t, strconv.Itoa(os.Getpid()), parts[0])
-	for _, other := range []string{
-		"", ":", "::", "x:y:z", self + "x", parts[0] + ":1:" + parts[2], parts[0] + ":" + parts[1] + ":another-boot", "-1:1:" + parts[2], "0:0:" + parts[2],
+	id, ok := owner.Parse(self)
+	require.True(t, ok)
+	assert.Equal(t, os.Getpid(), id.PID)
+	assert.Equal(t, owner.Dead, osproc.Judge(""), "nobody")
+	with := func(change func(*owner.ID)) string {
+		other := id
+		change(&other)
+		return other.String()
+	}
+	for other, want := range map[string]owner.Verdict{
+		with(func(id *owner.ID) { id.Start = "1" }):                       owner.Dead,
+		with(func(id *owner.ID) { id.Boot = "another-boot" }):             owner.Dead,
+		with(func(id *owner.ID) { id.Boot, id.Machine = "b", "another" }): owner.Unknown,
+		with(func(id *owner.ID) { id.Space = "1" }):                       owner.Unknown,
+		with(func(id *owner.ID) { id.Space, id.Start = "1", "1" }):        owner.Unknown,
+		with(func(id *owner.ID) { id.Start = "" }):                        owner.Unknown,
+		":": owner.Unknown, "::": owner.Unknown, "x:y:z": owner.Unknown, "-1:1:" + id.Boot: owner.Unknown,
+		strconv.Itoa(id.PID) + ":" + id.Start + ":" + id.Boot: owner.Alive,
+		strconv.Itoa(id.PID) + ":1:" + id.Boot:                owner.Unknown,
+		strconv.Itoa(id.PID) + ":" + id.Start + ":older":      owner.Dead,
 	} {
-		assert.False(t, osproc.Alive(other), "%q", other)
+		assert.Equal(t, want, osproc.Judge(other), "%q", other)
 	}
 }
 
@@ -100,7 +116,7 @@ func innocent(t *testing.T) *exec.Cmd {
 // A number that came again belongs to somebody else, who is left alone, whatever is written about it.
 func TestNumbersThatCameAgain(t *testing.T) {
 	parts := strings.Split(osproc.Self(), ":")
-	require.Len(t, parts, 3)
+	require.Len(t, parts, 5)
 	for name, identity := range map[string]func(pid string) string{
 		"another start": func(pid string) string { return pid + ":1:" + parts[2] },
 		"another boot":  func(pid string) string { return pid + ":" + parts[1] + ":00000000-0000-0000-0000-000000000000" },
@@ -113,7 +129,7 @@ func TestNumbersThatCameAgain(t *testing.T) {
 		other := innocent(t)
 		const id = "bp_0badcafe"
 		state := process.State{ID: id, Argv: []string{"npm"}, Dir: "/", Background: true, Status: process.Running, PID: other.Process.Pid, StartedAt: time.Now()}
-		doc, err := json.Marshal(map[string]any{"state": state, "owner": "999999999:1:" + parts[2], "leader": identity(strconv.Itoa(other.Process.Pid))})
+		doc, err := json.Marshal(map[string]any{"state": state, "owner": "999999999:1:" + strings.Join(parts[2:], ":"), "leader": identity(strconv.Itoa(other.Process.Pid))})
 		require.NoError(t, err)
 		for file, text := range map[string][]byte{id + "/state.json": doc, "active/" + id: nil} {
 			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/sorting"
@@ -232,14 +233,23 @@ func (p *Processes) saveEnded() {
 	}
 }
 
-// settled loads a record and reports whether nobody looks after its process, which has not ended, any more.
+// settled loads a record and reports whether nobody looks after its process, which has not ended, any more. One whose owner cannot be seen from
+// here is looked after.
 func (p *Processes) settled(id process.ID) (rec record, lost bool, err error) {
 	rec, err = p.load(id)
-	if err != nil || rec.State.Status.Final() || rec.Owner.Alive() {
+	if err != nil || rec.State.Status.Final() || !p.o.Judge(string(rec.Owner)).Dead() {
 		return rec, false, err
 	}
 	rec, err = p.load(id) // what its owner wrote last
-	return rec, err == nil && !rec.State.Status.Final() && !rec.Owner.Alive(), err
+	return rec, err == nil && !rec.State.Status.Final() && p.o.Judge(string(rec.Owner)).Dead(), err
+}
+
+// elsewhere says where the owner of a process is that cannot be seen from here, and how a person settles it; empty when it can be seen.
+func (p *Processes) elsewhere(rec record) string {
+	if p.o.Judge(string(rec.Owner)) != owner.Unknown {
+		return ""
+	}
+	return owner.Elsewhere(string(rec.Owner), kin.Here())
 }
 
 // lastSign is when something was last written of a process.

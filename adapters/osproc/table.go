@@ -33,6 +33,9 @@ func (p *Processes) state(id process.ID) (process.State, error) {
 			return process.State{}, err
 		}
 	}
+	if !rec.State.Status.Final() {
+		rec.State.Elsewhere = p.elsewhere(rec)
+	}
 	return rec.State, nil
 }
 
@@ -103,11 +106,14 @@ func (p *Processes) Watch(ctx context.Context, id process.ID, from process.Curso
 	}
 }
 
-// Stop is ports.Processes.
+// unheard is after how many vain tries to tell an owner that cannot be seen from here it counts as one that does not hear.
+const unheard = 12
+
+// Stop is ports.Processes. An owner in another container hears it, where the directory is shared, and ends its process itself.
 func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration) (process.State, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	asked := false
+	asked, tries := false, 0
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		p.reap()
 		rec, lost, err := p.settled(id)
@@ -122,6 +128,11 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 		}
 		if !asked { // nobody reads yet when it is just starting, and nobody any more when it is just ending
 			asked = kin.Post(p.path(id, boxName), stopLine(grace))
+		}
+		if tries++; !asked && tries > unheard { // whoever cannot be seen and does not hear is left alone
+			if where := p.elsewhere(rec); where != "" {
+				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped from here: it is %s", id, where)
+			}
 		}
 		timer.Reset(wait)
 		select {

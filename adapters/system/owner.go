@@ -1,82 +1,134 @@
 package system
 
 import (
-	"errors"
-	"os"
-	"strconv"
-	"strings"
-	"syscall"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/domain/owner"
+	"github.com/countersign-dev/countersign/ports"
 )
 
-// proc is where Linux shows its processes. Elsewhere there is none, and a process is told apart by its number alone.
-const proc = "/proc"
-
-// Owner is a ports.Owner: a process by its number, when it was started, and since which start of the machine. The zero Owner is ready;
-// all methods may be called from many goroutines.
+// Owner is a ports.Owner that knows what the system tells, and nothing else. The zero Owner is ready; all methods may be called from many
+// goroutines.
 type Owner struct{}
 
-// Self is this process, as "pid start boot": the start in clock ticks since the machine's, and the id of that. Where the system does not
-// tell them they are "-".
-func (Owner) Self() string {
-	pid := os.Getpid()
-	start, _ := started(pid)
-	return strconv.Itoa(pid) + " " + dash(start) + " " + dash(boot())
-}
+// Self is this process.
+func (Owner) Self() string { return string(kin.Self()) }
 
-// Alive reports whether the process of that name still runs. A number that belongs to another process now is not it. What is no name is
-// not alive.
-func (Owner) Alive(owner string) bool {
-	parts := strings.Fields(owner)
-	if len(parts) != 3 {
-		return false
-	}
-	pid, err := strconv.Atoi(parts[0])
-	if err != nil || pid <= 0 {
-		return false
-	}
-	if now := boot(); parts[2] != dash(now) {
-		return false
-	}
-	start, running := started(pid)
-	if parts[1] != "-" {
-		return running && start == parts[1]
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, os.ErrPermission)
-}
+// Judge is what the system tells of the process of that name. A number that belongs to another process now is not it.
+func (Owner) Judge(name string) owner.Verdict { return kin.Judge(name, false) }
 
-// started is when the process began, in clock ticks since the machine did, and whether it still runs: one that has ended and that nobody
-// has asked about does not.
-func started(pid int) (ticks string, running bool) {
-	stat, err := os.ReadFile(proc + "/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "", false
-	}
-	// The second field is the program's name in parentheses, which may hold anything; the third is the state, the 22nd the start.
-	after := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
-	fields := strings.Fields(after)
-	if len(fields) < 20 {
-		return "", false
-	}
-	return fields[19], !strings.ContainsAny(fields[0], "ZXx")
-}
-
-// boot is the id of this start of the machine; empty where the system does not tell.
-func boot() string {
-	id, err := os.ReadFile(proc + "/sys/kernel/random/boot_id")
-	if err != nil {
+// Elsewhere says where a process is that the system tells nothing of.
+func (o Owner) Elsewhere(name string) string {
+	if o.Judge(name) != owner.Unknown {
 		return ""
 	}
-	return strings.TrimSpace(string(id))
+	return owner.Elsewhere(name, kin.Here())
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
+// findWait bounds how long a verdict waits for a lease.
+const findWait = 5 * time.Second
+
+// Owners is a ports.Owner that also heeds leases and what people said, and that renews the lease of this process as long as it lives, once it
+// owns something. NewOwners makes it; all methods may be called from many goroutines.
+type Owners struct {
+	leases  ports.Leases
+	clock   ports.Clock
+	log     *slog.Logger
+	begin   sync.Once
+	closing sync.Once
+	end     chan struct{}
+	over    chan struct{}
+	renewed atomic.Bool
+}
+
+// NewOwners starts nothing before this process owns something. The caller closes it.
+func NewOwners(leases ports.Leases, clock ports.Clock, log *slog.Logger) *Owners {
+	return &Owners{leases: leases, clock: clock, log: log, end: make(chan struct{}), over: make(chan struct{})}
+}
+
+// Self is this process, which owns something from now on.
+func (o *Owners) Self() string {
+	o.begin.Do(func() { go o.live() })
+	return Owner{}.Self()
+}
+
+// live renews the lease every owner.Renewal until Close. A process that is over before leaves none: whatever it owned, the system tells of it.
+func (o *Owners) live() {
+	defer close(o.over)
+	tick := time.NewTicker(owner.Renewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-o.end:
+			return
+		case <-tick.C:
+			ctx, cancel := context.WithTimeout(context.Background(), findWait)
+			if err := o.Renew(ctx); err != nil {
+				o.log.Warn("the lease of this process could not be renewed", "cause", err.Error())
+			}
+			cancel()
+		}
 	}
-	return s
+}
+
+// Renew renews the lease of this process, and the first time forgets those of processes that are known to have ended.
+func (o *Owners) Renew(ctx context.Context) error {
+	if !o.renewed.Swap(true) {
+		all, err := o.leases.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if l.Owner != "" && (Owner{}).Judge(l.Owner).Dead() {
+				if err := o.leases.Release(ctx, l.Owner); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return o.leases.Renew(ctx, Owner{}.Self(), o.clock.Now())
+}
+
+// Close ends renewing, and the lease. What this process still owns is judged by what the system tells.
+func (o *Owners) Close() error {
+	o.begin.Do(func() { close(o.over) })
+	o.closing.Do(func() { close(o.end) })
+	<-o.over
+	if !o.renewed.Swap(false) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), findWait)
+	defer cancel()
+	return o.leases.Release(ctx, Owner{}.Self())
+}
+
+// Judge is what the system tells of the process of that name, and where it tells nothing, what a person said and what its lease says.
+func (o *Owners) Judge(name string) owner.Verdict {
+	v := Owner{}.Judge(name)
+	if v != owner.Unknown {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), findWait)
+	defer cancel()
+	lease, err := o.leases.Find(ctx, owner.Name(name))
+	switch {
+	case err != nil:
+		return owner.Unknown
+	case !lease.Forgotten.IsZero():
+		return owner.Dead
+	}
+	return kin.Judge(name, lease.Lapsed(o.clock.Now()))
+}
+
+// Elsewhere says where a process is that nothing is known of.
+func (o *Owners) Elsewhere(name string) string {
+	if o.Judge(name) != owner.Unknown {
+		return ""
+	}
+	return owner.Elsewhere(name, kin.Here())
 }

@@ -171,7 +171,7 @@ func (k *Keeper) PickUp(ctx context.Context, b confirm.Binding, entry string, ar
 	for _, g := range open {
 		there := g.Binding
 		there.Session = b.Session
-		if !g.HumanOnly || there != b || g.Entry != entry || !same(g.Args, args) || g.GoneAt.IsZero() && (g.Owner == "" || k.Owner.Alive(g.Owner)) {
+		if !g.HumanOnly || there != b || g.Entry != entry || !same(g.Args, args) || g.GoneAt.IsZero() && (g.Owner == "" || !k.Owner.Judge(g.Owner).Dead()) {
 			continue
 		}
 		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {

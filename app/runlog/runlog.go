@@ -104,7 +104,7 @@ func (k *Keeper) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record,
 	}
 	now := k.clock.Now()
 	for i := range found {
-		found[i].Settle(now, k.owner.Alive) // where it could not be stored
+		found[i].Settle(now, k.gone) // where it could not be stored
 	}
 	return slices.DeleteFunc(found, func(r toolrun.Record) bool { return !f.Matches(&r) }), nil
 }
@@ -113,10 +113,13 @@ func (k *Keeper) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record,
 func (k *Keeper) Load(ctx context.Context, id string) (toolrun.Record, error) {
 	r, err := k.store.Load(ctx, id)
 	if err == nil {
-		r.Settle(k.clock.Now(), k.owner.Alive)
+		r.Settle(k.clock.Now(), k.gone)
 	}
 	return r, err
 }
+
+// gone reports a process that is known to have ended. One that cannot be seen from here is not.
+func (k *Keeper) gone(name string) bool { return k.owner.Judge(name).Dead() }
 
 // settle stores the end of the newest records that only look open.
 func (k *Keeper) settle(ctx context.Context) {
@@ -124,11 +127,12 @@ func (k *Keeper) settle(ctx context.Context) {
 	for _, status := range []toolrun.Status{toolrun.PendingConfirmation, toolrun.Executing} {
 		open, err := k.store.List(ctx, ports.RunFilter{Status: status, Limit: ports.RunsAtMost})
 		for _, r := range open {
-			if err != nil || !r.Settle(now, k.owner.Alive) {
+			of := r.Owner
+			if err != nil || !r.Settle(now, k.gone) {
 				continue
 			}
-			err = k.store.Change(ctx, r.CallID, func(have *toolrun.Record) error {
-				if !have.Settle(now, k.owner.Alive) {
+			err = k.store.Change(ctx, r.CallID, func(have *toolrun.Record) error { // whoever has ended stays so
+				if !have.Settle(now, func(owner string) bool { return owner == of }) {
 					return toolrun.ErrMove
 				}
 				return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
@@ -27,20 +29,22 @@ import (
 type living []string
 
 func (l living) Self() string { return l[0] }
-func (l living) Alive(owner string) bool {
-	for _, name := range l {
-		if name == owner {
-			return true
-		}
+func (l living) Judge(name string) owner.Verdict {
+	switch {
+	case slices.Contains(l, name):
+		return owner.Alive
+	case strings.HasPrefix(name, "away"):
+		return owner.Unknown
 	}
-	return false
+	return owner.Dead
 }
+func (l living) Elsewhere(name string) string { return "" }
 
-func open(t *testing.T, owner ports.Owner) (*runlog.Keeper, *memstore.Runs, *clock.Fake, *strings.Builder) {
+func open(t *testing.T, owners ports.Owner) (*runlog.Keeper, *memstore.Runs, *clock.Fake, *strings.Builder) {
 	t.Helper()
 	now, store, log := &clock.Fake{}, memstore.New().Runs(), &strings.Builder{}
 	now.Advance(runtest.Run(0).At.Sub(now.Now()))
-	return runlog.New(store, owner, now, slog.New(slog.NewTextHandler(log, nil))), store, now, log
+	return runlog.New(store, owners, now, slog.New(slog.NewTextHandler(log, nil))), store, now, log
 }
 
 // TestOldRunsAreForgottenNowAndThen: by the first record of a process, and after many more.
@@ -87,16 +91,16 @@ func TestARunIsStartedOnce(t *testing.T) {
 	require.ErrorIs(t, k.Finish(t.Context(), "call_again", toolrun.Result{}, ""), toolrun.ErrMove)
 }
 
-// TestLookingSettlesWhatOnlyLooksOpen, and leaves alone what another living process carries out.
+// TestLookingSettlesWhatOnlyLooksOpen, and leaves alone what another living process carries out, and what a process does that cannot be seen from here.
 func TestLookingSettlesWhatOnlyLooksOpen(t *testing.T) {
 	k, store, now, log := open(t, living{"me", "other"})
-	for n, owner := range []string{"me", "other", "gone"} {
+	for n, owner := range []string{"me", "other", "gone", "away: another container"} {
 		r := runtest.Run(n)
 		r.Status, r.Owner = toolrun.Executing, owner
 		require.NoError(t, store.Add(t.Context(), r))
 	}
-	require.NoError(t, store.Add(t.Context(), runtest.Run(3)))
-	now.Advance(5*time.Minute + 3*time.Second)
+	require.NoError(t, store.Add(t.Context(), runtest.Run(4)))
+	now.Advance(5*time.Minute + 4*time.Second)
 	said := func(list func(context.Context, ports.RunFilter) ([]toolrun.Record, error)) string {
 		found, err := list(t.Context(), ports.RunFilter{})
 		require.NoError(t, err)
@@ -106,7 +110,7 @@ func TestLookingSettlesWhatOnlyLooksOpen(t *testing.T) {
 		}
 		return strings.Join(words, " ")
 	}
-	const want = "denied/expired failed/interrupted executing/ executing/"
+	const want = "denied/expired executing/ failed/interrupted executing/ executing/"
 	assert.Equal(t, want, said(k.List))
 	assert.Equal(t, want, said(store.List), "and it is stored")
 	open, err := k.List(t.Context(), ports.RunFilter{Status: toolrun.PendingConfirmation})

@@ -158,6 +158,8 @@ type Extra struct {
 	Names bool `json:"names,omitempty"`
 	// Owner is the process in which the call waits, as ports.Owner has it.
 	Owner string `json:"owner,omitempty"`
+	// Sight is what that process sees of the file system, as far as that differs from what others of the same place see.
+	Sight string `json:"sight,omitempty"`
 	// Entry is the host entry that the server was started from; the same entry may pick up the question of a session that is gone.
 	Entry string `json:"entry,omitempty"`
 	// Client is how the client that asked calls itself.

@@ -30,6 +30,7 @@ var (
 	ErrTransition = fault.New(fault.State, "process_state_invalid", "the process is not in a state that allows this")
 	ErrNotFound   = fault.New(fault.NotFound, "process_not_found", "there is no such process; list_background_processes shows those there are, and ended ones are forgotten after an hour")
 	ErrStart      = fault.New(fault.Unavailable, "process_not_started", "the process could not be started")
+	ErrElsewhere  = fault.New(fault.Conflict, "process_elsewhere", "the process is owned by another machine or container, and does not hear from here")
 	ErrLimit      = fault.New(fault.Unavailable, "process_limit", "as many processes run as may; wait for one to end, or stop one")
 )
 
@@ -171,6 +172,8 @@ type State struct {
 	Lost       bool              `json:"lost,omitempty"`   // its owner died before it: how it ended is not known
 	Log        string            `json:"log,omitempty"`    // where what it prints is appended to besides
 	Reason     string            `json:"reason,omitempty"` // why it never started, how it was lost, or what went wrong around it
+
+	Elsewhere string `json:"elsewhere,omitempty"` // of one that has not ended, and whose owner cannot be seen from here: where that is
 }
 
 // Exit is how a process ended: with a code, or by a signal.

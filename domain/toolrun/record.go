@@ -148,13 +148,13 @@ func Denial(reason Reason, now time.Time) func(*Record) error {
 	return func(r *Record) error { return r.Deny(reason, now) }
 }
 
-// Settle ends a record that only looks open: one that nobody answered in time, or whose process is gone. It is never carried out again.
-// It reports whether it did.
-func (r *Record) Settle(now time.Time, alive func(owner string) bool) bool {
+// Settle ends a record that only looks open: one that nobody answered in time, or whose process is known to be gone, which gone tells. It is never
+// carried out again. It reports whether it did.
+func (r *Record) Settle(now time.Time, gone func(owner string) bool) bool {
 	switch {
 	case r.Status == PendingConfirmation && !now.Before(r.ExpiresAt):
 		return r.Deny(Expired, r.ExpiresAt) == nil
-	case r.Status == Executing && !alive(r.Owner):
+	case r.Status == Executing && gone(r.Owner):
 		ended := r.Finish(Result{Error: "the process that carried this out is gone; how far it came is not known"}, Interrupted, now) == nil
 		if ended {
 			r.Result.DurationMS = 0 // nobody knows when it ended

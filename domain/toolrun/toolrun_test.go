@@ -87,7 +87,7 @@ func TestSuccessHasNoReasonAndTimeIsThatOfTheRun(t *testing.T) {
 }
 
 func TestSettleEndsWhatOnlyLooksOpen(t *testing.T) {
-	alive := func(owner string) bool { return owner == "alive" }
+	gone := func(owner string) bool { return owner != "alive" }
 	for name, c := range map[string]struct {
 		have   toolrun.Record
 		now    time.Time
@@ -103,10 +103,10 @@ func TestSettleEndsWhatOnlyLooksOpen(t *testing.T) {
 		"denied":            {toolrun.Record{Status: toolrun.Denied, Reason: toolrun.Policy}, at, toolrun.Denied, toolrun.Policy},
 	} {
 		r := c.have
-		assert.Equal(t, c.status != c.have.Status, r.Settle(c.now, alive), name)
+		assert.Equal(t, c.status != c.have.Status, r.Settle(c.now, gone), name)
 		assert.Equal(t, c.status, r.Status, name)
 		assert.Equal(t, c.reason, r.Reason, name)
-		assert.False(t, r.Settle(c.now, alive), "%s: once is enough", name)
+		assert.False(t, r.Settle(c.now, gone), "%s: once is enough", name)
 		if r.Reason == toolrun.Interrupted {
 			assert.False(t, r.Result.Success)
 			assert.Zero(t, r.Result.DurationMS, "nobody knows when it ended")

@@ -184,7 +184,7 @@ func (g command) address() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	at, ok := servecmd.Running(door.Home, g.web.Alive)
+	at, ok := servecmd.Running(door, g.web)
 	if !ok {
 		return "", servecmd.ErrStopped.With(shell.Hint("start one with countersign up, or name its address with --url"))
 	}

@@ -52,7 +52,7 @@ func Up(s *shell.Shell, web servecmd.Machine) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if at, ok := servecmd.Running(door.Home, web.Alive); ok {
+		if at, ok := servecmd.Running(door, web); ok {
 			return g.again(cmd, at)
 		}
 		if err := g.settle(door.Home); err != nil {

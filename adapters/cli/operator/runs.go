@@ -95,6 +95,11 @@ func runsList(ctx context.Context, s *shell.Shell, which chosen) error {
 		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, standing(r), took(r), clip(cmp.Or(r.What, string(r.Args)), 60)})
 	}
 	s.Table([]string{"id", "time (UTC)", "tool", "status", "took", "what"}, rows)
+	for _, r := range found {
+		if where := a.Elsewhere(r.Owner); r.Status == toolrun.Executing && where != "" {
+			s.Note("%s is %s", r.CallID, terminal.Plain(where))
+		}
+	}
 	return nil
 }
 
@@ -154,6 +159,9 @@ func showRun(ctx context.Context, s *shell.Shell, id string) error {
 	line("started", stamp(r.StartedAt))
 	line("ended", stamp(r.EndedAt))
 	line("took", took(r))
+	if r.Status == toolrun.Executing {
+		line("elsewhere", a.Elsewhere(r.Owner))
+	}
 	s.Line("arguments:\n%s", terminal.Block(shell.Indent(r.Args)))
 	if r.Result == nil {
 		return nil

@@ -44,7 +44,7 @@ func Login(s *shell.Shell, m Machine) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		at, ok := Running(door.Home, m.Alive)
+		at, ok := Running(door, m)
 		if !ok {
 			return ErrStopped.Sayf("no server of %s runs", door.Home).With(shell.Hint("countersign serve starts one"))
 		}

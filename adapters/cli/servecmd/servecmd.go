@@ -44,7 +44,7 @@ type Machine struct {
 	Link    func(base, wanted string) (link, code string)                                // a new one-time log-in of the server at base, and its secret
 	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool) // opens a browser, where there is a screen
 	Process func() string                                                                // which process this is
-	Alive   func(process string) bool                                                    // whether a process still runs
+	Hold    func(home string) (release func(), err error)                                // keeps other servers of that home from starting; no release: one holds it
 	Version string
 }
 
@@ -97,13 +97,15 @@ func (v server) run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if other, ok := Running(door.Home, v.Alive); ok {
-		return running(other)
+	free, err := hold(door, v.Machine)
+	if err != nil {
+		return err
 	}
-	at := Server{PID: os.Getpid(), Process: v.Process(), StartedAt: time.Now().UTC(), Version: v.Version}
+	defer free()
+	at := Server{PID: os.Getpid(), Process: v.Process(), Locked: true, StartedAt: time.Now().UTC(), Version: v.Version}
 	err = v.Serve(ctx, o, func(a Address) error {
 		at.Address, at.URL = a.Listens, a.URL
-		if err := claim(door.Home, at, v.Alive); err != nil {
+		if err := claim(door.Home, at); err != nil {
 			return err
 		}
 		return v.announce(ctx, door, at)

@@ -52,7 +52,7 @@ func (h *Host) adapters() parts {
 		_, err := run.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
 		return err
 	}})
-	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Supervisor: o.Supervisor, Background: maxWorkers})
+	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
 	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: watch.New(runs, runs), surveyor: lookout.New(),
 		tickets: ticketwork.New(o.Core.Clock), clones: cloning.New(cloning.Options{}), shipping: shipgit.New(pause), attic: trashfile.New(nil), tagging: tagging.New(), finder: provision.Finder{}}

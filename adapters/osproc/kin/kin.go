@@ -1,5 +1,5 @@
 // Package kin tells which processes of the machine belong together, whether one is still the one that was meant, and signals them.
-// A process is known by its number, the time it started and the boot it started in: numbers come again.
+// A process is known by its number, the time it started, the boot it started in and the namespace it is in: numbers come again.
 //
 // It refuses to signal on a number alone, and to know why anything is to end.
 package kin
@@ -8,18 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// Identity names one process of this machine for all time: "pid:start:boot". Empty is none.
+// Identity names one process for all time, as owner.ID is written; older ones are "pid:start:boot". Empty is none.
 type Identity string
 
 // Self is this process.
 func Self() Identity {
-	id, _ := Of(os.Getpid())
-	return id
+	return Identity(owner.ID{PID: os.Getpid(), Start: ownStart(), Place: Here()}.String())
 }
 
 // Of is the process that has the number now, and whether there is one. One that has ended and was not waited for yet counts.
@@ -28,37 +28,43 @@ func Of(pid int) (Identity, bool) {
 	if !ok {
 		return "", false
 	}
-	return Identity(strconv.Itoa(pid) + ":" + p.start + ":" + boot()), true
+	return Identity(owner.ID{PID: pid, Start: p.start, Place: Here()}.String()), true
 }
 
-// split is the parts of an identity; ok is false for what is none.
-func (id Identity) split() (pid int, start, bootID string, ok bool) {
-	number, rest, _ := strings.Cut(string(id), ":")
-	start, bootID, ok = strings.Cut(rest, ":")
-	pid, err := strconv.Atoi(number)
-	return pid, start, bootID, ok && err == nil && pid > 0 && start != "" && bootID != ""
-}
+// id is the identity taken apart; ok is false for what is none.
+func (id Identity) id() (owner.ID, bool) { return owner.Parse(string(id)) }
 
 // PID is the number in the identity, zero when there is none.
 func (id Identity) PID() int {
-	pid, _, _, _ := id.split()
-	return pid
+	of, _ := id.id()
+	return of.PID
 }
 
-// Alive reports whether that very process runs. One that has ended is dead, waited for or not.
-func (id Identity) Alive() bool {
-	p, there := id.there()
-	return there && !p.dead
+// Alive reports whether that very process runs, as far as that can be seen from here. One that has ended is dead, waited for or not.
+func (id Identity) Alive() bool { return Judge(string(id), false) == owner.Alive }
+
+// Judge is what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
+func Judge(name string, lapsed bool) owner.Verdict {
+	if name == "" {
+		return owner.Dead
+	}
+	id, _ := owner.Parse(name)
+	return id.Judge(Here(), look, lapsed)
 }
 
-// there is the process, as long as its number is taken by it.
-func (id Identity) there() (entry, bool) {
-	pid, start, bootID, ok := id.split()
-	if !ok || bootID != boot() {
-		return entry{}, false
+// look is an owner.Look.
+func look(pid int, start string) owner.Verdict {
+	if Here().Space == "" {
+		return owner.Unknown // its numbers may be others'
 	}
 	p, ok := find(pid)
-	return p, ok && p.start == start
+	switch {
+	case !ok && absent(pid), ok && start != "" && (p.start != start || p.dead):
+		return owner.Dead
+	case !ok, start == "":
+		return owner.Unknown // hidden from this user, or whoever has the number now
+	}
+	return owner.Alive
 }
 
 // entry is a line of the machine's process table.
@@ -86,8 +92,9 @@ func (k Kin) Living() []int {
 
 // members looks twice when the first look finds nobody: a process that starts another and ends can slip through one.
 func (k Kin) members() []entry {
-	_, _, bootID, known := k.Leader.split()
-	if known && bootID != boot() || !known && k.Mark == "" {
+	id, known := k.Leader.id()
+	here := Here()
+	if known && (id.Boot != here.Boot || id.Space != "" && id.Space != here.Space) || !known && k.Mark == "" {
 		return nil
 	}
 	first := table(nil)
@@ -100,7 +107,8 @@ func (k Kin) members() []entry {
 
 // among are the members of the family among some processes. all are those that the leader may be one of.
 func (k Kin) among(some, all []entry) (found []entry) {
-	leader, start, _, known := k.Leader.split()
+	id, known := k.Leader.id()
+	leader, start := id.PID, id.Start
 	known = known && leader > 1
 	// As long as the leader is there, alive or not waited for, the group with its number is its own.
 	here := known && slices.ContainsFunc(all, func(p entry) bool { return p.pid == leader && p.start == start })

@@ -1,19 +1,31 @@
 package kin
 
 import (
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// boot names the time since the machine was started: process numbers and start times mean nothing beyond it.
-func boot() string {
-	id, err := syscall.Sysctl("kern.bootsessionuuid")
-	if err != nil {
-		return "unknown"
-	}
-	return id
+// Here is the place this process is at: there are no namespaces here.
+func Here() owner.Place { return here() }
+
+var here = sync.OnceValue(func() owner.Place {
+	boot, _ := syscall.Sysctl("kern.bootsessionuuid") // empty where it is not told
+	host, _ := os.Hostname()
+	return owner.Place{Boot: boot, Space: "host", Machine: "darwin@" + host}
+})
+
+// Sighted reports that processes are seen here.
+func Sighted() bool { return true }
+
+func ownStart() string {
+	p, _ := find(os.Getpid())
+	return p.start
 }
 
 func table([]entry) []entry { return ps("-ax") }

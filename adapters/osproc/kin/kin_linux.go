@@ -5,20 +5,69 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// boot names the time since the machine was started: process numbers and start times mean nothing beyond it.
-func boot() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
+// What the kernel calls the namespaces that it starts with, which are those of the machine itself.
+const (
+	firstPIDs  = "4026531836"
+	firstTimes = "4026531834"
+)
+
+// Here is the place this process is at.
+func Here() owner.Place { return here() }
+
+var here = sync.OnceValue(func() owner.Place {
+	p := owner.Place{Boot: content("/proc/sys/kernel/random/boot_id"), Space: namespace("pid"), Machine: content("/etc/machine-id")}
+	if times := namespace("time"); p.Space != "" && times != "" && times != firstTimes {
+		p.Space += "+" + times // starts are told otherwise there
 	}
-	return strings.TrimSpace(string(id))
+	if host, _ := os.Hostname(); p.Machine == "" || p.Space != firstPIDs { // a container may have its id from the image, as many others do
+		p.Machine += "@" + host
+	}
+	return p
+})
+
+// namespace is the number of the namespace of that kind that this process is in, empty where the system does not tell.
+func namespace(kind string) string {
+	link, err := os.Readlink("/proc/self/ns/" + kind)
+	if err != nil {
+		return ""
+	}
+	_, number, _ := strings.Cut(strings.TrimSuffix(link, "]"), "[")
+	return number
+}
+
+func content(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Sighted reports whether /proc shows the processes of the namespace that this process is in, and not those of another one.
+func Sighted() bool { return sighted() }
+
+var sighted = sync.OnceValue(func() bool {
+	self, err := os.Readlink("/proc/self")
+	return err == nil && self == strconv.Itoa(os.Getpid())
+})
+
+// ownStart is when this process was started, which /proc/self tells whatever numbers it goes by there.
+func ownStart() string {
+	p, _ := stat("self", os.Getpid())
+	return p.start
 }
 
 // table is the processes there are, without those of an earlier look.
 func table(before []entry) []entry {
+	if !Sighted() {
+		return nil // signalling these numbers would hit others
+	}
 	seen := make(map[int]bool, len(before))
 	for _, p := range before {
 		seen[p.pid] = true
@@ -52,10 +101,18 @@ func ofKernel(pid int) bool {
 	return err == nil && group == 0
 }
 
-// find reads /proc/PID/stat. Its second field, the program's name, may hold anything, so fields are counted from its last parenthesis.
+// find is the process that has the number, if it can be seen.
 func find(pid int) (entry, bool) {
+	if !Sighted() {
+		return entry{}, false
+	}
+	return stat(strconv.Itoa(pid), pid)
+}
+
+// stat reads /proc/NAME/stat. Its second field, the program's name, may hold anything, so fields are counted from its last parenthesis.
+func stat(name string, pid int) (entry, bool) {
 	var room [1 << 10]byte // more than such a line can have
-	stat, ok := ofProcess(pid, "stat", room[:])
+	stat, ok := ofProcess(name, "stat", room[:])
 	if !ok {
 		return entry{}, false
 	}
@@ -83,9 +140,9 @@ func find(pid int) (entry, bool) {
 
 // ofProcess is a file about a process, in room if that is enough. All processes of the machine are looked at after each program that is run,
 // and package os would ask five times as much of the kernel to get ready to wait for a file that never makes anybody wait.
-func ofProcess(pid int, name string, room []byte) ([]byte, bool) {
+func ofProcess(pid, name string, room []byte) ([]byte, bool) {
 	file, err := again(func() (int, error) {
-		return syscall.Open("/proc/"+strconv.Itoa(pid)+"/"+name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		return syscall.Open("/proc/"+pid+"/"+name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	})
 	if err != nil {
 		return nil, false
@@ -122,7 +179,7 @@ func before(a, b string) bool {
 
 // carries reports whether the process was started with the mark in its environment. Other users' processes do not say.
 func carries(pid int, mark string) bool {
-	env, ok := ofProcess(pid, "environ", make([]byte, 8<<10))
+	env, ok := ofProcess(strconv.Itoa(pid), "environ", make([]byte, 8<<10))
 	if !ok {
 		return false
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"strconv"
+	"runtime"
 	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/owner"
 )
 
 // Supported reports whether processes can be started so that all of them can be ended.
@@ -36,11 +38,23 @@ func Post(string, string) bool { return false }
 // Widen does nothing here.
 func Widen(*os.File) {}
 
-func boot() string { return "unknown" }
+// Here is the place this process is at, as far as that is told here.
+func Here() owner.Place {
+	host, _ := os.Hostname()
+	return owner.Place{Space: "host", Machine: runtime.GOOS + "@" + host}
+}
 
-// find knows this process alone; of all others it says that they are gone.
+// Sighted reports that other processes are not seen here.
+func Sighted() bool { return false }
+
+func ownStart() string { return "" }
+
+// absent is never known here.
+func absent(int) bool { return false }
+
+// find knows this process alone.
 func find(pid int) (entry, bool) {
-	return entry{pid: pid, start: strconv.Itoa(pid)}, pid == os.Getpid()
+	return entry{pid: pid}, pid == os.Getpid()
 }
 
 func table([]entry) []entry { return nil }

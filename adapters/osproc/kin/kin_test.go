@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/domain/owner"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,7 +96,13 @@ func TestFamily(t *testing.T) {
 	other := strings.Replace(string(id), ":", ":9", 1)
 	assert.Empty(t, kin.Kin{Leader: kin.Identity(other)}.Living(), "the number alone says nothing")
 	assert.Zero(t, kin.Kin{Leader: kin.Identity(other)}.Signal(syscall.SIGKILL))
-	assert.Zero(t, kin.Kin{Leader: id[:len(id)-1] + "x", Mark: mark}.Signal(syscall.SIGKILL), "nor does anything, after another boot")
+	own, ok := owner.Parse(string(id))
+	require.True(t, ok)
+	later, beside := own, own
+	later.Boot, beside.Space = "another-boot", "1"
+	for _, away := range []owner.ID{later, beside} {
+		assert.Zero(t, kin.Kin{Leader: kin.Identity(away.String()), Mark: mark}.Signal(syscall.SIGKILL), "nor does anything, after another boot or in another namespace")
+	}
 
 	found, escalated, left := marked.End(0)
 	assert.Equal(t, 3, found)
@@ -104,7 +111,7 @@ func TestFamily(t *testing.T) {
 	assert.Empty(t, marked.Living())
 	found, _, _ = marked.End(time.Hour)
 	assert.Zero(t, found, "with nobody there, there is no grace")
-	_, ok := kin.Of(cmd.Process.Pid)
+	_, ok = kin.Of(cmd.Process.Pid)
 	assert.True(t, ok, "the leader is still there to be waited for, and counts as gone")
 }
 

@@ -76,3 +76,6 @@ func signalGroup(leader int, s syscall.Signal) {
 		_ = syscall.Kill(-leader, s)
 	}
 }
+
+// absent reports a number that nobody in this namespace has, whoever it may be hidden from.
+func absent(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }

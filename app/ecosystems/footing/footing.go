@@ -182,7 +182,7 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Found, erro
 func (d Deps) interrupted(ctx context.Context, f Found) (bool, error) {
 	running, err := d.Runs.List(ctx, tracked.Filter{Root: f.Layout.Root, Ecosystem: f.Layout.Name, Statuses: []tracked.Status{tracked.Running}})
 	for _, r := range running {
-		if !d.Owner.Alive(r.Owner) {
+		if d.Owner.Judge(r.Owner).Dead() {
 			return true, nil
 		}
 	}

@@ -154,10 +154,13 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f tracked.Filter) (
 	return out, nil
 }
 
-// settled is a run as it really is: one whose process is gone has failed, though nobody has put that on record yet.
+// settled is a run as it really is: one whose process is gone has failed, though nobody has put that on record yet, and one whose process cannot be
+// seen from here says so.
 func (s service) settled(r tracked.Run) tracked.Run {
-	if r.Status == tracked.Running && !s.Owner.Alive(r.Owner) {
+	if r.Status == tracked.Running && s.Owner.Judge(r.Owner).Dead() {
 		_ = r.Interrupt(s.Clock.Now().UTC()) // a running one may end
+	} else if r.Status == tracked.Running {
+		r.Error = s.Owner.Elsewhere(r.Owner)
 	}
 	return r
 }

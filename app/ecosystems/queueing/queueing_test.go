@@ -127,7 +127,7 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 	r := newRig(t, "demo")
 	dead, next := r.queue("demo", "install", 1), r.queue("demo", "install", 1)
 	now := time.Now()
-	_, err := r.deps.Runs.Change(t.Context(), dead, func(run *tracked.Run) error { return run.Begin("nobody", now) })
+	_, err := r.deps.Runs.Change(t.Context(), dead, func(run *tracked.Run) error { return run.Begin("999999999 1 an-earlier-start", now) })
 	require.NoError(t, err)
 	shown := r.call("amof_get_run_status", args{"run_id": dead})
 	assert.Equal(t, "failed", shown["status"])

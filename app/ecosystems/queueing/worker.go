@@ -65,7 +65,10 @@ func (w Worker) Drain(ctx context.Context, root, name string) error {
 // next settles the runs that were interrupted, or carries out the oldest.
 func (w Worker) next(ctx context.Context, waiting []tracked.Run, settings ecosystem.Settings) error {
 	for _, r := range waiting {
-		if r.Status == tracked.Running { // we hold the lock of the ecosystem: whoever carried it out is gone
+		if r.Status == tracked.Running { // we hold the lock of the ecosystem: whoever carried it out is gone, unless we share no locks
+			if where := w.Owner.Elsewhere(r.Owner); where != "" {
+				return ecosystem.ErrBusy.Sayf("run %s of ecosystem %s may be under way: it is %s", r.Short(), r.Ecosystem, where)
+			}
 			return w.mend(ctx, r)
 		}
 	}
@@ -88,6 +91,9 @@ func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
 	defer unlock()
 	running, err := w.Runs.List(ctx, tracked.Filter{Root: l.Root, Ecosystem: l.Name, Statuses: []tracked.Status{tracked.Running}})
 	for _, r := range running {
+		if w.Owner.Elsewhere(r.Owner) != "" {
+			continue
+		}
 		err = errors.Join(err, w.mend(context.WithoutCancel(ctx), r))
 	}
 	return err
@@ -263,7 +269,7 @@ func (w Worker) Unattended(ctx context.Context) ([]ecosystem.Layout, error) {
 	}
 	var out []ecosystem.Layout
 	for _, r := range open {
-		if r.Status == tracked.Running && w.Owner.Alive(r.Owner) {
+		if r.Status == tracked.Running && !w.Owner.Judge(r.Owner).Dead() {
 			continue
 		}
 		l, err := w.Places.Layout(ctx, r.Root, r.Ecosystem)

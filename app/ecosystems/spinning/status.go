@@ -99,7 +99,7 @@ func (s service) services(ctx context.Context, a *StatusAnswer, st spin.State) e
 // underWay reports a run that somebody carries out.
 func (s service) underWay(ctx context.Context, id string) bool {
 	r, err := s.Runs.Load(ctx, id)
-	return err == nil && r.Status == tracked.Running && s.Owner.Alive(r.Owner)
+	return err == nil && r.Status == tracked.Running && !s.Owner.Judge(r.Owner).Dead()
 }
 
 func (a StatusAnswer) next() []footing.Action {

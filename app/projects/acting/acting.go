@@ -197,7 +197,7 @@ func (s service) settleAll(ctx context.Context) error {
 			return err
 		}
 		for _, e := range open {
-			if s.Owner.Alive(e.Owner) {
+			if !s.Owner.Judge(e.Owner).Dead() {
 				continue
 			}
 			if _, err := s.settled(ctx, e.ID); err != nil && !errors.Is(err, project.ErrExecutionNotFound) {
@@ -211,11 +211,16 @@ func (s service) settleAll(ctx context.Context) error {
 // settled is an execution as it stands: one whose process is gone has failed, and nobody else will say so.
 func (s service) settled(ctx context.Context, id string) (execution.Execution, error) {
 	e, err := s.Executions.Find(ctx, id)
-	if err != nil || e.Status.Final() || s.Owner.Alive(e.Owner) {
+	if err != nil || e.Status.Final() {
 		return e, err
 	}
+	if !s.Owner.Judge(e.Owner).Dead() {
+		e.Error = s.Owner.Elsewhere(e.Owner)
+		return e, nil
+	}
+	gone := e.Owner
 	return s.Executions.Update(ctx, id, func(e *execution.Execution) error {
-		if !s.Owner.Alive(e.Owner) {
+		if e.Owner == gone {
 			e.Interrupt(s.Clock.Now())
 		}
 		return nil
@@ -262,7 +267,7 @@ func fitting(e execution.Execution, room int) execution.Execution {
 
 // call is a call's record as it stands now, whoever settles it later.
 func (s service) call(r toolrun.Record) toolrun.Record {
-	r.Settle(s.Clock.Now(), s.Owner.Alive)
+	r.Settle(s.Clock.Now(), func(owner string) bool { return s.Owner.Judge(owner).Dead() })
 	r.Session, r.Owner = "", "" // nobody but the door needs them
 	return r
 }

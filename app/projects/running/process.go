@@ -1,6 +1,7 @@
 package running
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -27,7 +28,8 @@ type Process struct {
 // ProcessOf is a process of this capability as lists show it.
 func ProcessOf(s process.State) Process {
 	v := Process{ID: s.ID, PID: s.PID, OwnerPID: s.Owner, ScriptName: s.Labels[LabelScript], ProjectPath: s.Labels[LabelProject], Status: StatusOf(s),
-		StartedAt: s.StartedAt, Command: strings.Join(s.Argv, " "), Client: s.Labels[LabelClient], Reason: s.Reason}
+		StartedAt: s.StartedAt, Command: strings.Join(s.Argv, " "), Client: s.Labels[LabelClient],
+		Reason: cmp.Or(s.Reason, s.Elsewhere)}
 	if s.Status.Final() {
 		v.CompletedAt = &s.EndedAt
 		if !s.Lost && s.PID != 0 {

@@ -211,6 +211,14 @@ func (d Deps) Gone(ctx context.Context, s sandbox.Server) (bool, string) {
 	return true, "its process ended (" + state.Status.String() + ")"
 }
 
+// Away says of an owner that cannot be seen from here where it is, as the end of a message; nothing of any other.
+func (d Deps) Away(name string) string {
+	if where := d.Owner.Elsewhere(name); where != "" {
+		return "; it is " + where
+	}
+	return ""
+}
+
 // Tail is the last lines a process printed.
 func (d Deps) Tail(ctx context.Context, id string, n int) string {
 	chunk, err := d.Table.Output(ctx, process.ID(id), process.Tail(n))

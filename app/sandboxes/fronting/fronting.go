@@ -214,7 +214,7 @@ func (g Gateway) clear(ctx context.Context, state sandbox.State) (pids []int, er
 	all, err := g.Table.List(ctx)
 	mine := g.Front.Spec(settings, 0).Log
 	for _, s := range all {
-		if s.Labels["kind"] != "gateway" || s.Log != mine || s.Status.Final() || string(s.ID) == state.Gateway.ProcessID {
+		if s.Labels["kind"] != "gateway" || s.Log != mine || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == state.Gateway.ProcessID {
 			continue
 		}
 		if _, err := g.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {

@@ -34,7 +34,7 @@ func (s service) planStop(ctx context.Context, _ tool.Scope, in basis.URLInput) 
 
 func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (Done, error) {
 	f := plan.found
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return Done{}, err
 	}
@@ -65,7 +65,7 @@ func (s service) planRestart(ctx context.Context, _ tool.Scope, in basis.URLInpu
 
 func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Started, error) {
 	f := plan.found
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return Started{}, err
 	}
@@ -214,11 +214,16 @@ func (s service) destroy(ctx context.Context, _ tool.Scope, plan destroyPlan) (a
 	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
 		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
 	}
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	for _, box := range f.Project.Sandboxes {
+		if where := s.Owner.Elsewhere(box.Preparing); where != "" {
+			return nil, sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; it is %s", box.Name, where)
+		}
+	}
 	if !plan.force { // somebody may have worked there since the plan was made
 		losses, err := s.losses(ctx, f)
 		if err = cmp.Or(err, unforced(f, losses)); err != nil {

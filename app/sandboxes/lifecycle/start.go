@@ -51,7 +51,7 @@ func (s service) anew(f basis.Found) basis.Found {
 // resumed by the next.
 func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Started, error) {
 	f := plan.found
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return Started{}, err
 	}

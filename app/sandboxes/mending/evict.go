@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/sandboxes/basis"
+	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -71,7 +72,7 @@ func (m Mender) busy(ctx context.Context, p sandbox.Project, settings sandboxpor
 
 // evict stops the server, unless the reason has gone while others were at it.
 func (m Mender) evict(ctx context.Context, p sandbox.Project) (gone bool, err error) {
-	release, err := m.States.Hold(ctx, p.URL)
+	release, err := m.Hold(ctx, p.URL)
 	if err != nil {
 		return false, err
 	}
@@ -82,7 +83,7 @@ func (m Mender) evict(ctx context.Context, p sandbox.Project) (gone bool, err er
 	}
 	now := state.Projects[p.URL.String()]
 	why := m.overdue(ctx, now)
-	if why == "" {
+	if server, err := m.Table.Inspect(ctx, process.ID(now.Server.ProcessID)); why == "" || err == nil && server.Elsewhere != "" {
 		return false, nil
 	}
 	f := basis.Found{URL: p.URL, Project: now}

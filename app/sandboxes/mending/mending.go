@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/app/sandboxes/basis"
 	"github.com/countersign-dev/countersign/app/sandboxes/fronting"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
@@ -52,12 +53,12 @@ func (m Mender) Halt(ctx context.Context, f basis.Found) (bool, error) {
 }
 
 // strays are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
-// holds the project can tell them from one that is just being started.
+// holds the project can tell them from one that is just being started; those whose owner cannot be seen from here nobody can.
 func (m Mender) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
 	all, err := m.Table.List(ctx)
 	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
 	return slices.DeleteFunc(all, func(s process.State) bool {
-		return s.Labels["kind"] != "agent_server" || s.Dir != repo || s.Status.Final() || string(s.ID) == p.Server.ProcessID
+		return s.Labels["kind"] != "agent_server" || s.Dir != repo || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == p.Server.ProcessID
 	}), err
 }
 
@@ -74,7 +75,7 @@ func (m Mender) Strangers(ctx context.Context) ([]process.State, error) {
 	}
 	logs := path.Dir(m.Homes.Layout("", "").ServerLog) // others may keep other records, and servers in the same table
 	return slices.DeleteFunc(all, func(s process.State) bool {
-		return s.Labels["kind"] != "agent_server" || known[s.Dir] || s.Status.Final() || path.Dir(s.Log) != logs
+		return s.Labels["kind"] != "agent_server" || known[s.Dir] || s.Status.Final() || s.Elsewhere != "" || path.Dir(s.Log) != logs
 	}), err
 }
 
@@ -151,9 +152,28 @@ func (m Mender) Raze(ctx context.Context, f basis.Found) ([]string, error) {
 	return deleted, fronting.Gateway{Deps: m.Deps}.Retire(ctx)
 }
 
+// Hold keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner
+// cannot be seen from here: nobody knows whether that owner goes on with it.
+func (m Mender) Hold(ctx context.Context, url gitref.URL) (release func(), err error) {
+	if release, err = m.States.Hold(ctx, url); err != nil {
+		return nil, err
+	}
+	state, err := m.States.Load(ctx)
+	if p := state.Projects[url.String()]; err == nil && p.Doing != nil {
+		if where := m.Owner.Elsewhere(p.Doing.Owner); where != "" {
+			err = sandbox.ErrBusy.Sayf("something is being done with project %s already (%s %s): it is %s", p.Name, p.Doing.What, p.Doing.Sandbox, where)
+		}
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
 // Interrupted reports a change of the project that nobody will finish.
 func (m Mender) Interrupted(p sandbox.Project) bool {
-	return p.Doing != nil && !m.Owner.Alive(p.Doing.Owner)
+	return p.Doing != nil && m.Owner.Judge(p.Doing.Owner).Dead()
 }
 
 // Project is what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.

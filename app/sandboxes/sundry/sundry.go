@@ -318,7 +318,7 @@ func (s service) unowned(ctx context.Context, out *OrphanList) error {
 
 // cleared ends servers of the project that nobody knows of, once it is sure that nobody is starting them.
 func (s service) cleared(ctx context.Context, p sandbox.Project) (out []Orphan, err error) {
-	release, err := s.States.Hold(ctx, p.URL)
+	release, err := s.mend.Hold(ctx, p.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func (s service) mended(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	release, err := s.States.Hold(ctx, u)
+	release, err := s.mend.Hold(ctx, u)
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func commands(text string) (out []string) {
 // call about the project.
 func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Created, error) {
 	f := p.found
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return Created{}, err
 	}
@@ -279,7 +279,7 @@ func (s service) furnished(ctx context.Context, f basis.Found, name string) erro
 
 // unprepared reports a sandbox whose set-up was cut off with the process that ran it.
 func (s service) unprepared(box sandbox.Sandbox) bool {
-	return box.Preparing != "" && !s.Owner.Alive(box.Preparing)
+	return box.Preparing != "" && s.Owner.Judge(box.Preparing).Dead()
 }
 
 // replace takes away the sandbox that an interrupted call had left without its set-up. What it might hold is kept under backup refs.

@@ -52,7 +52,7 @@ func TestSetupCutOff(t *testing.T) {
 	state := projectrig.Object(t, []byte(r.Read(r.Memory, "opencode-state.json")))
 	for _, p := range state["projects"].(args) {
 		boxes := p.(args)["sandboxes"].(args)
-		boxes["one"].(args)["preparing"] = "nobody"
+		boxes["one"].(args)["preparing"] = "999999999 1 an-earlier-start"
 		r.Edit("sandboxes", boxes)
 	}
 	made(t, r.Do(create, one))

@@ -167,7 +167,7 @@ func (s service) ready(ctx context.Context, url string) (basis.Found, error) {
 	if err != nil || !s.mend.Interrupted(f.Project) {
 		return f, err
 	}
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return f, err
 	}
@@ -186,13 +186,13 @@ func (s service) settledBox(ctx context.Context, url, name string) (basis.Found,
 	}
 	box, err := must(f, name)
 	if err == nil && s.preparing(box) {
-		err = sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; try again when that is over, at most %s a command", box.Name, sandbox.CommandTimeout)
+		err = sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; try again when that is over, at most %s a command%s", box.Name, sandbox.CommandTimeout, s.Away(box.Preparing))
 	}
 	return f, box, err
 }
 
 func (s service) preparing(box sandbox.Sandbox) bool {
-	return box.Preparing != "" && s.Owner.Alive(box.Preparing)
+	return box.Preparing != "" && !s.Owner.Judge(box.Preparing).Dead()
 }
 
 // must is the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.

@@ -93,7 +93,7 @@ func (s service) delete(ctx context.Context, _ tool.Scope, p deletePlan) (Done, 
 	if p.finished {
 		return Done{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
 	}
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return Done{}, err
 	}
@@ -163,7 +163,7 @@ func (s service) planReset(ctx context.Context, _ tool.Scope, in ResetInput) (re
 
 func (s service) reset(ctx context.Context, _ tool.Scope, p resetPlan) (ResetDone, error) {
 	f := p.found
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return ResetDone{}, err
 	}
@@ -232,7 +232,7 @@ func (s service) planRestore(ctx context.Context, _ tool.Scope, in RestoreInput)
 
 func (s service) restore(ctx context.Context, _ tool.Scope, p restorePlan) (Created, error) {
 	f := p.found
-	release, err := s.States.Hold(ctx, f.URL)
+	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
 		return Created{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/httpguard/serving"
 	"github.com/countersign-dev/countersign/adapters/local"
@@ -25,8 +26,17 @@ type host struct {
 // web is what the commands of the server need.
 func web(version string) servecmd.Machine {
 	h := &host{version: version}
-	return servecmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Alive: system.Owner{}.Alive, Version: version,
+	return servecmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, Version: version,
 		Token: func() string { return httpguard.Secret(httpguard.TokenPrefix) }}
+}
+
+// hold locks the home against other servers, until release is called or this process ends.
+func hold(home string) (release func(), err error) {
+	lock, err := docfile.At(home).TryLock(servecmd.LockName)
+	if lock == nil || err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Release() }, nil
 }
 
 // linkOf is a new one-time log-in.

@@ -80,7 +80,7 @@ var pure = []string{
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
-	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/policy", "domain/process", "domain/redact",
+	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/owner", "domain/policy", "domain/process", "domain/redact",
 	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun",
 }
 
@@ -101,7 +101,7 @@ func domainRows() []Row {
 			Reason: "the sorting algorithm is in the binary once, so it is taken from one place"},
 		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/...", "domain/sorting"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
-		{Packages: []string{"domain/canon", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
+		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
 		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath", "domain/sorting"},
 			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
@@ -180,8 +180,10 @@ func drivingRows() []Row {
 func drivenRows() []Row {
 	inner := []string{"domain/...", "ports/..."}
 	return []Row{
-		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, uuid},
-			Reason: "clock and randomness come from the operating system through one door"},
+		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: append([]string{"adapters/osproc/kin"}, inner...), Modules: []string{xSync, uuid},
+			Reason: "clock, randomness and who runs come from the operating system through one door"},
+		{Packages: []string{"adapters/ownerfile"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
+			Reason: "leases are small durable files, for those who cannot see who holds them"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},

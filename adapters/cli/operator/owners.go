@@ -1,0 +1,117 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/owner"
+)
+
+// ownerList is the owners as JSON.
+type ownerList struct {
+	Count  int         `json:"count"`
+	Owners []app.Owner `json:"owners"`
+}
+
+// Owners is the command group owners; alone it lists.
+func Owners(s *shell.Shell) *cobra.Command {
+	list := func(cmd *cobra.Command, _ []string) error { return listOwners(cmd.Context(), s) }
+	group := &cobra.Command{Use: "owners", Short: "List the processes that have something under way here, other containers' and machines' too, and settle what is left of them",
+		Args: shell.Subcommand, RunE: list,
+		Long: "Runs, background processes, sandboxes and servers belong to the process that looks after them. Of one in another container or on another machine nobody here\n" +
+			"can see whether it still runs: what it owns is left alone until it ends that itself, until the machine starts anew, or until a person says that it has ended."}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List the owners on record that live, or of which nobody here knows", Args: shell.Args(0, 0), RunE: list},
+		&cobra.Command{Use: "forget OWNER", Short: "Say that an owner has ended for certain: what it owned counts as left behind", Args: shell.Args(1, 1), ValidArgsFunction: completeOwners(s),
+			Long: "Say that an owner that cannot be seen from here has ended for certain. What it had under way counts as interrupted from now on: it is failed, ended or taken\n" +
+				"over by whoever comes across it. It is asked in a terminal, and goes on record.",
+			RunE: func(cmd *cobra.Command, args []string) error { return forgetOwner(cmd.Context(), s, args[0]) }})
+	return group
+}
+
+func listOwners(ctx context.Context, s *shell.Shell) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	all, err := a.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(ownerList{Count: len(all), Owners: append([]app.Owner{}, all...)})
+	}
+	if len(all) == 0 {
+		s.Note("no owner has shown itself for long; what names one that cannot be seen from here says how it is settled")
+		return nil
+	}
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.DateTime)
+	}
+	var rows [][]string
+	for _, o := range all {
+		said := ""
+		if !o.Forgotten.IsZero() {
+			said = stamp(o.Forgotten) + " by " + o.By
+		}
+		rows = append(rows, []string{o.Name, o.Verdict, stamp(o.RenewedAt), said, terminal.Plain(o.Owner)})
+	}
+	s.Table([]string{"owner", "is", "last seen (UTC)", "forgotten (UTC)", "process:start:boot:namespace:machine"}, rows)
+	return nil
+}
+
+// forgetOwner asks in a terminal: nothing else can know that a process which cannot be seen has ended.
+func forgetOwner(ctx context.Context, s *shell.Shell, name string) error {
+	if err := owner.CheckName(name); err != nil {
+		return err
+	}
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	if !s.Interactive() {
+		return shell.ErrUnanswered.Sayf("only a person can say that owner %s has ended", name).With(shell.Hint("run it in a terminal: countersign owners forget " + name))
+	}
+	s.Say("owner " + name + " counts as ended from now on: what it has under way is failed, ended or taken over, also where it still runs and cannot be seen from here")
+	yes, err := s.YesNo(ctx, "has it ended for certain?")
+	if err != nil {
+		return err
+	}
+	if !yes {
+		s.Note("nothing was changed")
+		return nil
+	}
+	o, err := a.ForgetOwner(ctx, name, shell.ByTerminal)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(o)
+	}
+	s.Line("owner %s counts as ended; what it left is settled by whoever comes across it", o.Name)
+	return nil
+}
+
+func completeOwners(s *shell.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, _ := a.Owners(cmd.Context())
+		var names []cobra.Completion
+		for _, o := range all {
+			if o.Verdict == owner.Unknown.String() {
+				names = append(names, cobra.CompletionWithDesc(o.Name, o.Owner))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,122 @@
+// Package ownerfile keeps the leases of owners in small files of one directory, which processes of all containers and machines that share
+// Countersign's home see: NAME.json, which its owner writes, and NAME.forgotten.json, which is what a person said. They are no rows of the
+// database, because whoever watches that for changes would be woken every few seconds for nothing.
+//
+// It refuses to judge anybody.
+package ownerfile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/owner"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+const (
+	ending    = ".json"
+	forgotten = ".forgotten" + ending
+	maxFile   = 16 << 10
+)
+
+// Leases is a ports.Leases; Open makes it. All methods may be called from many goroutines and processes.
+type Leases struct{ dir *docfile.Dir }
+
+// Open is the leases in that directory, which is made when the first one is kept.
+func Open(dir string) *Leases { return &Leases{docfile.At(dir)} }
+
+// Renew puts on record that the owner is there now.
+func (l *Leases) Renew(ctx context.Context, of string, now time.Time) error {
+	name := owner.Name(of)
+	return l.write(ctx, name+ending, owner.Lease{Name: name, Owner: of, RenewedAt: now.UTC()})
+}
+
+// Release forgets the lease; what a person said stays.
+func (l *Leases) Release(ctx context.Context, of string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.dir.Remove(owner.Name(of) + ending); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Find is the lease of that name, with what a person said.
+func (l *Leases) Find(ctx context.Context, name string) (owner.Lease, error) {
+	if err := cmp.Or(owner.CheckName(name), ctx.Err()); err != nil {
+		return owner.Lease{}, err
+	}
+	found, err := l.read(name + ending)
+	if err != nil {
+		return owner.Lease{}, err
+	}
+	said, err := l.read(name + forgotten)
+	found.Name, found.Owner, found.Forgotten, found.By = name, cmp.Or(found.Owner, said.Owner), said.Forgotten, said.By
+	return found, err
+}
+
+// List is all leases by name.
+func (l *Leases) List(ctx context.Context) ([]owner.Lease, error) {
+	names := map[string]bool{}
+	err := l.dir.Scan(".", func(file string, _ func() (fs.FileInfo, error)) error {
+		name, _ := strings.CutSuffix(strings.TrimSuffix(file, ending), strings.TrimSuffix(forgotten, ending))
+		if strings.HasSuffix(file, ending) && owner.CheckName(name) == nil {
+			names[name] = true
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []owner.Lease
+	for name := range names {
+		found, err := l.Find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !found.RenewedAt.IsZero() || !found.Forgotten.IsZero() { // otherwise it was released meanwhile
+			all = append(all, found)
+		}
+	}
+	sorting.By(all, func(a, b owner.Lease) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Forget puts a person's word on record, unless it is there.
+func (l *Leases) Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error) {
+	found, err := l.Find(ctx, name)
+	if err != nil || !found.Forgotten.IsZero() {
+		return found, err
+	}
+	found.Forgotten, found.By = now.UTC(), by
+	said := found
+	said.RenewedAt = time.Time{}
+	return found, l.write(ctx, name+forgotten, said)
+}
+
+func (l *Leases) write(ctx context.Context, file string, doc owner.Lease) error {
+	text, err := json.Marshal(doc)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return err
+	}
+	return l.dir.Write(file, append(text, '\n'))
+}
+
+// read is the document in that file; one that there is not is empty.
+func (l *Leases) read(file string) (doc owner.Lease, err error) {
+	text, _, err := l.dir.Read(file, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return doc, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	return doc, err
+}

@@ -1,0 +1,216 @@
+// Package owner is who looks after what is under way: one process at one place, and what can be said of it from another one.
+//
+// It refuses to guess: of a place that cannot be seen it says nothing, and whoever is not known to have ended counts as alive.
+package owner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// How an owner shows that it is there: it renews its lease every Renewal, and one that was not renewed for Lapse has run out.
+const (
+	Renewal = 10 * time.Second
+	Lapse   = 2 * time.Minute
+)
+
+// How this package refuses.
+var (
+	ErrName  = fault.New(fault.Invalid, "owner_name_invalid", "that is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them")
+	ErrAlive = fault.New(fault.State, "owner_alive", "that owner is alive")
+)
+
+// Place is where processes see each other: one PID namespace of one start of one machine. What is not known is empty.
+type Place struct {
+	Boot    string // the id of this start of the machine; no two machines have the same
+	Space   string // the PID namespace
+	Machine string // stays the same from one start of the machine to the next
+}
+
+// ID is one process for all time.
+type ID struct {
+	PID   int    // within its namespace
+	Start string // when it was started, in whatever unit; empty where the system does not tell
+	Place
+}
+
+// String is the identity as one word: "pid:start:boot:space:machine", with "-" for what is not known.
+func (id ID) String() string {
+	parts := []string{strconv.Itoa(id.PID), id.Start, id.Boot, id.Space, id.Machine}
+	for i, p := range parts {
+		if parts[i] = plain(p); p == "" {
+			parts[i] = "-"
+		}
+	}
+	return strings.Join(parts, ":")
+}
+
+// plain is the text without what an identity is split at.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ':' || r <= ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// Parse reads what String wrote, and what was written before places were known: "pid:start:boot", or the same between blanks.
+func Parse(text string) (ID, bool) {
+	parts := strings.Split(text, ":")
+	if len(parts) == 1 {
+		parts = strings.Fields(text)
+	}
+	if len(parts) != 3 && len(parts) != 5 {
+		return ID{}, false
+	}
+	for i, p := range parts {
+		if p == "" || strings.ContainsAny(p, " \t\n") {
+			return ID{}, false
+		}
+		if p == "-" || p == "unknown" {
+			parts[i] = ""
+		}
+	}
+	pid, err := strconv.Atoi(parts[0])
+	if err != nil || pid <= 0 {
+		return ID{}, false
+	}
+	id := ID{PID: pid, Start: parts[1], Place: Place{Boot: parts[2]}}
+	if len(parts) == 5 {
+		id.Space, id.Machine = parts[3], parts[4]
+	}
+	return id, true
+}
+
+// Name is a short name of the owner that goes by that text, for people: the same on every machine.
+func Name(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}
+
+// CheckName fails with ErrName for what Name cannot have made.
+func CheckName(name string) error {
+	if raw, err := hex.DecodeString(name); err != nil || len(raw) != 6 || strings.ToLower(name) != name {
+		return ErrName.Sayf("%.40q is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them", name)
+	}
+	return nil
+}
+
+// Verdict is what is known of an owner. The zero Verdict is Unknown.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // it cannot be seen from here
+	Alive                  // it runs
+	Dead                   // it has ended, or a person said that it has
+)
+
+// String is the verdict in a word.
+func (v Verdict) String() string {
+	switch v {
+	case Alive:
+		return "alive"
+	case Dead:
+		return "dead"
+	}
+	return "unknown"
+}
+
+// Dead reports an owner that is known to have ended. Whatever ends, fails, withdraws or overwrites what somebody owns asks this, and nothing else.
+func (v Verdict) Dead() bool { return v == Dead }
+
+// Look is what the system says of the process that has a number here: Alive when it is the one that started then, Dead when that one has ended,
+// Unknown when the system does not tell.
+type Look func(pid int, start string) Verdict
+
+// Judge is what is known of the owner at that place. lapsed reports that its lease ran out: that counts where the system cannot tell of a process
+// of this very place, and nowhere else.
+func (id ID) Judge(here Place, look Look, lapsed bool) Verdict {
+	switch {
+	case id.PID <= 0:
+		return Unknown
+	case id.Boot != here.Boot:
+		return id.earlier(here)
+	case id.Boot == "" && id.Machine != here.Machine:
+		return Unknown // who knows whether it is the same machine
+	case id.Space == here.Space:
+		v := look(id.PID, id.Start)
+		if v == Unknown && lapsed {
+			return Dead
+		}
+		return v
+	case id.Space == "" && look(id.PID, id.Start) == Alive:
+		return Alive
+	}
+	return Unknown
+}
+
+// earlier judges an owner of another start of a machine. One that was recorded before machines were told apart is one of this machine.
+func (id ID) earlier(here Place) Verdict {
+	old := id.Machine == "" && id.Space == ""
+	if id.Boot != "" && here.Boot != "" && (old || id.Machine != "" && id.Machine == here.Machine) {
+		return Dead
+	}
+	return Unknown
+}
+
+// Together reports whether the owners that go by these texts are at one place, so that each sees what the other does. Texts that are no
+// identities, of whoever names owners otherwise, are.
+func Together(a, b string) bool {
+	one, known := Parse(a)
+	two, also := Parse(b)
+	switch {
+	case !known || !also:
+		return known == also || a == "" || b == ""
+	case one.Boot != two.Boot:
+		return one.Machine != "" && one.Machine == two.Machine && one.Space == two.Space
+	}
+	return one.Space == two.Space || one.Space == "" || two.Space == ""
+}
+
+// Where says in words where the owner is, as it looks from that place.
+func (id ID) Where(here Place) string {
+	where := "another machine"
+	switch {
+	case id.PID <= 0:
+		return "an unknown place"
+	case id.Boot == here.Boot && id.Space == here.Space:
+		where = "this place"
+	case id.Boot == here.Boot && id.Space != "":
+		where = "another container of this machine"
+	case id.Boot == here.Boot:
+		where = "this machine, or a container of it"
+	case id.Machine != "":
+		where += " (" + id.Machine + ")"
+	}
+	return fmt.Sprintf("%s, process %d", where, id.PID)
+}
+
+// Elsewhere says of what an owner has who cannot be seen from that place where it is, and how a person settles it.
+func Elsewhere(text string, here Place) string {
+	id, _ := Parse(text)
+	return fmt.Sprintf("owned by another machine or container (%s), whose processes cannot be seen from here; end it there, or, once it has ended for certain, by: countersign owners forget %s",
+		id.Where(here), Name(text))
+}
+
+// Lease is what an owner has left of itself: when it was there last, and whether a person said that it has ended.
+type Lease struct {
+	Name      string    `json:"name"`
+	Owner     string    `json:"owner,omitempty"` // empty of one that only a person spoke of
+	RenewedAt time.Time `json:"renewed_at,omitzero"`
+	Forgotten time.Time `json:"forgotten_at,omitzero"` // when a person said that it has ended
+	By        string    `json:"forgotten_by,omitempty"`
+}
+
+// Lapsed reports a lease that ran out.
+func (l Lease) Lapsed(now time.Time) bool {
+	return !l.RenewedAt.IsZero() && now.Sub(l.RenewedAt) > Lapse
+}
