@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/countersign-dev/countersign/adapters/codefile"
 	"github.com/countersign-dev/countersign/adapters/gitcli/projgit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/projectfile"
@@ -58,7 +59,8 @@ type projectTools struct {
 
 func (l *Local) projectTools(core app.Core) projectTools {
 	catalogue := projectdb.Open(l.store)
-	dirs := projectfile.New(projectfile.Options{Home: first(l.config.Projects.Home, l.config.Env("HOME")), Own: []string{l.config.Dir}, Env: os.Environ})
+	home := first(l.config.Projects.Home, l.config.Env("HOME"))
+	dirs := projectfile.New(projectfile.Options{Home: home, Own: []string{l.config.Dir}, Env: os.Environ})
 	git := projgit.New(projgit.Options{})
 	finder := sites.Finder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
 	ids := system.IDs{}
@@ -70,7 +72,8 @@ func (l *Local) projectTools(core app.Core) projectTools {
 		}
 		return masked
 	}
-	runner := running.Runner{Dirs: dirs, Parser: shellparse.Parser{}, Processes: l.processes(), Table: l.processes(), Mask: mask}
+	runner := running.Runner{Dirs: dirs, Parser: shellparse.Parser{}, Processes: l.processes(), Table: l.processes(), Mask: mask,
+		Code: codefile.Reader{Parser: shellparse.Parser{}, Home: home}}
 	steps := engine.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
 	return projectTools{
 		agents: projects.Deps{

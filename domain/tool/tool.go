@@ -145,6 +145,12 @@ type Insistent interface {
 	Insists() bool
 }
 
+// Scoped is a plan whose "always" covers one thing for the session and a narrower one across sessions: session leaves out the files that are read as
+// code, whose editing is the agent's job, and dated covers them as they are. The session's is that of the plan's assessment.
+type Scoped interface {
+	Scopes() (session, dated string)
+}
+
 // Targeter is a plan that says what type-to-confirm must type.
 type Targeter interface {
 	Target() string

@@ -38,6 +38,9 @@ func Text(plan json.RawMessage) (string, bool) {
 	return strings.Join(block(fields), "\n"), true
 }
 
+// shownSum is how much of a sum tells files apart for a person; the plan has all of it.
+const shownSum = 16
+
 // margin is before every line of a block.
 const margin = "  "
 
@@ -50,11 +53,11 @@ func unseen() []string {
 func labels() map[string]string {
 	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
 		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)", "package_manager": "package manager",
-		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid"}
+		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "read as code", "not_bound": "not bound by this"}
 }
 
 // apart are the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
-func apart() []string { return []string{"changes", "unpushed_commits", "setup"} }
+func apart() []string { return []string{"changes", "unpushed_commits", "setup", "not_bound"} }
 
 // row is a label with what stands behind it (line) or below it (below).
 type row struct {
@@ -186,6 +189,10 @@ func list(name string, items []any) (line string, below []string) {
 		fields, ok := item.([]orderly.Field)
 		if !ok {
 			below = append(below, margin+terminal.Plain(fmt.Sprint(item)))
+			continue
+		}
+		if sum := orderly.Text(fields, "sha256"); sum != "" && orderly.Text(fields, "path") != "" { // a file that is read as code
+			below = append(below, margin+terminal.Plain(orderly.Text(fields, "path"))+"  sha256 "+terminal.Plain(sum[:min(len(sum), shownSum)]))
 			continue
 		}
 		if value, ok := orderly.Member(fields, "value").(string); ok && len(fields) == 2 {

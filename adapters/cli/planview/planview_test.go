@@ -30,6 +30,12 @@ func TestPlansAreLaidOut(t *testing.T) {
   time limit           5m0s
   variables passed on  A, B
   ! it deletes: rm -rf x`},
+		"what is read as code, and what no plan can hold": {`{"command":"make","reads":[{"path":"Makefile","sha256":"0123456789abcdef0123","size":9}],"not_bound":["make may include, and start, more"]}`, `
+  command  make
+  read as code
+    Makefile  sha256 0123456789abcdef
+  not bound by this
+    | make may include, and start, more`},
 		"the steps of a workflow, those of another below it": {`{"revisions":{"wf-1":2},"steps":[
 			{"number":1,"depth":0,"workflow":"release","node_id":"n","name":"test","command":"npm test","argv":["npm","test"],"cwd":"/w","timeout_ms":1000,
 				"findings":[{"message":"careful","fragment":""}]},

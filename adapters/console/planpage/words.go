@@ -32,7 +32,7 @@ func label(name string) string {
 // labels are the names of members for people, where they are not simply their words.
 func labels() map[string]string {
 	return map[string]string{
-		"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
+		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
 		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)",
 		"package_manager": "package manager", "payloadBytes": "payload", "payloadCut": "payload was cut", "processId": "process", "will_push": "pushed",
 		"will_commit": "committed first", "git_url": "repository", "base_dir": "directory", "branch_goes": "the branch goes too", "dirty_files": "changes in no commit",

@@ -234,9 +234,20 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 	if len(p.examined.Settings) > 0 {
 		shown["settings"] = p.examined.Settings
 	}
-	p.Plan, err = shape.NewPlan("run_script", fmt.Sprintf("run action %q: %s", a.Name, strings.Join(argv, " ")), shown,
-		policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Action: rule, Scope: a.ID})
-	p.Plan = p.Plan.Bound()
+	summary, assess := fmt.Sprintf("run action %q: %s", a.Name, strings.Join(argv, " ")), policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Action: rule, Scope: a.ID}
+	less, err := shape.NewPlan("run_script", summary, shown, assess)
+	if err != nil {
+		return programPlan{}, err
+	}
+	whole := maps.Clone(shown)
+	if code := p.examined.Code; len(code.Reads) > 0 {
+		whole["reads"] = code.Reads
+	}
+	if code := p.examined.Code; len(code.NotBound) > 0 {
+		whole["not_bound"] = code.NotBound
+	}
+	p.Plan, err = shape.NewPlan("run_script", summary, whole, assess)
+	p.Plan = p.Plan.BoundBut(less)
 	return p, err
 }
 

@@ -38,24 +38,26 @@ type runPlan struct {
 	revisions map[string]int64 // of every workflow that takes part
 	shown     []shownStep
 	steps     []engine.Step
+	checks    []func(context.Context) error // that every step would do what was confirmed, before the first one runs
 }
 
 // shownStep is what a person sees of a step.
 type shownStep struct {
-	Number    int               `json:"number"`
-	Depth     int               `json:"depth"`
-	Workflow  string            `json:"workflow"`
-	NodeID    string            `json:"node_id"`
-	Name      string            `json:"name"`
-	Command   string            `json:"command,omitempty"`
-	Starts    string            `json:"starts_workflow,omitempty"`
-	Argv      []string          `json:"argv,omitempty"`
-	Cwd       string            `json:"cwd,omitempty"`
-	TimeoutMS int64             `json:"timeout_ms,omitempty"`
-	EnvPassed []string          `json:"env_passed,omitempty"`
-	Scripts   []running.Started `json:"scripts,omitempty"`  // of package.json, that the command starts
-	Settings  []project.Setting `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
-	Findings  running.Findings  `json:"findings,omitempty"`
+	Number       int               `json:"number"`
+	Depth        int               `json:"depth"`
+	Workflow     string            `json:"workflow"`
+	NodeID       string            `json:"node_id"`
+	Name         string            `json:"name"`
+	Command      string            `json:"command,omitempty"`
+	Starts       string            `json:"starts_workflow,omitempty"`
+	Argv         []string          `json:"argv,omitempty"`
+	Cwd          string            `json:"cwd,omitempty"`
+	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
+	EnvPassed    []string          `json:"env_passed,omitempty"`
+	Scripts      []running.Started `json:"scripts,omitempty"`  // of package.json, that the command starts
+	Settings     []project.Setting `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
+	process.Code                   // the files that are read as code, and what is not bound
+	Findings     running.Findings  `json:"findings,omitempty"`
 }
 
 // preparing collects the steps while a plan is made.
@@ -64,6 +66,7 @@ type preparing struct {
 	override string // resolved
 	around   map[string]around
 	shown    []shownStep
+	checks   []func(context.Context) error
 	risk     policy.Risk
 }
 
@@ -99,11 +102,22 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 	if err != nil {
 		return runPlan{}, err
 	}
-	out := runPlan{workflow: w, revisions: revisions(&w, tree), steps: steps, shown: p.shown}
-	plan, err := shape.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)),
-		map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revisions": out.revisions, "steps": p.shown, "total": len(p.shown), "webhook": hookOf(w)},
-		policy.Assessment{Strength: policy.Simple, Risk: p.risk, Scope: w.ID})
-	out.Plan = plan.Bound()
+	out := runPlan{workflow: w, revisions: revisions(&w, tree), steps: steps, shown: p.shown, checks: p.checks}
+	plan := func(steps []shownStep) (shape.Plan, error) {
+		return shape.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)),
+			map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revisions": out.revisions, "steps": steps, "total": len(p.shown), "webhook": hookOf(w)},
+			policy.Assessment{Strength: policy.Simple, Risk: p.risk, Scope: w.ID})
+	}
+	bare := slices.Clone(p.shown)
+	for i := range bare {
+		bare[i].Code = process.Code{}
+	}
+	less, err := plan(bare)
+	if err != nil {
+		return runPlan{}, err
+	}
+	whole, err := plan(p.shown)
+	out.Plan = whole.BoundBut(less)
 	return out, err
 }
 
@@ -181,20 +195,32 @@ func (p *preparing) script(ctx context.Context, s workflow.Step, shown *shownSte
 		argv = []string{"/bin/sh", "-c", command}
 	}
 	shown.Command, shown.Argv, shown.Cwd, shown.Findings, shown.Scripts, shown.Settings = command, argv, site.Dir, findings, examined.Scripts, examined.Settings
+	shown.Code = examined.Code
+	if shown.Number > 1 && len(shown.Reads) > 0 {
+		shown.NotBound = append(slices.Clone(shown.NotBound), "files that earlier steps build or install are read as those steps leave them")
+	}
 	shown.TimeoutMS, shown.EnvPassed = s.Node.Config.Timeout().Milliseconds(), near.env.Passed
 	spec := process.Spec{Argv: argv, Dir: site.Dir, Env: near.env.Vars, Secrets: near.env.Secrets, Timeout: s.Node.Config.Timeout(),
 		Labels: map[string]string{running.LabelProject: site.Project.Path}}
 	override := p.override
-	return engine.Step{Step: s, Command: command, Spec: spec, Still: func(ctx context.Context) error {
-		now, err := p.place(ctx, s, override)
-		if err == nil && now.Dir != site.Dir {
-			err = project.ErrConflict.Sayf("step %q would run in another directory than was confirmed", s.Node.Name)
+	still := func(same func(now, before running.Examined) bool) func(context.Context) error {
+		return func(ctx context.Context) error {
+			now, err := p.place(ctx, s, override)
+			if err == nil && now.Dir != site.Dir {
+				err = project.ErrConflict.Sayf("step %q would run in another directory than was confirmed", s.Node.Name)
+			}
+			if err != nil {
+				return err
+			}
+			return p.same(ctx, s.Node.Name, of, examined, same)
 		}
-		if err != nil {
-			return err
-		}
-		return p.same(ctx, s.Node.Name, of, examined)
-	}}, nil
+	}
+	p.checks = append(p.checks, still(running.Examined.Same))
+	before := running.Examined.Same
+	if shown.Number > 1 {
+		before = running.Examined.Alike
+	}
+	return engine.Step{Step: s, Command: command, Spec: spec, Still: still(before)}, nil
 }
 
 // place is where a step runs now.
@@ -217,15 +243,15 @@ func (s service) place(ctx context.Context, step workflow.Step, override string)
 	return site, nil
 }
 
-// same fails with project.ErrConflict when a command would start other scripts than when it was examined, or under other settings.
-func (s service) same(ctx context.Context, name string, of running.Command, before running.Examined) error {
+// same fails with project.ErrConflict when a command would start other scripts than when it was examined, read other files, or under other settings.
+func (s service) same(ctx context.Context, name string, of running.Command, before running.Examined, same func(now, before running.Examined) bool) error {
 	around, err := s.Engine.Runner.Around(ctx, of.Root, of.Dir)
 	if err != nil {
 		return err
 	}
 	now, err := s.Engine.Runner.Examine(ctx, around, of)
-	if err == nil && !now.Same(before) {
-		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: a script of package.json, or a setting of the package manager; run the workflow again to see it as it is", name)
+	if err == nil && !same(now, before) {
+		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: %s; run the workflow again to see it as it is", name, now.Changed(before))
 	}
 	return err
 }
@@ -293,18 +319,8 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", now.Name)
 		}
 	}
-	return still(ctx, p.steps)
-}
-
-// still fails when a step would not do what was confirmed any more.
-func still(ctx context.Context, steps []engine.Step) error {
-	for _, s := range steps {
-		if s.Still != nil {
-			if err := s.Still(ctx); err != nil {
-				return err
-			}
-		}
-		if err := still(ctx, s.Steps); err != nil {
+	for _, check := range p.checks {
+		if err := check(ctx); err != nil {
 			return err
 		}
 	}

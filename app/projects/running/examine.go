@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/lint"
 	"github.com/countersign-dev/countersign/domain/project/script"
@@ -38,11 +39,45 @@ type Examined struct {
 	Scripts  []Started
 	Settings []project.Setting // of package managers, where one is among what runs
 	DevLike  string            // the script among them that never ends; empty without one
+	Code     process.Code      // the files that are read as code
 }
 
 // Same reports whether the commands would start the same as when they were examined before.
-func (e Examined) Same(before Examined) bool {
-	return slices.Equal(e.Scripts, before.Scripts) && slices.Equal(e.Settings, before.Settings)
+func (e Examined) Same(before Examined) bool { return e.Alike(before) && e.Code.Same(before.Code) }
+
+// Alike is Same for commands before which others of the same plan have run: those may have made what these read. Files that were made, most
+// likely, are not compared: what lies in directories for what is built and installed, and what package managers write themselves.
+func (e Examined) Alike(before Examined) bool {
+	return slices.Equal(e.Scripts, before.Scripts) && slices.Equal(e.Settings, before.Settings) && slices.Equal(kept(e.Code), kept(before.Code))
+}
+
+// Changed is in words what is not as it was before.
+func (e Examined) Changed(before Examined) string {
+	if !slices.Equal(e.Scripts, before.Scripts) || !slices.Equal(e.Settings, before.Settings) {
+		return "a script of package.json, or a setting of the package manager"
+	}
+	for _, r := range before.Code.Reads {
+		if !slices.Contains(e.Code.Reads, r) {
+			return "the file " + r.Path
+		}
+	}
+	for _, r := range e.Code.Reads {
+		if !slices.Contains(before.Code.Reads, r) {
+			return "the file " + r.Path
+		}
+	}
+	return "the files that it reads"
+}
+
+// kept are the files that no step of a plan is likely to make.
+func kept(c process.Code) []process.Read {
+	return slices.DeleteFunc(slices.Clone(c.Reads), func(r process.Read) bool {
+		dirs := strings.Split(r.Path, "/")
+		last := dirs[len(dirs)-1]
+		return slices.ContainsFunc(dirs[:len(dirs)-1], func(dir string) bool {
+			return slices.Contains([]string{"node_modules", "dist", "build", "out", "target", "bin", "coverage", "generated", ".next", ".output", "vendor"}, dir)
+		}) || slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"}, last)
+	})
 }
 
 // Command is commands that run in a directory.
@@ -68,18 +103,40 @@ func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c 
 	if x.managed {
 		x.set(around.Settings)
 	}
-	return x.out, nil
+	if r.Code == nil {
+		return x.out, nil
+	}
+	var err error
+	x.out.Code, err = r.Code.Code(ctx, c.Root, append(x.commands, x.named()...))
+	return x.out, err
+}
+
+// named are the files that settings of package managers name, as commands that load them.
+func (x *examination) named() (out []process.Command) {
+	for _, s := range x.out.Settings {
+		dir := x.of.Dir
+		if path.IsAbs(s.File) {
+			dir = path.Dir(s.File)
+		}
+		for field := range strings.FieldsFuncSeq(s.Value, func(c rune) bool { return c == ' ' || c == '=' || c == ',' }) {
+			if strings.Contains(field, "/") || strings.HasSuffix(field, "js") {
+				out = append(out, process.Command{Dir: dir, Text: "node --require " + Quoted([]string{field})})
+			}
+		}
+	}
+	return out
 }
 
 // examination is one on its way.
 type examination struct {
-	runner  Runner
-	around  projectport.Surroundings
-	of      Command
-	out     Examined
-	seen    map[string]bool // directory and name of scripts
-	looked  map[string]bool // directories whose settings are known
-	managed bool
+	runner   Runner
+	around   projectport.Surroundings
+	of       Command
+	out      Examined
+	seen     map[string]bool   // directory and name of scripts
+	looked   map[string]bool   // directories whose settings are known
+	commands []process.Command // everything that runs
+	managed  bool
 }
 
 func (x *examination) find(rule, fragment, message string, args ...any) {
@@ -107,6 +164,9 @@ func (x *examination) text(ctx context.Context, dir, text string, depth int) err
 	report, err := x.runner.judge(x.around, x.of.Root, dir, text)
 	if err != nil {
 		return err
+	}
+	if strings.TrimSpace(text) != "" {
+		x.commands = append(x.commands, process.Command{Dir: dir, Text: text})
 	}
 	for _, f := range report.Findings {
 		if !slices.Contains(x.out.Findings, f) {

@@ -62,7 +62,8 @@ type Runner struct {
 	Parser    projectport.ShellParser
 	Processes ports.Processes
 	Table     ports.ProcessTable
-	Mask      Mask // replaces secrets in what a person is shown
+	Mask      Mask             // replaces secrets in what a person is shown
+	Code      ports.CodeReader // which files commands would read as code
 }
 
 // Env is the environment that a program of the project gets, and the secrets in it.

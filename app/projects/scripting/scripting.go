@@ -116,16 +116,17 @@ func toolchainOf(f project.Facts, tools script.Toolchain) toolchain {
 type about struct {
 	Project projectRef `json:"project"`
 	script.Command
-	Cwd        string            `json:"cwd"`
-	Background bool              `json:"background"`
-	TimeoutMS  int64             `json:"timeout_ms,omitempty"`
-	Pattern    string            `json:"success_pattern,omitempty"`
-	PatternMS  int64             `json:"success_timeout_ms,omitempty"`
-	EnvPassed  []string          `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
-	Scripts    []running.Started `json:"scripts,omitempty"`    // of package.json, that it starts in turn
-	Settings   []project.Setting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
-	Findings   running.Findings  `json:"findings,omitempty"`
-	Notes      []string          `json:"notes,omitempty"`
+	Cwd          string            `json:"cwd"`
+	Background   bool              `json:"background"`
+	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
+	Pattern      string            `json:"success_pattern,omitempty"`
+	PatternMS    int64             `json:"success_timeout_ms,omitempty"`
+	EnvPassed    []string          `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
+	Scripts      []running.Started `json:"scripts,omitempty"`    // of package.json, that it starts in turn
+	Settings     []project.Setting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
+	process.Code                   // the files that are read as code, and what is not bound
+	Findings     running.Findings  `json:"findings,omitempty"`
+	Notes        []string          `json:"notes,omitempty"`
 }
 
 type projectRef struct {
@@ -166,9 +167,14 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 	if in.ready != nil {
 		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.ready.within.Milliseconds()
 	}
-	p.Plan, err = shape.NewPlan(name, "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text, shown,
-		policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script})
-	p.Plan = p.Plan.Bound()
+	summary, assess := "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text, policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script}
+	less, err := shape.NewPlan(name, summary, shown, assess)
+	if err != nil {
+		return runPlan{}, err
+	}
+	shown.Code = p.examined.Code
+	p.Plan, err = shape.NewPlan(name, summary, shown, assess)
+	p.Plan = p.Plan.BoundBut(less)
 	return p, err
 }
 
@@ -240,7 +246,11 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 	same := now.site.Dir == p.spec.Dir && now.command.Text == p.command.Text && now.command.Pre == p.command.Pre && now.command.Post == p.command.Post &&
 		slices.Equal(now.command.Argv, p.command.Argv) && now.examined.Same(p.examined)
 	if !same {
-		return project.ErrConflict.Sayf("what script %s runs was changed while it was about to run; call again to see the new command", p.command.Name)
+		what := ""
+		if now.command.Text == p.command.Text && !now.examined.Same(p.examined) {
+			what = ": " + now.examined.Changed(p.examined)
+		}
+		return project.ErrConflict.Sayf("what script %s runs was changed while it was about to run%s; call again to see it as it is", p.command.Name, what)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -57,6 +58,7 @@ type Plan struct {
 	Summary string    `json:"summary"` // one line
 	Context any       `json:"context"` // what a person needs to decide: the real command, the steps, the request
 	assess  policy.Assessment
+	dated   string // what a dated "always" covers
 	hash    canon.Hash
 }
 
@@ -73,6 +75,19 @@ func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (
 func (p Plan) Bound() Plan {
 	p.assess.Scope = Within(p.assess.Scope, p.hash)
 	return p
+}
+
+// BoundBut is Bound for a plan that says which files are read as code: less is the same plan without them. An "always" for the session leaves them
+// out, because editing them is the agent's job; a dated one covers the files as they are.
+func (p Plan) BoundBut(less Plan) Plan {
+	p.dated = Within(p.assess.Scope, p.hash)
+	p.assess.Scope = Within(p.assess.Scope, less.hash)
+	return p
+}
+
+// Scopes is what an "always" covers within the tool (tool.Scoped).
+func (p Plan) Scopes() (session, dated string) {
+	return p.assess.Scope, cmp.Or(p.dated, p.assess.Scope)
 }
 
 // Within is a scope narrowed to content by its hash.

@@ -204,6 +204,8 @@ func drivenRows() []Row {
 			Reason: "the diff library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/shellparse"}, Std: []string{Any}, Module: inner, Modules: []string{shellSyntax},
 			Reason: "one package knows a shell's grammar; the rules about commands are judged on what it hands over"},
+		{Packages: []string{"adapters/codefile"}, Std: []string{Any}, Module: inner,
+			Reason: "which files commands read is said by rules that stand in the domain; one package looks at what is there, for every capability that starts programs"},
 		{Packages: []string{"adapters/agentserver", "adapters/gateway"}, Std: []string{Any}, Module: inner,
 			Reason: "what speaks to agent servers knows how they are spoken to, and nothing of who may"},
 		{Packages: []string{"adapters/controlplane"}, Std: []string{Any}, Module: inner,

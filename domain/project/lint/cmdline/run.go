@@ -60,6 +60,7 @@ func (a Arg) Texts() []string {
 type Run struct {
 	At   int    // of the command
 	Name string // without its directory
+	Path string // as it is written
 	Args []Arg
 	Fed  bool // more arguments come from standard input
 }
@@ -123,7 +124,7 @@ func (u *unfolding) unfold(args []Arg, fed bool, depth int) {
 			continue
 		}
 		seen[name] = true
-		r := Run{At: u.at, Name: name, Args: args[1:], Fed: fed}
+		r := Run{At: u.at, Name: name, Path: text, Args: args[1:], Fed: fed}
 		u.runs = append(u.runs, r)
 		for _, inner := range unwrap(r) {
 			u.unfold(inner.args, fed || inner.fed, depth+1)
