@@ -135,6 +135,8 @@ type TreeSetup interface {
 	Include(ctx context.Context, repo, dir string) (copied []string, err error)
 	// Script is the text of .worktreesetup as it stands in a ref: commands, one a line. It is empty when there is none.
 	Script(ctx context.Context, repo, ref string) (string, error)
+	// Commit is the commit that a ref stands on, or sandbox.ErrBranch.
+	Commit(ctx context.Context, repo, ref string) (string, error)
 }
 
 // Tree is a worktree with what it holds.

@@ -27,3 +27,12 @@ func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
 	}
 	return included.Script(ctx, at.Main(), commit)
 }
+
+// Commit implements sandboxport.TreeSetup.
+func (c *Client) Commit(ctx context.Context, repo, ref string) (string, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return "", err
+	}
+	return standing(ctx, at, ref, false)
+}

@@ -70,6 +70,7 @@ type createPlan struct {
 	branch   sandboxport.BranchPlan
 	dir      string
 	setup    []string
+	commit   string // that what is run is read from; empty where nothing is run
 	approves string // hash of the set-up that is approved with the plan
 	replaces string // owner that is gone and left the sandbox of this name without its set-up
 }
@@ -118,9 +119,16 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 		}
 		asks.Strength = policy.Preview
 	}
-	p.Plan, err = basis.NewPlan(Create.Name, fmt.Sprintf("create sandbox %s of %s on branch %s", in.Name, f.Project.Name, p.branch.Branch),
-		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup,
-			"setup_approved": asks.Strength == policy.None}, asks)
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup,
+		"setup_approved": asks.Strength == policy.None}
+	if p.furnishes() { // every file of the commit is bound with it
+		if p.commit, err = s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
+			return createPlan{}, err
+		}
+		shown["commit"] = p.commit
+		shown["not_bound"] = []string{"ignored files that .worktreeinclude copies into the sandbox", "what the commands download, install or read outside of the sandbox"}
+	}
+	p.Plan, err = basis.NewPlan(Create.Name, fmt.Sprintf("create sandbox %s of %s on branch %s", in.Name, f.Project.Name, p.branch.Branch), shown, asks)
 	return p, err
 }
 
@@ -173,6 +181,15 @@ func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Creat
 			warning = "the remote could not be asked for news: " + fault.From(err).Message
 		}
 	}
+	if p.furnishes() {
+		now, err := s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From)
+		if err == nil && now != p.commit {
+			err = moved(p, now)
+		}
+		if err != nil {
+			return Created{}, err
+		}
+	}
 	box := sandbox.Sandbox{Name: p.input.Name, Branch: p.branch.Branch, BaseRef: p.branch.From, Directory: p.dir, CreatedBranch: p.branch.Create && !p.branch.Track,
 		StartCommand: p.input.Command, CreatedAt: s.Clock.Now()}
 	if box, err = s.reserve(ctx, f, box, p.approves); err != nil {
@@ -191,8 +208,17 @@ func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Creat
 		return out, err
 	}
 	release() // a set-up takes its time, and others want to work on the project
-	s.furnish(ctx, sc, p, box, &out)
+	if head == p.commit {
+		s.furnish(ctx, sc, p, box, &out)
+	} else {
+		out.Status, out.Message = "partial", "the sandbox is there; nothing was run in it: "+fault.From(moved(p, head)).Message
+	}
 	return out, s.furnished(context.WithoutCancel(ctx), f, box.Name)
+}
+
+// moved says that the branch is not what was confirmed any more.
+func moved(p createPlan, now string) error {
+	return sandbox.ErrBusy.Sayf("%s stood on %.12s when it was looked at and stands on %.12s now; call again to see what would run", p.branch.From, p.commit, now)
 }
 
 // furnish runs what readies the sandbox. A command that fails leaves it there, and says so.

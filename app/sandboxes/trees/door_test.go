@@ -167,6 +167,27 @@ func TestSetupThatChangesMeanwhile(t *testing.T) {
 	assert.Equal(t, "shown\n", r.Read(box, "ran"))
 }
 
+// TestCommandsRunOnTheCommitThatWasShown: a branch that moved at the remote is not what somebody looked at.
+func TestCommandsRunOnTheCommitThatWasShown(t *testing.T) {
+	r, url, dir := started(t, map[string]string{"go.sh": "echo shown > ran\n"})
+	work := filepath.Join(r.Top, "works", "shop")
+	r.Git(work, "push", "-q", "origin", "main:far")
+	r.Git(filepath.Join(dir, "repo"), "fetch", "-q")
+	in := args{"git_url": url, "name": "one", "branch": "far", "start_command": "sh go.sh"}
+	o := r.Ask(create, in)
+	require.NotNil(t, o.Issued)
+	assert.Contains(t, string(o.Issued.Plan), `"commit":"`+r.Git(work, "rev-parse", "HEAD")+`"`)
+	assert.Contains(t, string(o.Issued.Plan), ".worktreeinclude copies")
+	r.Write(work, "go.sh", "echo swapped > ran\n")
+	r.Git(work, "commit", "-qam", "swapped")
+	r.Git(work, "push", "-q", "origin", "main:far")
+	again := r.New(create, in)
+	again.Token = o.Issued.Token
+	o = r.Call(t.Context(), again)
+	require.ErrorContains(t, o.Err, "call again to see what would run")
+	assert.NoDirExists(t, filepath.Join(dir, "worktrees", "one"))
+}
+
 // TestInterrupted: a sandbox that was half made is taken back by the next call, with its leases; one half deleted is deleted.
 func TestInterrupted(t *testing.T) {
 	for _, what := range []string{"create", "delete"} {
