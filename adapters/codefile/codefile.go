@@ -53,12 +53,11 @@ var _ ports.CodeReader = Reader{}
 
 // Code implements ports.CodeReader.
 func (r Reader) Code(ctx context.Context, root string, commands []process.Command) (process.Code, error) {
-	info, err := os.Lstat(root)
-	if err != nil || !info.IsDir() {
-		return process.Code{}, nil // nothing of it can be read, by whomever
-	}
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
+		return process.Code{}, nil //nolint:nilerr // nothing of it can be read, by whomever
+	}
+	if info, err := os.Lstat(real); err != nil || !info.IsDir() {
 		return process.Code{}, nil //nolint:nilerr // likewise
 	}
 	in, err := os.OpenRoot(real)
@@ -66,9 +65,9 @@ func (r Reader) Code(ctx context.Context, root string, commands []process.Comman
 		return process.Code{}, nil //nolint:nilerr // likewise
 	}
 	defer in.Close()
-	s := &search{reader: r, in: in, root: real, found: map[string]process.Read{}, notes: map[string]bool{}}
+	s := &search{reader: r, in: in, root: real, spelled: path.Clean(root), found: map[string]process.Read{}, notes: map[string]bool{}}
 	for _, c := range commands {
-		if err := s.text(ctx, c.Dir, c.Text, ""); err != nil {
+		if err := s.text(ctx, s.real(c.Dir), c.Text, ""); err != nil {
 			return process.Code{}, err
 		}
 	}
@@ -77,13 +76,22 @@ func (r Reader) Code(ctx context.Context, root string, commands []process.Comman
 
 // search is one answer on its way.
 type search struct {
-	reader Reader
-	in     *os.Root
-	root   string
-	found  map[string]process.Read
-	notes  map[string]bool
-	said   []string
-	size   int64
+	reader  Reader
+	in      *os.Root
+	root    string
+	spelled string // the root as whoever asks spells it
+	found   map[string]process.Read
+	notes   map[string]bool
+	said    []string
+	size    int64
+}
+
+// real is a path that may begin with the root as it is spelled.
+func (s *search) real(at string) string {
+	if at == "" || !inside(s.spelled, at) {
+		return at
+	}
+	return path.Join(s.root, strings.TrimPrefix(at, s.spelled))
 }
 
 func (s *search) code() process.Code {
@@ -166,7 +174,7 @@ func (s *search) place(dir, name, within string) (string, bool) {
 	case name == "":
 		return "", false
 	case path.IsAbs(name):
-		return path.Clean(name), true
+		return s.real(path.Clean(name)), true
 	case dir == "":
 		return "", false
 	}

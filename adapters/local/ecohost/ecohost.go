@@ -9,7 +9,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/codefile"
 	"github.com/countersign-dev/countersign/adapters/controlplane"
+	"github.com/countersign-dev/countersign/adapters/shellparse"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
@@ -125,7 +127,7 @@ func (h *Host) assembled() ecosystems.Deps {
 		Installing: installing.Deps{Deps: b, Grounds: a.clones, Publisher: a.clones, Clones: a.clones.Clones(), Tickets: ticketing.Ensurer{Work: a.tickets}},
 		Ticketing:  ticketing.Deps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
 		Shipping:   shipping.Deps{Deps: b, Shipping: a.shipping, Committing: a.shipping, Recording: a.shipping, Saving: a.shipping, Attic: a.attic, Moorings: a.shipping},
-		Spinning:   spinning.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Table: a.processes},
+		Spinning:   spinning.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Table: a.processes, Code: codefile.Reader{Parser: shellparse.Parser{}}},
 		Releasing:  releasing.Deps{Deps: b, Sources: a.tagging, Maker: a.tagging, Remotes: a.tagging, Records: a.tagging},
 		Running:    queueing.Deps{Deps: b, Watch: a.watch, Server: controlplane.New(h.options.Version, core.Clock)}}
 }

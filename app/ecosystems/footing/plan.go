@@ -89,6 +89,9 @@ func FactsHash(facts any) (string, error) {
 // Hash is over all that the plan shows.
 func (p Plan) Hash() canon.Hash { return p.PreviewHash }
 
+// From reports whether the plan was made from facts with that hash.
+func (p Plan) From(facts string) bool { return p.facts == facts }
+
 // Prompt is the question a person is asked, without its "[Yes/No]".
 func (p Plan) Prompt() string { return "Proceed with " + p.Summary + "?" }
 

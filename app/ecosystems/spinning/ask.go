@@ -3,11 +3,13 @@ package spinning
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
 	"github.com/countersign-dev/countersign/app/ecosystems/spinning/hearing"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/spin"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -64,7 +66,7 @@ func (s service) planAsk(ctx context.Context, sc tool.Scope, in AskInput) (footi
 	line := shown(argv, p.provisioner.Line(action))
 	doc, err := tool.Encode(asked{payload: payload{Environment: p.environment}, Action: action})
 	return s.sealed(f, footing.Plan{Tool: Ask.Name, Summary: fmt.Sprintf("%s of environment %s of %s with %s", action, p.environment, name, p.provisioner.Name), Facts: p.facts(), Payload: doc,
-		Preview:     map[string]any{"environment": p.environment, "provisioner": p.provisioner.Name, "action": action, "command": argv},
+		Preview:     map[string]any{"environment": p.environment, "provisioner": p.provisioner.Name, "action": action, "command": argv, "reads": p.code.Reads, "not_bound": p.code.NotBound},
 		Explanation: footing.Explanation{What: "run the provisioner's " + string(action) + " action, which changes nothing by protocol: " + line, Affects: []string{}},
 		Current:     p.state.Brief(), Risk: footing.Risk{Level: "low"}}, err)
 }
@@ -83,6 +85,11 @@ func (s service) toAsk(ctx context.Context, f footing.Found, environment string,
 	if err == nil && p.provisioner.Kind == spin.Local {
 		err = spin.ErrUnsupported.Sayf("the built-in provisioner local has no %s of its own; ecosystem_spin_status shows its services, and the dry run of amof_spin_deploy what it would start", a)
 	}
+	if err == nil {
+		if _, unsupported := p.provisioner.Command(a, f.Layout, nil); unsupported == nil {
+			err = s.read(ctx, &p, a)
+		}
+	}
 	return p, err
 }
 
@@ -98,6 +105,9 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan footing.Plan) (Ask
 	p, err := s.toAsk(ctx, f, in.Environment, in.Action)
 	if err != nil {
 		return AskAnswer{}, err
+	}
+	if now, err := footing.FactsHash(p.facts()); err != nil || !plan.From(now) {
+		return AskAnswer{}, errors.Join(err, ecosystem.ErrChanged.Sayf("what the provisioner of %s was to be asked with has changed since; call again to see it as it is", plan.Ecosystem))
 	}
 	spec, err := s.question(ctx, p, in.Action)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem/spin"
 	"github.com/countersign-dev/countersign/domain/ecosystem/standing"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -26,6 +27,7 @@ type picture struct {
 	state       spin.State // one that nobody brings on any more has failed, though nobody has put that on record yet
 	heads       map[string]string
 	missing     []string // repositories without a clone
+	code        process.Code
 }
 
 // facts are what a preview is made from (amof contract §14 rule 4).
@@ -40,11 +42,12 @@ type facts struct {
 	Ticket      string            `json:"ticket"`
 	Repos       map[string]string `json:"repos"`
 	Spin        []string          `json:"spin"`
+	Reads       []process.Read    `json:"reads,omitempty"`
 }
 
 func (p picture) facts() facts {
 	return facts{Manifest: p.found.Loaded.SHA256, Provisioner: p.provisioner.Name, Kind: p.provisioner.Kind, Script: p.provisioner.Script.Path, SHA256: p.provisioner.SHA256,
-		Args: append([]string{}, p.args...), Environment: p.environment, Ticket: p.found.State.Active(), Repos: p.heads, Spin: p.state.Mark()}
+		Args: append([]string{}, p.args...), Environment: p.environment, Ticket: p.found.State.Active(), Repos: p.heads, Spin: p.state.Mark(), Reads: p.code.Reads}
 }
 
 // clone is where a repository was cloned to.
@@ -86,6 +89,35 @@ func (s service) look(ctx context.Context, f footing.Found, environment string, 
 	return p, nil
 }
 
+// read finds the files that an action reads as code: those that services are started from, and those that a provisioner's program or shell line names.
+func (s service) read(ctx context.Context, p *picture, a spin.Action) (err error) {
+	l := p.found.Layout
+	var commands []process.Command
+	switch {
+	case p.provisioner.Kind == spin.Noop, p.provisioner.Kind == spin.Local && a != spin.Deploy:
+		return nil
+	case p.provisioner.Kind == spin.Local:
+		for _, r := range p.startables() {
+			commands = append(commands, process.Command{Dir: p.clone(r), Text: r.Run})
+		}
+	case p.provisioner.Kind == spin.Scripted:
+		argv, err := p.provisioner.Command(a, l, nil)
+		if err != nil {
+			return err
+		}
+		for i := range argv {
+			argv[i] = "'" + strings.ReplaceAll(argv[i], "'", `'\''`) + "'"
+		}
+		commands = append(commands, process.Command{Dir: l.Root, Text: strings.Join(argv, " ")})
+	default:
+		commands = append(commands, process.Command{Dir: l.Root, Text: p.provisioner.Line(a)})
+	}
+	if p.code, err = s.Code.Code(ctx, l.Root, commands); err == nil && p.provisioner.Kind != spin.Local {
+		p.code.NotBound = append(p.code.NotBound, "what the provisioner does elsewhere: on other machines, in containers, at a provider")
+	}
+	return err
+}
+
 func (s service) script(ctx context.Context, f footing.Found) func(string) (spin.Script, error) {
 	return func(name string) (spin.Script, error) { return s.Provisioners.Script(ctx, f.Layout, name) }
 }
@@ -104,9 +136,13 @@ func (s service) toDeploy(ctx context.Context, f footing.Found, environment stri
 	}
 	if p.provisioner.Kind != spin.Local {
 		_, err = p.provisioner.Command(spin.Deploy, f.Layout, args)
+	} else {
+		err = p.startable()
+	}
+	if err != nil {
 		return p, err
 	}
-	return p, p.startable()
+	return p, s.read(ctx, &p, spin.Deploy)
 }
 
 // startable fails where the built-in provisioner local could start nothing.
@@ -141,8 +177,10 @@ func (s service) toDestroy(ctx context.Context, f footing.Found, environment str
 	if p.provisioner, err = spin.Deployer(p.state, f.Manifest(), s.script(ctx, f)); err != nil || p.provisioner.Kind == spin.Local {
 		return p, err
 	}
-	_, err = p.provisioner.Command(spin.Destroy, f.Layout, nil)
-	return p, err
+	if _, err = p.provisioner.Command(spin.Destroy, f.Layout, nil); err != nil {
+		return p, err
+	}
+	return p, s.read(ctx, &p, spin.Destroy)
 }
 
 func (s service) deployFacts(ctx context.Context, f footing.Found, doc json.RawMessage) (any, error) {
@@ -187,6 +225,7 @@ type Preview struct {
 	TimeoutSeconds int64             `json:"timeout_seconds"`
 	Current        spin.Brief        `json:"current_state"`
 	Repos          map[string]string `json:"repos"`
+	process.Code                     // the files that are read as code, and what is not bound
 	PlanCommand    *string           `json:"plan_command"` // would tell more; nothing runs it before execute
 	Destroys       []string          `json:"destroys,omitempty"`
 	Hint           string            `json:"execute_hint"`
@@ -201,7 +240,7 @@ type Start struct {
 
 func (s service) preview(ctx context.Context, p picture, a spin.Action, hint string) (Preview, error) {
 	out := Preview{Environment: p.environment, Provisioner: p.provisioner.Name, Kind: p.provisioner.Kind, Script: p.provisioner.Shown(a), Current: p.state.Brief(), Repos: p.heads,
-		TimeoutSeconds: int64(spin.Timeout(p.found.Manifest()) / time.Second), Hint: hint}
+		TimeoutSeconds: int64(spin.Timeout(p.found.Manifest()) / time.Second), Code: p.code, Hint: hint}
 	if !p.provisioner.Built() {
 		out.SHA256 = &p.provisioner.SHA256
 	}

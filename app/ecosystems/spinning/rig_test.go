@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/codefile"
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile/provision"
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile/watch"
@@ -27,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/lookout"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/shellparse"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
@@ -147,7 +149,7 @@ func (r *rig) assemble(top string) {
 	r.deps = spinning.Deps{
 		Deps: footing.Deps{Places: r.store, Manifests: r.store, States: r.store.States(), Runs: r.store.Runs(), Logs: r.store.Runs(), Workers: workers, Sessions: memstore.New().Sessions(),
 			Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}},
-		Provisioners: provision.Finder{}, Surveyor: lookout.New(), Processes: r.procs, Table: r.procs,
+		Provisioners: provision.Finder{}, Surveyor: lookout.New(), Processes: r.procs, Table: r.procs, Code: codefile.Reader{Parser: shellparse.Parser{}},
 	}
 	r.worker = queueing.Worker{Deps: queueing.Deps{Deps: r.deps.Deps, Watch: watch.New(r.store.Runs(), r.store.Runs())}, Performers: spinning.Performers(r.deps)}
 }

@@ -29,6 +29,7 @@ type Deps struct {
 	Surveyor     ecosystemport.Surveyor
 	Processes    ports.Processes
 	Table        ports.ProcessTable
+	Code         ports.CodeReader
 }
 
 // The typed handles.

@@ -189,6 +189,32 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
+// TestFilesBehindProvisioners: what a shell line or a script starts is bound as well, and what is not is said.
+func TestFilesBehindProvisioners(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ manifest, reads string }{
+		"of a shell line": {"spin: {deploy: \"sh tools/up.sh\", destroy: \"true\"}\n", "tools/up.sh"},
+		"of a script":     {"provisioner: box\n", "tools/up.sh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, manifest(c.manifest))
+			r.write("tools/up.sh", "echo ran", 0o755)
+			r.script("box", "sh tools/up.sh")
+			o := r.say(deploy, args{"mode": "plan"})
+			require.NoError(t, o.Err)
+			preview := object(t, o.Value)["preview"].(args)
+			assert.Contains(t, string(o.Value), `"path":"`+c.reads+`"`)
+			assert.Contains(t, preview["not_bound"], "what the provisioner does elsewhere: on other machines, in containers, at a provider")
+			id := r.queued(deploy, nil)
+			r.write("tools/up.sh", "echo swapped", 0o755)
+			require.NoError(t, r.worker.Drain(t.Context(), r.root, "demo"))
+			rec, log := r.ended(id)
+			assert.Equal(t, "eco_preview_changed", rec.Code, log)
+			assert.NotContains(t, log, "swapped")
+		})
+	}
+}
+
 // TestDeployTwice: of two that were confirmed of one state, one is done.
 func TestDeployTwice(t *testing.T) {
 	t.Parallel()
