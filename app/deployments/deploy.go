@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -22,6 +23,7 @@ type pending struct {
 	shown
 	state   compiler.State
 	exhibit func(ctx context.Context) (any, error)
+	handed  action.Handed
 	adopt   bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
 }
 
@@ -43,6 +45,9 @@ func (p *pending) Exhibit(ctx context.Context) (any, error) { return p.exhibit(c
 
 // TTL is how long the confirmation of a deployment may be answered.
 func (p *pending) TTL() time.Duration { return TokenTTL }
+
+// Assessment is of high risk where the deployment hands power on.
+func (p *pending) Assessment() policy.Assessment { return p.handed.Assessment() }
 
 // Idle reports a deployment that changes nothing.
 func (p *pending) Idle() bool { return p.result.Plan.Empty() }
@@ -95,7 +100,11 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c inputs.Call) (*pend
 	if err != nil {
 		return nil, err
 	}
-	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: result.Warnings, applied: true}, state: state, adopt: c.Adopt,
+	handed, err := action.HandedOn(result.Plan.Changes, func(c plan.Change) ([]byte, error) { return s.Compiler.Sources.Content(ctx, c.After) })
+	if err != nil {
+		return nil, action.Warned(err, result.Warnings)
+	}
+	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: action.Unique(handed.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 

@@ -37,7 +37,7 @@ func (s *service) prepareRestore(ctx context.Context, sc tool.Scope, c inputs.Ca
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.evolver().Restore(state, result, c)
+	r, err := s.evolver().Restore(ctx, state, result, c)
 	if err != nil {
 		return nil, action.Warned(err, result.Warnings)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -30,6 +31,7 @@ type back struct {
 	place  deployment.Place
 	to     string
 	limit  int
+	handed action.Handed
 
 	exhibit func(ctx context.Context) (any, error)
 }
@@ -46,6 +48,9 @@ func (b *back) Prompt() string {
 	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
 }
 
+// Assessment is of high risk where what comes back hands power on.
+func (b *back) Assessment() policy.Assessment { return b.handed.Assessment() }
+
 // Idle reports a rollback to what is there already.
 func (b *back) Idle() bool { return b.result.Plan.Empty() }
 
@@ -54,7 +59,7 @@ func (b *back) MarshalJSON() ([]byte, error) { return json.Marshal(b.report(""))
 
 func (b *back) report(event string) action.Report {
 	shown, cut := dataOf(b.result.Plan, b.limit)
-	return action.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: action.Unique(b.result.Warnings, cut)}
+	return action.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: action.Unique(b.handed.Warnings(), b.result.Warnings, cut)}
 }
 
 // prepareRollback works out the way back.
@@ -67,7 +72,16 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c inputs.C
 	if err != nil {
 		return nil, action.Warned(err, result.Warnings)
 	}
-	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
+	handed, err := action.HandedOn(result.Plan.Changes, func(c plan.Change) ([]byte, error) {
+		if c.After.Data != nil {
+			return c.After.Data, nil
+		}
+		return s.Planner.Snapshots.Blob(ctx, at.Home, c.After.Sum)
+	})
+	if err != nil {
+		return nil, action.Warned(err, result.Warnings)
+	}
+	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
 }
 
 // exhibitBack is exhibit for the way back: what would be written is kept with the snapshots.

@@ -29,6 +29,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -69,6 +70,7 @@ type pending struct {
 	lock     deployment.Sum
 	call     inputs.Call
 	warnings []string
+	handed   action.Handed
 }
 
 // Hash names the bootstrap: its resolved binding and its plan.
@@ -83,6 +85,9 @@ func (p *pending) Prompt() string {
 	}
 	return fmt.Sprintf("%s operator assets for %s: %d to create, %d to update, %d to delete", what, strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
 }
+
+// Assessment is of high risk: the assets are commands that agents run.
+func (p *pending) Assessment() policy.Assessment { return p.handed.Assessment() }
 
 // Idle reports a bootstrap that changes nothing.
 func (p *pending) Idle() bool { return p.plan.Empty() }
@@ -118,7 +123,10 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, c inputs.Call) (too
 	p := &pending{place: state.Place, lock: state.Config.LockSum, call: c}
 	p.plan, p.warnings, err = s.plan(ctx, c, assets.Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
 		Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep})
-	p.warnings = action.Unique(state.Warnings, p.warnings)
+	if err == nil {
+		p.handed, err = action.HandedOn(p.plan.Changes, func(c plan.Change) ([]byte, error) { return c.After.Data, nil })
+	}
+	p.warnings = action.Unique(p.handed.Warnings(), state.Warnings, p.warnings)
 	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
 		err = deployment.ErrYes
 	}

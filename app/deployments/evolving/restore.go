@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -46,6 +47,7 @@ type Restoration struct {
 	place    deployment.Place
 	writes   []plan.Write
 	warnings []string
+	handed   action.Handed
 	limit    int // bytes of an answer
 }
 
@@ -70,6 +72,9 @@ func (r *Restoration) Hash() canon.Hash {
 // Prompt is one line for whoever confirms.
 func (r *Restoration) Prompt() string { return fmt.Sprintf("recreate %d missing files", len(r.writes)) }
 
+// Assessment is of high risk where what is recreated hands power on.
+func (r *Restoration) Assessment() policy.Assessment { return r.handed.Assessment() }
+
 // Idle reports that nothing is missing.
 func (r *Restoration) Idle() bool { return len(r.writes) == 0 }
 
@@ -80,7 +85,7 @@ func (r *Restoration) MarshalJSON() ([]byte, error) {
 
 // Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
 // missing and the call is no dry run, it needs yes.
-func (e Evolver) Restore(s compiler.State, r planner.Result, c inputs.Call) (*Restoration, error) {
+func (e Evolver) Restore(ctx context.Context, s compiler.State, r planner.Result, c inputs.Call) (*Restoration, error) {
 	out := &Restoration{place: s.Place, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {
@@ -107,7 +112,15 @@ func (e Evolver) Restore(s compiler.State, r planner.Result, c inputs.Call) (*Re
 		}
 	}
 	sorting.By(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
-	out.warnings = action.Unique(out.warnings)
+	changes := make([]plan.Change, len(out.writes))
+	for i, w := range out.writes {
+		changes[i] = plan.Change{Op: w.Op, Path: w.Path, After: w.Data, Mode: w.After.Mode}
+	}
+	var err error
+	if out.handed, err = action.HandedOn(changes, func(c plan.Change) ([]byte, error) { return e.Compiler.Sources.Content(ctx, c.After) }); err != nil {
+		return nil, err
+	}
+	out.warnings = action.Unique(out.handed.Warnings(), out.warnings)
 	if len(out.writes) > 0 {
 		out.data.Reason = "dry_run"
 		if !c.DryRun && !c.Yes {

@@ -88,6 +88,7 @@ type Plan struct {
 type Asks struct {
 	Strength policy.Strength
 	Human    policy.Strength // the least where only people confirm; the tool's own holds as well
+	Risk     policy.Risk     // how much is at stake; high is never allowed beforehand
 	Target   string          // what has to be typed
 	Nothing  bool            // there is nothing to do, and so nothing to ask
 }
@@ -108,7 +109,7 @@ func (p Plan) Prompt() string { return p.Summary }
 
 // Assessment is how strongly the plan wants to be confirmed.
 func (p Plan) Assessment() policy.Assessment {
-	return policy.Assessment{Strength: p.asks.Strength, Human: p.asks.Human}
+	return policy.Assessment{Strength: p.asks.Strength, Human: p.asks.Human, Risk: p.asks.Risk}
 }
 
 // Idle reports a plan with nothing to do.

@@ -59,7 +59,7 @@ func (s service) planRestart(ctx context.Context, _ tool.Scope, in basis.URLInpu
 		return foundPlan{}, err
 	}
 	p := foundPlan{found: f}
-	p.Plan, err = basis.NewPlan(Restart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name}, basis.Asks{})
+	p.Plan, err = basis.NewPlan(Restart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "not_bound": serves()}, basis.Asks{})
 	return p, err
 }
 

@@ -35,8 +35,13 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	}
 	p := startPlan{found: f, key: strings.TrimSpace(in.Key), runs: f.Project.Doing == nil && f.Project.Server.Status == sandbox.Running && f.State.Gateway.Status == sandbox.Running}
 	p.Plan, err = basis.NewPlan(Start.Name, "start project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
-		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key}, basis.Asks{Nothing: p.runs})
+		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key, "not_bound": serves()}, basis.Asks{Nothing: p.runs})
 	return p, err
+}
+
+// serves is what no plan to start a server can hold.
+func serves() []string {
+	return []string{"what the server loads of the repository (opencode.json, plugins, MCP servers), and what its agent does when it is asked to"}
 }
 
 // anew is a project of which nothing is recorded.

@@ -28,6 +28,8 @@ type shown struct {
 	Starts  bool   `json:"starts_server,omitempty"`
 	Session string `json:"session,omitempty"`
 	What    any    `json:"what,omitempty"`
+	// NotBound says what no plan can hold, where power is handed on.
+	NotBound []string `json:"not_bound,omitempty"`
 }
 
 // draft is a plan before it is summed up.
@@ -38,7 +40,11 @@ type draft struct {
 	summary string // with %s for the project
 	what    any
 	asks    policy.Strength
+	hands   bool // an agent does something of its own because of it
 }
+
+// beyond is what is said of power that is handed on.
+const beyond = "what the agent then does: the programs that it runs, the files that it changes and where it reaches are its own, and not part of this plan"
 
 // plan finds the server and sums up.
 func (s service) plan(ctx context.Context, d draft) (plan, error) {
@@ -51,8 +57,12 @@ func (s service) plan(ctx context.Context, d draft) (plan, error) {
 		return plan{}, sandbox.ErrNotRunning.Sayf("the server %s is not active (status: %.40s); opencode_project_start starts it", called(route), route.Status)
 	}
 	p.request.Server = route.ID
+	asks, notes := basis.Asks{Strength: d.asks}, []string(nil)
+	if d.hands {
+		asks.Risk, notes = policy.RiskHigh, []string{beyond}
+	}
 	p.Plan, err = basis.NewPlan(d.tool, fmt.Sprintf(d.summary, called(route)),
-		shown{Server: route.ID, Project: route.Name, Sandbox: d.request.Sandbox, Starts: p.starts, Session: sessionOf(d.request), What: d.what}, basis.Asks{Strength: d.asks})
+		shown{Server: route.ID, Project: route.Name, Sandbox: d.request.Sandbox, Starts: p.starts, Session: sessionOf(d.request), What: d.what, NotBound: notes}, asks)
 	return p, err
 }
 
@@ -136,7 +146,7 @@ func (s service) planMessage(ctx context.Context, _ tool.Scope, in MessageInput)
 		q.Act = sandbox.SessionPrompt
 	}
 	q.ID, q.Text, q.Agent, q.Model = in.Session, in.Text, in.Agent, in.Model
-	return s.plan(ctx, draft{tool: SessionMessage.Name, request: q, begins: true, summary: "send a message to the agent of %s",
+	return s.plan(ctx, draft{tool: SessionMessage.Name, request: q, begins: true, hands: true, summary: "send a message to the agent of %s",
 		what: map[string]any{"text": in.Text, "agent": in.Agent, "model": in.Model, "wait": q.Act == sandbox.SessionMessage}})
 }
 
@@ -198,7 +208,7 @@ func (s service) planPermission(ctx context.Context, _ tool.Scope, in Permission
 		}
 		q := in.request(sandbox.PermissionReply)
 		q.ID, q.Reply = in.Permission, in.Reply
-		d := draft{tool: PermissionReply.Name, request: q, what: reply{Reply: in.Reply, permission: p, Details: string(p.Metadata)}}
+		d := draft{tool: PermissionReply.Name, request: q, hands: in.Reply != "reject", what: reply{Reply: in.Reply, permission: p, Details: string(p.Metadata)}}
 		switch in.Reply {
 		case "once":
 			d.asks, d.summary = policy.Simple, "permit the agent of %s, this once: "
@@ -244,7 +254,7 @@ type QuestionInput struct {
 func (s service) planAnswer(ctx context.Context, _ tool.Scope, in QuestionInput) (plan, error) {
 	q := in.request(sandbox.QuestionReply)
 	q.ID, q.Answers = in.Question, in.Answers
-	return s.plan(ctx, draft{tool: QuestionReply.Name, request: q, summary: "answer a question of the agent of %s", what: map[string]any{"question": in.Question, "answers": in.Answers}})
+	return s.plan(ctx, draft{tool: QuestionReply.Name, request: q, hands: true, summary: "answer a question of the agent of %s", what: map[string]any{"question": in.Question, "answers": in.Answers}})
 }
 
 // RejectInput names questions that nobody will answer.
