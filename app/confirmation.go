@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -186,7 +187,7 @@ func (r *run) shown(plan any) (json.RawMessage, error) { return grants.Shown(pla
 func (r *run) ask(ctx context.Context) error {
 	a := r.assessment
 	a.Strength = r.decision.Strength
-	g, token, err := r.grant(ctx, r.call.Tool, r.call.Args, r.plan, a)
+	g, token, err := r.grant(r.call.Tool, r.call.Args, r.plan, a)
 	if err != nil {
 		return err
 	}
@@ -230,8 +231,8 @@ func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (c
 // asked puts the question into the outcome.
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
-		ID: g.ID, Token: token, Digest: g.Digest, Args: confirm.VisibleJSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Needs: g.Needs,
+		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Needs: g.Needs, Veil: g.Veil,
 	}
 	if g.HumanOnly && !token.IsZero() {
 		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(grants.TTL(r.app.opts.ConfirmTTL, r.plan))
@@ -243,7 +244,7 @@ func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 }
 
 // grant is a new confirmation for a plan of tool name, bound to this call's session and principal.
-func (r *run) grant(ctx context.Context, name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Grant, confirm.Token, error) {
+func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Grant, confirm.Token, error) {
 	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
 	g := confirm.Grant{
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
@@ -256,16 +257,15 @@ func (r *run) grant(ctx context.Context, name tool.Name, args json.RawMessage, p
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)
 	}
 	g.Target, g.Prompt = grants.Words(plan, g.Prompt)
-	g.Prompt, g.Place = confirm.Visible(r.mask.Text(g.Prompt)), r.app.opts.Place
+	g.Prompt, g.Place, g.Veil = visible.Text(r.mask.Text(g.Prompt))+r.mask.Text(r.survey.Words()), r.app.opts.Place, r.survey.Veil()
 	if plan != nil {
-		var err error
-		if g.Plan, err = r.shown(plan); err != nil {
-			return confirm.Grant{}, confirm.Token{}, err
+		if r.survey.Err != nil {
+			return confirm.Grant{}, confirm.Token{}, r.survey.Err
 		}
-		g.Binding.Subject = plan.Hash()
+		g.Plan, g.Binding.Subject = r.survey.Plan, plan.Hash()
 	}
 	if g.HumanOnly || r.call.Person { // people will look at it
-		g.Exhibit = grants.Exhibit(ctx, plan, r.shown, r.app.core.Log)
+		g.Exhibit = r.survey.Shows(r.app.core.Log)
 	}
 	if g.HumanOnly {
 		return g, confirm.Token{}, nil
@@ -283,7 +283,7 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 	}
 	human := r.human
 	r.human = false // what is made here is a token
-	g, token, err := r.grant(ctx, name, args, plan, r.assess(e.Spec, plan))
+	g, token, err := r.grant(name, args, plan, r.surveyed(ctx, r.assess(e.Spec, plan), plan, args))
 	if r.human = human; err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 // answer settles the grant an answer names. What a person says about it holds no secret.
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
 	mask := masking.New(a.core.Redact)
-	answer.Reason = mask.Text(confirm.Visible(masking.Runes(answer.Reason, confirm.MaxReason)))
+	answer.Reason = mask.Text(visible.Text(masking.Runes(answer.Reason, confirm.MaxReason)))
 	return a.grants.Answer(ctx, answer)
 }
 
@@ -345,7 +345,7 @@ func (a *App) Confirmations(ctx context.Context, session string) ([]confirm.View
 	pending, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, a.core.Clock.Now())
 	views, mask := confirm.Views(pending), masking.New(a.core.Redact)
 	for i, g := range pending {
-		views[i].Arguments = confirm.VisibleJSON(mask.Args(g.Args))
+		views[i].Arguments = visible.JSON(mask.Args(g.Args))
 	}
 	return views, err
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // errRedaction withholds a result the redactor could not read: nothing is ever passed through unread.
@@ -25,12 +26,23 @@ func (r *run) render(value any) {
 		r.out.Err = errRedaction
 		return
 	}
-	doc = r.mask.JSON(doc)
+	if doc = r.mask.JSON(doc); reviewed(value) {
+		doc = visible.JSON(doc)
+	}
 	if limit := r.maxOutput(); len(doc) > limit {
 		r.out.Truncated = true
 		doc, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(doc), "head": masking.Cut(string(doc), limit/2)})
 	}
 	r.out.Value = doc
+}
+
+// reviewed reports what people and agents decide by: a plan that is shown, what a preview tool offers, and whatever says so of itself.
+func reviewed(value any) bool {
+	switch value.(type) {
+	case tool.Plan, tool.Offer, tool.Reviewed:
+		return true
+	}
+	return false
 }
 
 func (r *run) maxOutput() int {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/app/refusal"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -40,6 +41,7 @@ type run struct {
 	started    bool // its run is on record as executing
 	asks       bool // it has issued a grant for itself
 	mask       masking.Mask
+	survey     grants.Survey // of the plan that was assessed last
 	out        tool.Outcome
 }
 
@@ -133,6 +135,9 @@ func (r *run) claim() error {
 		return ErrClaims.Sayf("%s claims %s (%s), more than its %s (%s)", s.Name, r.claims.Class, r.claims.Effects, s.Class, s.Effects)
 	}
 	r.assessment = r.assess(s, nil)
+	if r.claims.Class > policy.ClassRead {
+		r.assessment = r.surveyed(context.Background(), r.assessment, nil, r.call.Args)
+	}
 	return r.takeMode()
 }
 
@@ -237,7 +242,11 @@ func (r *run) subject(ctx context.Context) error {
 		return nil
 	}
 	r.planHash = r.plan.Hash()
-	if a := r.assess(r.entry.Spec, r.plan); a != r.assessment {
+	a := r.assess(r.entry.Spec, r.plan)
+	if r.claims.Class > policy.ClassRead {
+		a = r.surveyed(ctx, a, r.plan, r.call.Args)
+	}
+	if a != r.assessment {
 		r.assessment = a
 		if err := r.decide(ctx); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -44,7 +45,7 @@ func (k *Keeper) Allowed(ctx context.Context) ([]confirm.Always, error) {
 		principal, instance := ports.SessionOf(key)
 		for _, a := range s.Granted {
 			if a.Holds(now) {
-				a.Scope = confirm.Visible(a.Scope)
+				a.Scope = visible.Text(a.Scope)
 				all = append(all, confirm.Always{Allowance: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
 			}
 		}
@@ -61,7 +62,7 @@ func (k *Keeper) Revoke(ctx context.Context, id, by string) (confirm.Always, err
 	}
 	i := slices.IndexFunc(all, func(a confirm.Always) bool { return a.ID == id })
 	if i < 0 {
-		return confirm.Always{}, confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s; it may have ended with its session, or run out", confirm.Visible(id))
+		return confirm.Always{}, confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s; it may have ended with its session, or run out", visible.Text(id))
 	}
 	ended := all[i]
 	err = k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, Session: ended.Session, Principal: ended.Principal, Tool: ended.Tool,
@@ -72,7 +73,7 @@ func (k *Keeper) Revoke(ctx context.Context, id, by string) (confirm.Always, err
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
 		i := slices.IndexFunc(s.Granted, func(a confirm.Allowance) bool { return a.ID == id })
 		if i < 0 { // somebody else was faster, or the session has ended meanwhile
-			return confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s any more", confirm.Visible(id))
+			return confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s any more", visible.Text(id))
 		}
 		s.Granted = slices.Delete(s.Granted, i, i+1)
 		return nil

@@ -1,12 +1,10 @@
 package grants
 
 import (
-	"context"
 	"encoding/json"
-	"log/slog"
 
-	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // MaxExhibit is how much people are shown beside a plan, in bytes of JSON. What would be more is left out: the plan alone is what is confirmed.
@@ -32,26 +30,5 @@ func Shown(what any, mask func(json.RawMessage) json.RawMessage) (json.RawMessag
 	if err != nil {
 		return nil, err
 	}
-	return confirm.VisibleJSON(mask(doc)), nil
-}
-
-// Exhibit is what people see beside a plan, as show has it. There is none where it cannot be worked out: a question does not fail for that.
-func Exhibit(ctx context.Context, plan tool.Plan, show func(any) (json.RawMessage, error), log *slog.Logger) json.RawMessage {
-	e, ok := plan.(tool.Exhibitor)
-	if !ok {
-		return nil
-	}
-	what, err := e.Exhibit(ctx)
-	var doc json.RawMessage
-	if err == nil {
-		doc, err = show(what)
-	}
-	switch {
-	case err != nil:
-		log.Warn("what people see beside a plan could not be worked out", "cause", err.Error())
-		return nil
-	case len(doc) > MaxExhibit:
-		return nil
-	}
-	return doc
+	return visible.JSON(mask(doc)), nil
 }

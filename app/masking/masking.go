@@ -48,6 +48,13 @@ func (m *Mask) JSON(doc json.RawMessage) json.RawMessage {
 	return masked
 }
 
+// Quietly is JSON, uncounted.
+func (m *Mask) Quietly(doc json.RawMessage) json.RawMessage {
+	before := m.hits
+	defer func() { m.hits = before }()
+	return m.JSON(doc)
+}
+
 // longestName is the longest name of a tool in records, in characters; those that exist are shorter.
 const longestName = 64
 

@@ -170,6 +170,7 @@ type Extra struct {
 	Needs policy.Proving `json:"needs,omitempty"`
 	// Proof is how the answer is known to be a person's; nil while there is none.
 	Proof *Proof `json:"proof,omitempty"`
+	Veil
 }
 
 // View is a grant as people see it. It never holds the token or its digest.
@@ -192,6 +193,7 @@ type View struct {
 	Gone      bool            `json:"asker_gone,omitempty"` // whoever asked is gone; the same call picks the question up within the hour
 	Needs     policy.Proving  `json:"needs,omitempty"`      // the least proof that an approval has to come with
 	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
+	Veil
 }
 
 // Lasting reports whether it may be answered with "always".
@@ -212,7 +214,7 @@ func (g *Grant) View() View {
 	}
 	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Veil: g.Veil}
 }
 
 // Views is View of each, never nil.
@@ -234,6 +236,8 @@ type Answer struct {
 	By      string // who, as far as the channel knows ("terminal", "form")
 	// Proof is how the channel knows that a person answers.
 	Proof Proof
+	// Revealed says that what is masked was shown to the person, on the channel that the answer comes from.
+	Revealed bool
 	// Shown is the hash of the plan that the person saw; zero when the channel shows the one that waits just then.
 	Shown canon.Hash
 }
@@ -247,6 +251,9 @@ func (a Answer) Settle(g *Grant, now time.Time) error {
 		}
 		if !proof.Meets(g.Needs) {
 			return ErrProof.Sayf("approving this needs %s, and %s is not that", g.Needs.Words(), proof.Surface.Words())
+		}
+		if err := g.revealed(a); err != nil {
+			return err
 		}
 		if err := g.Approve(a.By, a.Typed, now); err != nil {
 			return err

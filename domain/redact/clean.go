@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,22 +34,6 @@ func Clean(s string) string {
 			b.WriteRune(c)
 		}
 		i += width
-	}
-	return b.String()
-}
-
-// Visible shows invisible and control characters as ␣U+202E, for the places where a person decides by what a text says.
-func Visible(s string) string {
-	if !dirty(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, c := range s {
-		if invisible(c) || control(c) {
-			fmt.Fprintf(&b, "␣U+%04X", c)
-			continue
-		}
-		b.WriteRune(c)
 	}
 	return b.String()
 }

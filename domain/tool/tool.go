@@ -195,6 +195,11 @@ type Judged interface {
 	Failure() toolrun.Reason
 }
 
+// Reviewed is a value that people and agents decide by, such as a preview. Like a plan, it is passed on with everything in it seen.
+type Reviewed interface {
+	Reviewed()
+}
+
 // Text is a value that is a document for people rather than JSON.
 type Text string
 
@@ -264,6 +269,7 @@ type Issued struct {
 	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans
 	IssuedAt  time.Time
 	ExpiresAt time.Time // of the question; of the token, where there is one
+	confirm.Veil
 }
 
 // Lasting reports whether it may be answered with "always".

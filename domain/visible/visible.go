@@ -15,8 +15,13 @@ import (
 // Text is the text as people are shown it before they decide: nothing in it is hidden. Line ends and tabs stay.
 func Text(s string) string { return shown(s, false) }
 
-// OneLine is Text without line ends: they are blanks, and so is every run of blanks.
-func OneLine(s string) string { return Text(strings.Join(strings.Fields(s), " ")) }
+// OneLine is Text without line ends: they are blanks, and every run of blanks is one.
+func OneLine(s string) string {
+	return strings.Join(strings.Fields(Text(strings.ReplaceAll(s, "\r\n", "\n"))), " ")
+}
+
+// Lines is Text whose carriage returns before line ends stay, for programs that read it line by line.
+func Lines(s string) string { return shown(s, true) }
 
 // shown is Text; lines keeps carriage returns before line ends, for where they are seen as what they are.
 func shown(s string, lines bool) string {

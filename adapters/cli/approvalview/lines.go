@@ -6,7 +6,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
-	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // line is one line of the screen and what it means; zero is nothing in particular.
@@ -20,11 +20,11 @@ const tabStop = 4
 
 // clean is text as a screen may show it: what others wrote never moves the cursor, and hides nothing.
 func clean(s string) string {
-	return strings.ReplaceAll(terminal.Block(confirm.Visible(s)), "\t", strings.Repeat(" ", tabStop))
+	return strings.ReplaceAll(visible.Text(s), "\t", strings.Repeat(" ", tabStop))
 }
 
 // oneLine is clean text in one line.
-func oneLine(s string) string { return clean(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return visible.OneLine(s) }
 
 // cells is how many cells a text takes.
 func cells(s string) int {

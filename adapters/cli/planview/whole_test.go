@@ -54,7 +54,7 @@ func TestEveryKindOfPlanIsLaidOut(t *testing.T) {
   ! 1 file is not committed`},
 		"arguments":   {`{"tool":"t","input":{"a":1}}`, "  input\n    a  1"},
 		"no object":   {`[1]`, `[1]`},
-		"no document": {"x\x1b[2Jy", "x�[2Jy"},
+		"no document": {"x\x1b[2Jy", "x␣U+001B[2Jy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), planview.Whole(json.RawMessage(c.plan)))

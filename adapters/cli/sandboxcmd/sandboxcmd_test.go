@@ -44,7 +44,7 @@ func TestAKeyThatTheHostDoesNotKnowYet(t *testing.T) {
 	assert.Equal(t, shell.Exit(4), got.err, "the server does not run")
 	assert.Equal(t, "ssh-ed25519 AAAA c\n", got.out, "the key alone, so that it can be piped to where it belongs")
 	assert.Contains(t, got.problems, "register it at https://github.com/acme/shop/settings/keys")
-	assert.Contains(t, got.problems, "Permission denied\uFFFD[2J")
+	assert.Contains(t, got.problems, "Permission denied␣U+001B[2J")
 	assert.Equal(t, 1, asked)
 
 	got = s.run(t, "start", "git@github.com:acme/shop.git", "--ssh-key", "/home/me/.ssh/id")
@@ -69,7 +69,7 @@ func TestStartSaysWhatRuns(t *testing.T) {
 	}
 	s.answers["opencode_project_start"] = fails(fault.New(fault.Unavailable, "sandbox_opencode_start_failed", "it ended").With(map[string]string{"stderr": "line one\nno such\x1b model"}))
 	got = s.run(t, "start", "acme-shop")
-	assert.Contains(t, got.problems, "  | line one\n  | no such\uFFFD model\n", "its last words say why")
+	assert.Contains(t, got.problems, "  | line one\n  | no such␣U+001B model\n", "its last words say why")
 	assert.Contains(t, fault.From(got.err).Details, "countersign sandbox logs")
 }
 
@@ -204,7 +204,7 @@ func TestWorkInTheWayIsShown(t *testing.T) {
 			{"directory": "/p/w/x", "branch": "", "changes": []string{}, "unpushed_commits": []string{"1a2b mend\x1b"}, "more": 4}}})),
 		"opencode_sandbox_delete": fails(fault.New(fault.Conflict, "sandbox_dirty", "work is in the way").With(map[string]any{"changes": []string{" M b.txt"}, "unpushed_commits": []string{}}))}}
 	got := s.run(t, "destroy", "h.example/acme/shop")
-	assert.Equal(t, "/p/repo (main)\n  changed   ?? a.txt\n/p/w/x\n  unpushed  1a2b mend\uFFFD\n  … and 4 more\n", got.problems)
+	assert.Equal(t, "/p/repo (main)\n  changed   ?? a.txt\n/p/w/x\n  unpushed  1a2b mend␣U+001B\n  … and 4 more\n", got.problems)
 	assert.Contains(t, fault.From(got.err).Details, "--force")
 	got = s.run(t, "rm", "h.example/acme/shop", "x")
 	assert.Equal(t, "  changed   M b.txt\n", got.problems)

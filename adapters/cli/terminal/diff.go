@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // Tint is what a word means, where colour can show it.
@@ -37,7 +39,7 @@ func (i Tint) colours() text.Colors {
 
 // Tinted is s in one line, its spaces kept, coloured where the output takes colour.
 func (t *Terminal) Tinted(s string, as Tint) string {
-	return t.paint(t.Out, strings.Map(printable, strings.Join(strings.FieldsFunc(s, isBreak), " ")), as.colours()...)
+	return t.paint(t.Out, strings.Join(strings.FieldsFunc(Block(strings.ReplaceAll(s, "\r\n", "\n")), isBreak), " "), as.colours()...)
 }
 
 // Put is Say for one line that means something, its spaces kept; zero is nothing in particular.
@@ -52,12 +54,12 @@ func (t *Terminal) Put(line string, as Tint) {
 	fmt.Fprintln(w, line)
 }
 
-func isBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }
+func isBreak(r rune) bool { return r == '\n' || r == '\t' }
 
-// Diff is a unified diff as the output stream takes it: coloured on a terminal, and as it is elsewhere.
+// Diff is a unified diff as the output stream takes it, with everything in it seen: coloured on a terminal, and without marks of line ends elsewhere.
 func (t *Terminal) Diff(unified string) string {
 	if !t.Drawn() {
-		return unified
+		return visible.Lines(unified)
 	}
 	unified = Block(unified)
 	if !t.colour(t.Out) {

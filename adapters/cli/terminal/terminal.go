@@ -13,13 +13,13 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // The sizes assumed where no terminal says its own.
@@ -256,23 +256,8 @@ func cells(in []string) table.Row {
 	return row
 }
 
-// Plain is s in one line and without control characters: what somebody else wrote never moves the cursor of the person reading it.
-func Plain(s string) string { return strings.Map(printable, strings.Join(strings.Fields(s), " ")) }
+// Plain is s in one line, with everything in it seen: what somebody else wrote never moves the cursor of the person reading it, and hides nothing.
+func Plain(s string) string { return visible.OneLine(s) }
 
-// Block is s with its lines and indentation, and without control characters.
-func Block(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		return printable(r)
-	}, s)
-}
-
-// printable replaces what a terminal would act on: control characters, and marks that reorder text.
-func printable(r rune) rune {
-	if unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-		return unicode.ReplacementChar
-	}
-	return r
-}
+// Block is s with its lines and indentation, and with everything in it seen.
+func Block(s string) string { return visible.Text(s) }

@@ -28,22 +28,23 @@ func TestPipesGetPlainText(t *testing.T) {
 	require.NoError(t, term.Markdown(context.Background(), "# A\n\x1b[31mraw\n", true))
 	term.Fail("it\nfailed\x07", "do\nthis")
 	assert.Equal(t, "NAME   WHAT\ngröße  日本\nx y    two lines\n# A\n\x1b[31mraw\n", out.String())
-	assert.Equal(t, "error: it failed\uFFFD\nhint: do this\n", err.String())
+	assert.Equal(t, "error: it failed␣U+0007\nhint: do this\n", err.String())
 }
 
 func TestPlainAndBlock(t *testing.T) {
 	assert.Equal(t, "a b c", terminal.Plain(" a\r\n\tb  c "))
-	assert.Equal(t, "a\uFFFDb", terminal.Plain("a\u202eb"), "text cannot be reordered")
-	assert.Equal(t, "a\n\tb\uFFFD", terminal.Block("a\n\tb\x1b"))
+	assert.Equal(t, "a␣U+202Eb", terminal.Plain("a\u202eb"), "text cannot be reordered")
+	assert.Equal(t, "a\n\tb␣U+001B", terminal.Block("a\n\tb\x1b"))
 	assert.Equal(t, "größe 日本 🙂", terminal.Block("größe 日本 🙂"))
 }
 
-// TestDiffsInPipes: byte for byte, for whoever applies them; what is tinted keeps its width and stays in its line.
+// TestDiffsInPipes: byte for byte, for whoever applies them, but for what nobody would see in them; what is tinted keeps its width and stays in its line.
 func TestDiffsInPipes(t *testing.T) {
 	term, out, _ := piped("")
-	diff := "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\x1b[2J\n+y"
+	diff := "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\r\n+y"
 	assert.Equal(t, diff, term.Diff(diff))
-	assert.Equal(t, "ab  c\uFFFD", term.Tinted("ab  c\x1b", terminal.Added))
+	assert.Equal(t, "-␣U+001B[2J\n+␣U+202Ey", term.Diff("-\x1b[2J\n+\u202ey"))
+	assert.Equal(t, "ab  c␣U+001B", term.Tinted("ab  c\x1b", terminal.Added))
 	assert.Equal(t, "a b", term.Tinted("a\nb", terminal.Faded))
 	require.NoError(t, term.Page(context.Background(), strings.Repeat("long\n", 100)))
 	assert.Equal(t, 500, out.Len())

@@ -3,8 +3,8 @@ package page
 import (
 	"fmt"
 	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/domain/visible"
 	"strings"
-	"unicode"
 )
 
 // MaxPrinted is how many bytes of a program's output a page shows: its end.
@@ -13,19 +13,9 @@ const MaxPrinted = 128 << 10
 // maxTitle is how long a text within an escape sequence may be. A longer one is text, so that nothing behind it is hidden.
 const maxTitle = 2048
 
-// Printable is text that somebody else wrote, such as a name or a command, with nothing in it that moves a cursor or reorders what is read: in
-// place of each such character stands one that is seen.
-func Printable(s string) string { return strings.Map(visible, strings.ToValidUTF8(s, "\uFFFD")) }
-
-func visible(r rune) rune {
-	switch {
-	case r == '\n', r == '\t':
-		return r
-	case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\u200e', r == '\u200f':
-		return unicode.ReplacementChar
-	}
-	return r
-}
+// Printable is text that somebody else wrote, such as a name or a command, with nothing in it that moves a cursor, reorders what is read, or is not seen:
+// in place of each such character stands its number.
+func Printable(s string) string { return visible.Text(s) }
 
 // Output is what a program printed, as a terminal would show it without colours: lines that it wrote one over the other stand one below the other.
 func Output(s string) string {

@@ -27,14 +27,14 @@ func TestOutputIsTextAlone(t *testing.T) {
 		"\x1b\nline":                          "\nline",
 		"\x1b[3\nline":                        "\nline",
 		"\x1b]0;t\x1b[1mbold":                 "bold",
-		"bell\x07 and \x00 nothing":           "bell\uFFFD and \uFFFD nothing",
+		"bell\x07 and \x00 nothing":           "bell␣U+0007 and ␣U+0000 nothing",
 		"\xff\xfe":                            "\uFFFD",
-		"a\u202etxt.exe":                      "a\uFFFDtxt.exe",
+		"a\u202etxt.exe":                      "a␣U+202Etxt.exe",
 		"\x1b[38;2;1;2;3mtrue\x1b[m\x1b[?25l": "true",
 	} {
 		assert.Equal(t, want, page.Output(given), "%q", given)
 	}
-	assert.Equal(t, "rm -rf /\uFFFD[2K\uFFFDecho ok", page.Printable("rm -rf /\x1b[2K\recho ok"), "a command hides nothing")
+	assert.Equal(t, "rm -rf /␣U+001B[2K␣U+000Decho ok", page.Printable("rm -rf /\x1b[2K\recho ok"), "a command hides nothing")
 }
 
 func TestPrintedIsBounded(t *testing.T) {

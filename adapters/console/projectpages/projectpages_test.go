@@ -202,7 +202,7 @@ func TestHostileProjects(t *testing.T) {
 	at := "/projects/" + string(b.door.Register(dir))
 	b.door.ByPerson("project_change", map[string]any{"project": dir, "name": evil, "description": evil})
 	b.Get("/projects").See(evil).Safe(evil).Sound()
-	p := b.Get(at).See(evil, "echo \uFFFDgnp.exe", "quote'\"", "日本語").Safe(evil).Sound()
+	p := b.Get(at).See(evil, "echo ␣U+202Egnp.exe", "quote'\"", "日本語").Safe(evil).Sound()
 	p.Press("Run " + evil).Safe(evil)
 	w := b.door.Do("create_workflow", map[string]any{"name": evil, "description": evil})
 	b.Get("/projects/workflows").See(evil).Safe(evil).Sound()

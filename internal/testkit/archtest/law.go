@@ -81,7 +81,7 @@ var pure = []string{
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
 	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/owner", "domain/policy", "domain/process", "domain/redact",
-	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun",
+	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun", "domain/visible",
 }
 
 // Law is the import table of this module.
@@ -101,6 +101,8 @@ func domainRows() []Row {
 			Reason: "the sorting algorithm is in the binary once, so it is taken from one place"},
 		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/...", "domain/sorting"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
+		{Packages: []string{"domain/visible"}, Std: pure,
+			Reason: "what a reader cannot see is a question of characters alone"},
 		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
 		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath", "domain/sorting"},

@@ -27,7 +27,7 @@ func TestCommandsForPeople(t *testing.T) {
 	for in, want := range map[string]string{
 		"missing; write them with agentpack --target codex bootstrap --yes --json": "missing; write them with countersign agents --target codex bootstrap",
 		"the agentpack config repo, with --yes --json":                             "the agentpack config repo, with --yes --json",
-		"two\nlines\x1b[2J": "two lines\uFFFD[2J",
+		"two\nlines\x1b[2J": "two lines␣U+001B[2J",
 	} {
 		assert.Equal(t, want, show.Prose(in))
 	}
@@ -41,7 +41,7 @@ func TestPlan(t *testing.T) {
 		{"target":"vscode","op":"update","path":"/p/m","update_kind":"merge_update"},
 		{"target":"vscode","op":"delete","path":"/p/d","delete_kind":"drifted_delete"}],
 		"changes_omitted":2,"summary":{"create":1,"update":3,"delete":1}}`)
-	assert.Equal(t, `create  codex   /h/a b`+"\uFFFD"+`
+	assert.Equal(t, `create  codex   /h/a b␣U+001B
 update  vscode  /p/b  (overwrites a file that no deployment wrote)
 update  vscode  /p/c
 update  vscode  /p/m  (adds to the file, and leaves the rest of it alone)

@@ -59,7 +59,7 @@ func TestOutputGoesWhereTheProgramSentIt(t *testing.T) {
 	d, out, problems := at()
 	d.Output(workdesk.Ran{Stdout: "a\x1b[1m\n", Stderr: "b\x1b[2J"})
 	assert.Equal(t, "a\x1b[1m\n", out.String(), "a pipe gets it as it is")
-	assert.Equal(t, "b\uFFFD[2J\n", problems.String())
+	assert.Equal(t, "b␣U+001B[2J\n", problems.String())
 	d, out, problems = at()
 	d.JSON = true
 	d.Output(workdesk.Ran{Stdout: "a", Truncated: true})
@@ -109,5 +109,5 @@ func TestTimesForPeople(t *testing.T) {
 func TestPairs(t *testing.T) {
 	d, out, _ := at()
 	d.Pairs(workdesk.Pair{Name: "name", Value: "a\x1bb"}, workdesk.Pair{Name: "nothing"}, workdesk.Pair{Name: "much longer", Value: "c"})
-	assert.Equal(t, "name         a\uFFFDb\nmuch longer  c\n", out.String())
+	assert.Equal(t, "name         a␣U+001Bb\nmuch longer  c\n", out.String())
 }
