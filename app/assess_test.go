@@ -216,7 +216,7 @@ func TestAChangedPlanNamesWhatChanged(t *testing.T) {
 	asked = h.call("run_script", `{"script":"build"}`)
 	w.command["build"] = "rm -rf dist"
 	o = h.call("run_script", `{"script":"build"}`, func(c *tool.Call) {
-		c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "elicitation", Proof: person.AtTerminal}
+		c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "elicitation", Proof: person.AtTerminal, Revealed: true}
 	})
 	require.Equal(t, "confirm_token_mismatch", code(o))
 	require.True(t, errors.As(o.Err, &f))

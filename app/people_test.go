@@ -227,7 +227,9 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 	w.command[script] = "rm \u200b-rf \u2066x\u2069"
 	args := `{"script":"build\u202e"}`
 	i := h.call("run_script", args).Issued
-	assert.Equal(t, "run build␣U+202E", i.Prompt)
+	assert.Equal(t, `run build␣U+202E; it contains characters that cannot be seen or read as others: U+202E in script "build␣U+202E"; `+
+		`U+200B, U+2066, U+2069 in command "rm ␣U+200B-rf ␣U+2066x␣U+2069"`, i.Prompt)
+	assert.Equal(t, "high", i.Risk)
 	assert.JSONEq(t, `{"script":"build␣U+202E","command":"rm ␣U+200B-rf ␣U+2066x␣U+2069"}`, string(i.Plan))
 	assert.JSONEq(t, `{"script":"build␣U+202E"}`, string(i.Args))
 	v := h.waiting(t)[0]

@@ -45,13 +45,16 @@ func Look(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(j
 		s.exhibit = err
 	}
 	if len(args) > 0 {
-		s.take(args, mask)
+		sent := Survey{}
+		sent.take(args, mask)
+		s.add(s.news(sent.Hidden))
+		s.Masked, s.MustReveal = s.Masked+sent.Masked, s.MustReveal || sent.MustReveal
 	}
 	if p, ok := plan.(tool.Prompter); ok {
 		if doc, err := tool.Encode(p.Prompt()); err == nil {
 			var asked Survey // what is masked in it is counted where it comes from
 			asked.take(doc, mask)
-			s.add(asked.Hidden)
+			s.add(s.news(asked.Hidden))
 		}
 	}
 	return s
@@ -85,7 +88,23 @@ func within(all, shown []visible.Finding) (out []visible.Finding) {
 	return out
 }
 
-// add keeps what is not known yet: the arguments say again what the plan says.
+// news is what names something that was not found before: arguments, and what a plan says of itself, mostly say again what is in the plan.
+func (s *Survey) news(found []visible.Finding) (out []visible.Finding) {
+	known := map[string]bool{}
+	for _, f := range s.Hidden {
+		for _, what := range f.What {
+			known[what] = true
+		}
+	}
+	for _, f := range found {
+		if slices.ContainsFunc(f.What, func(what string) bool { return !known[what] }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// add keeps what is not known yet.
 func (s *Survey) add(found []visible.Finding) {
 	for _, f := range found {
 		if !slices.ContainsFunc(s.Hidden, func(k visible.Finding) bool { return k.Text == f.Text && slices.Equal(k.What, f.What) }) {

@@ -193,6 +193,7 @@ type View struct {
 	Gone      bool            `json:"asker_gone,omitempty"` // whoever asked is gone; the same call picks the question up within the hour
 	Needs     policy.Proving  `json:"needs,omitempty"`      // the least proof that an approval has to come with
 	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
+	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for a person's eyes alone
 	Veil
 }
 

@@ -69,6 +69,15 @@ func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, erro
 	return d.door.App.Answer(ctx, a)
 }
 
+// Reveal implements approvalview.Desk.
+func (d *Desk) Reveal(ctx context.Context, i approvalview.Item) (approvalview.Item, error) {
+	bare, err := d.door.App.Reveal(ctx, i.ID)
+	if err == nil {
+		i.View = bare
+	}
+	return i, err
+}
+
 // recent is how much of the audit is looked through for an answer.
 const recent = 500
 

@@ -26,6 +26,8 @@ type Desk interface {
 	Stamp(ctx context.Context) (int64, error)
 	// Answer settles a question. It fails with the faults of package confirm.
 	Answer(ctx context.Context, a confirm.Answer) (confirm.View, error)
+	// Reveal is a question with nothing masked, for the person at the terminal alone.
+	Reveal(ctx context.Context, i Item) (Item, error)
 	// Fate says what became of a question that does not wait any more, in one line.
 	Fate(ctx context.Context, i Item) string
 	// Diffs is what a question's plan changes as unified diffs, where the plan itself does not show them; empty where there is nothing more to show.

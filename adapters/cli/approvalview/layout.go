@@ -175,6 +175,9 @@ func (m *model) question() []line {
 	if m.item.Always {
 		keys = "a approve  A always  d deny  q back  ? help"
 	}
+	if m.item.Masked > 0 && !m.item.Revealed {
+		keys = strings.Replace(keys, "d deny", "r reveal  d deny", 1)
+	}
 	if m.fate != "" {
 		right, keys = "does not wait any more", "q back"
 	}
@@ -213,6 +216,9 @@ func (m *model) lines() []line {
 	if m.item.Strength >= policy.Typed {
 		add("approving asks for the name "+oneLine(m.item.Target)+" to be typed", terminal.Changed)
 	}
+	if veiled := shell.Veiled(m.item.View); veiled != "" {
+		add(veiled, terminal.Changed)
+	}
 	m.plan(add)
 	m.body, m.bodyAt = out, m.width
 	return out
@@ -249,6 +255,7 @@ func (m *model) help() []line {
 		"In the list", "  ↑ ↓  j k        move", "  Enter           open a question", "  q  Esc          quit", "",
 		"In a question", "  ↑ ↓  j k        a line", "  PgUp PgDn Space a page", "  g G             its beginning, its end",
 		"  a               approve what is shown; where a name is asked for, it is typed", "  A               approve, and do not ask about the same again in that session",
+		"  r               reveal what is masked, to you alone",
 		"  d               deny; whoever asked is told the reason you type", "  q  Esc          back to the list", "",
 		"What is approved is the very plan that is shown. When it is out of date, the", "approval is refused, and what has changed is shown.",
 	} {

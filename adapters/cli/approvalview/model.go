@@ -63,6 +63,7 @@ type effect struct {
 	answer                *confirm.Answer
 	fate                  *Item // find out what became of it
 	diffs                 *Item
+	reveal                *Item // have what is masked in it revealed
 }
 
 // news takes in what waits now. A question that is being read and does not wait any more is asked after.
@@ -109,6 +110,24 @@ func (m *model) shows(id, diffs string) {
 	if m.item.ID == id {
 		m.extra, m.bodyAt = diffs, 0
 	}
+}
+
+// revealed takes in a question with nothing masked, or why there is none.
+func (m *model) revealed(i Item, err error) effect {
+	m.busy = false
+	switch {
+	case m.screen == listing || m.item.ID != i.ID || m.fate != "":
+		return effect{}
+	case errors.Is(err, confirm.ErrMismatch):
+		f := fault.From(err)
+		m.fate, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
+		return effect{}
+	case err != nil:
+		m.notice = line{fault.From(err).Message, terminal.Removed}
+		return effect{}
+	}
+	m.item, m.bodyAt, m.notice = i, 0, line{"nothing is masked any more; keep it to yourself", terminal.Changed}
+	return effect{diffs: &i}
 }
 
 // answered takes in what came of an answer.
@@ -260,6 +279,10 @@ func (m *model) read(k keyboard.Key) effect {
 		return m.approve(false)
 	case k.Is(keyboard.Unknown, 'A'):
 		return m.approve(true)
+	case k.Is(keyboard.Unknown, 'r') && m.item.Masked > 0 && !m.item.Revealed:
+		m.busy = true
+		item := m.item
+		return effect{reveal: &item}
 	case k.Is(keyboard.Unknown, 'd'):
 		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Answer {
 			return confirm.Answer{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
@@ -271,8 +294,11 @@ func (m *model) read(k keyboard.Key) effect {
 
 // approve answers with yes, once the name was typed where one is asked for.
 func (m *model) approve(always bool) effect {
-	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash}
+	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
 	switch {
+	case m.item.MustReveal && !m.item.Revealed:
+		m.notice = line{"what is masked may run, so nothing was approved: r reveals it, then a approves", terminal.Changed}
+		return effect{}
 	case always && !m.item.Always:
 		m.notice = line{"this is of a kind that is asked about every time; a approves it once", terminal.Changed}
 		return effect{}

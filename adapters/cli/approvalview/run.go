@@ -182,6 +182,19 @@ func (v *view) carry(e effect) {
 			return func(v *view) effect { return v.answered(*a, answered, err) }
 		})
 	}
+	if i := e.reveal; i != nil {
+		v.later(func(ctx context.Context) func(*view) effect {
+			ctx, cancel := context.WithTimeout(ctx, answerTime)
+			defer cancel()
+			bare, err := v.desk.Reveal(ctx, *i)
+			return func(v *view) effect {
+				if err != nil {
+					bare = *i
+				}
+				return v.revealed(bare, err)
+			}
+		})
+	}
 	if i := e.fate; i != nil {
 		v.later(func(ctx context.Context) func(*view) effect {
 			fate := v.desk.Fate(ctx, *i)

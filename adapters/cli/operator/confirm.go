@@ -82,6 +82,7 @@ func Approve(s *shell.Shell) *cobra.Command {
 	var said confirm.Answer
 	c.Flags().StringVar(&said.Typed, "typed", "", "the name to type, where the confirmation asks for one")
 	c.Flags().BoolVar(&said.Always, "always", false, "allow the same again for the rest of the session that asked; not for high risk, nor where a name is typed")
+	c.Flags().BoolVar(&said.Revealed, "reveal", false, "show what is masked in the plan, to you alone, before you decide")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		said.ID = args[0]
 		return approve(cmd.Context(), s, said)
@@ -111,6 +112,12 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 	lasting := approvaldesk.Lasting(v)
 	if given.Always && !lasting {
 		return shell.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
+	}
+	if given.Revealed {
+		if v, err = s.Reveal(ctx, v); err != nil {
+			outdated(s, err)
+			return err
+		}
 	}
 	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always})
 	if err != nil {

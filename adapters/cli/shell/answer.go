@@ -41,7 +41,7 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 // View is an approval request as people see it.
 func View(ask tool.Issued) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
-		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs}
+		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Veil: ask.Veil}
 }
 
 // Deciding is what the command line says beforehand, and what it offers.
@@ -69,7 +69,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		return said, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID).
 			With(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
 	}
-	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone
+	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal && !v.Revealed
 	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
 	seen, err := s.present(ctx, v, given)
 	switch {
@@ -85,17 +85,19 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		said.Approve, err = s.YesNo(ctx, "approve?")
 		return said, err
 	case v.Strength >= policy.Typed:
-		said.Typed, err = s.Ask(ctx, fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target)))
-		said.Approve = said.Typed != ""
-		return said, err
-	case d.Always && v.Lasting():
-		word, err := s.Ask(ctx, "approve? [y/N/a: always in this session]")
-		word = strings.ToLower(word)
-		said.Always = word == "a" || word == "always"
-		said.Approve = said.Always || word == "y" || word == "yes"
+		said.Typed, err = s.askRevealing(ctx, &v, fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target)))
+		said.Approve, said.Revealed = said.Typed != "", v.Revealed
 		return said, err
 	}
-	said.Approve, err = s.YesNo(ctx, "approve?")
+	question, always := "approve? [y/N]", d.Always && v.Lasting()
+	if always {
+		question = "approve? [y/N/a: always in this session]"
+	}
+	word, err := s.askRevealing(ctx, &v, question)
+	word = strings.ToLower(word)
+	said.Revealed = v.Revealed
+	said.Always = always && (word == "a" || word == "always")
+	said.Approve = said.Always || word == "y" || word == "yes"
 	return said, err
 }
 

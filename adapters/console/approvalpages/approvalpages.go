@@ -37,6 +37,7 @@ const (
 type Door interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
+	Reveal(ctx context.Context, id string) (confirm.View, error)
 	RunRecord(ctx context.Context, id string) (toolrun.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 }
@@ -56,6 +57,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.
 	mux.Handle("GET "+path+"/count", person(s.count))
 	mux.Handle("GET "+path+"/{id}", person(s.one))
 	mux.Handle("POST "+path+"/{id}", person(s.answer))
+	mux.Handle("POST "+path+"/{id}/"+work.Revealing, person(s.reveal))
 }
 
 // count answers with how many wait to be decided, for the navigation.
@@ -178,8 +180,8 @@ func (s *Section) sheet(ctx context.Context, c confirm.View) sheet {
 
 func (s *Section) question(w http.ResponseWriter, v httpguard.Visitor, c sheet, status int, above ...markup.Node) {
 	p := page.Page{Title: "Approval", Section: path, Crumbs: crumbs(), Live: work.Decided()}
-	if len(above) > 0 {
-		p.Live = nil // what was wrong stays in sight
+	if len(above) > 0 || c.Revealed {
+		p.Live = nil // what was wrong, or was revealed, stays in sight
 	}
 	p.Body = append(above, markup.Div(markup.ID(c.ID), planpage.Question(c.View, c.client), c.diffs, s.decide(v, c.View, true)))
 	p.Write(w, status, v)

@@ -68,6 +68,7 @@ func (d *Desk) Notice(r *http.Request) markup.Node {
 func (d *Desk) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
 	mux.Handle("GET /work/{id}", person(d.show))
 	mux.Handle("POST /work/{id}/answer", person(d.answer))
+	mux.Handle("POST /work/{id}/answer/"+Revealing, person(d.reveal))
 	mux.Handle("POST /work/{id}/cancel", person(d.stop))
 }
 
@@ -115,7 +116,11 @@ func back(j *Job) markup.Node {
 func (j *Job) question(v httpguard.Visitor, now View) []markup.Node {
 	i := now.Outcome.Issued
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
-		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt}
+		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Veil: i.Veil}
+	return j.questionOf(v, view, now)
+}
+
+func (j *Job) questionOf(v httpguard.Visitor, view confirm.View, now View) []markup.Node {
 	var wrong markup.Node
 	if now.Wrong != nil {
 		wrong = page.Problem(fault.From(now.Wrong))
@@ -129,11 +134,15 @@ const (
 	FieldTyped    = "typed_value"
 	FieldReason   = "reason"
 	FieldPlan     = "plan_hash"
+	FieldRevealed = "revealed"
 )
 
 // Decide is how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
 // carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
 func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) markup.Node {
+	if c.MustReveal && !c.Revealed {
+		return markup.Div(markup.Class("decide"), Reveal(v, action, c), Deny(v, action, c))
+	}
 	var typed, lasting markup.Node
 	if c.Strength >= policy.Typed {
 		typed = page.Field("typed-"+c.ID, FieldTyped, "Type \""+c.Target+"\" to approve", "", markup.Required())
@@ -141,8 +150,8 @@ func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) mar
 	if always && c.Lasting() {
 		lasting = page.Button("Always allow in this session", markup.Name(FieldDecision), markup.Value("always"), markup.Data("patience", patient), about("Always allow in this session", c))
 	}
-	return markup.Div(markup.Class("decide"),
-		page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()), typed, markup.Div(markup.Class("buttons"),
+	return markup.Div(markup.Class("decide"), Reveal(v, action, c),
+		page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()), markup.If(c.Revealed, page.Hidden(FieldRevealed, "yes")), typed, markup.Div(markup.Class("buttons"),
 			page.Button("Approve", markup.Name(FieldDecision), markup.Value("approve"), markup.Class("go"), markup.Data("patience", patient), about("Approve", c)), lasting)),
 		Deny(v, action, c))
 }
@@ -165,7 +174,7 @@ func about(label string, c confirm.View) markup.Node {
 // Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
 // names no plan: then it is nobody's decision.
 func Answer(r *http.Request, v httpguard.Visitor) (confirm.Answer, error) {
-	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Proof: v.Proof()}
+	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Proof: v.Proof(), Revealed: r.PostFormValue(FieldRevealed) == "yes"}
 	switch r.PostFormValue(FieldDecision) {
 	case "always":
 		a.Approve, a.Always = true, true

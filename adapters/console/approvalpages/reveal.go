@@ -1,0 +1,33 @@
+package approvalpages
+
+import (
+	"net/http"
+
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// reveal shows a question with nothing masked, to a person who could approve it.
+func (s *Section) reveal(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
+	switch {
+	case err != nil:
+		s.fail(w, v, err)
+		return
+	case !waits:
+		s.one(w, r, v)
+		return
+	case !s.desk.Decides(v, tool.Name(c.Tool)):
+		s.fail(w, v, ErrReach)
+		return
+	}
+	bare, err := s.door.Reveal(r.Context(), c.ID)
+	if err != nil {
+		s.question(w, v, s.sheet(r.Context(), c), http.StatusConflict, page.Problem(fault.From(err)))
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	s.question(w, v, s.sheet(r.Context(), bare), http.StatusOK)
+}

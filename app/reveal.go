@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/app/grants"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// ErrUnrevealed reports a question whose masked parts cannot be worked out here.
+var ErrUnrevealed = fault.New(fault.Unavailable, "reveal_unavailable", "what is masked in this plan cannot be worked out here")
+
+// Reveal is a question as Confirmations lists it, with nothing masked: its plan is kept masked, so it is worked out anew. It is for a person alone, on a
+// channel that only a person has (a terminal, the console), and is never to be passed to a caller or stored. It fails with confirm.ErrMismatch where the
+// plan is another one now, and with ErrUnrevealed where it cannot be worked out.
+func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
+	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, a.core.Clock.Now())
+	if err != nil {
+		return confirm.View{}, err
+	}
+	if len(found) == 0 {
+		return confirm.View{}, confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", visible.Text(id))
+	}
+	g := found[0]
+	v := g.View()
+	v.Revealed, v.Arguments = true, visible.JSON(g.Args)
+	r := a.begin(tool.Call{Session: g.Binding.Session, Principal: policy.Principal{ID: g.Binding.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(g.Binding.Tool),
+		Args: g.Args, Person: true})
+	if r.lookUp() != nil {
+		return confirm.View{}, ErrUnrevealed.Sayf("what is masked cannot be worked out here: this process does not serve %s; reveal it where it was asked for", g.Binding.Tool)
+	}
+	if r.entry.Spec.Placed && g.Place != a.opts.Place {
+		return confirm.View{}, ErrUnrevealed.Sayf("what is masked depends on where it was asked for; reveal it in %s (cd there first)", visible.Text(g.Place))
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
+	plan, err := r.planned(ctx)
+	if err != nil {
+		return confirm.View{}, r.mask.Fault(fault.From(err))
+	}
+	if plan == nil {
+		return v, nil
+	}
+	b := g.Binding
+	if b.Subject = plan.Hash(); b != g.Binding {
+		now, _ := r.shown(plan) // what cannot be shown is told of without differences
+		return confirm.View{}, grants.Explain(&g, b, now)
+	}
+	bare := grants.Look(ctx, plan, nil, func(doc json.RawMessage) json.RawMessage { return doc })
+	if bare.Err != nil {
+		return confirm.View{}, bare.Err
+	}
+	v.Plan = bare.Plan
+	if len(g.Exhibit) > 0 {
+		if v.Exhibit = bare.Shows(a.core.Log); v.Exhibit == nil {
+			return confirm.View{}, ErrUnrevealed.Sayf("what is masked beside the plan cannot be worked out at the moment; try again")
+		}
+	}
+	return v, nil
+}
