@@ -22,10 +22,17 @@ var (
 	QuarantinePack = tool.Ref[QuarantineInput, QuarantineAnswer]{Name: "quarantine_pack_file"}
 )
 
-// PackDamage is every file of the pack store that is no readable pack.
+// PackDamage is every file of the pack store that is no readable pack, and every one in which a reader would not see everything.
 type PackDamage struct {
 	Count   int           `json:"count"`
 	Damaged []DamagedFile `json:"damaged"`
+	Hidden  []HiddenFile  `json:"hidden,omitempty"`
+}
+
+// HiddenFile is a file of the store in which a reader would not see everything. It is a pack all the same.
+type HiddenFile struct {
+	File string `json:"file"`
+	What string `json:"what"`
 }
 
 // DamagedFile is one of them.
@@ -53,7 +60,7 @@ const (
 )
 
 // upkeep is the toolset over a pack store. Nothing in it deletes.
-func upkeep(d packport.Doctor) tool.Capability {
+func upkeep(d checked) tool.Capability {
 	u := doctor{d}
 	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
 		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(inspectSchema),
@@ -64,13 +71,26 @@ func upkeep(d packport.Doctor) tool.Capability {
 	}}
 }
 
-type doctor struct{ packport.Doctor }
+// checked is a store that can be examined.
+type checked interface {
+	packport.Doctor
+	packport.Reviewer
+}
+
+type doctor struct{ checked }
 
 func (d doctor) inspect(ctx context.Context, _ tool.Scope, _ control.NoInput) (PackDamage, error) {
 	found, err := d.Inspect(ctx)
 	out := PackDamage{Count: len(found), Damaged: []DamagedFile{}}
 	for _, f := range found {
 		out.Damaged = append(out.Damaged, DamagedFile(f))
+	}
+	if err != nil {
+		return out, err
+	}
+	hidden, err := d.Hidden(ctx)
+	for _, f := range hidden {
+		out.Hidden = append(out.Hidden, HiddenFile(f))
 	}
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
@@ -28,6 +29,34 @@ func (s *Store) Inspect(ctx context.Context) ([]packport.Damage, error) {
 			Reason: fault.From(e.damage).Message,
 			Schema: errors.Is(e.damage, pack.ErrSchema),
 		})
+	}
+	return found, nil
+}
+
+// Hidden implements packport.Reviewer. File is the full path. What cannot be read is damage, and not among them.
+func (s *Store) Hidden(ctx context.Context) ([]packport.Concealed, error) {
+	s.index.mu.Lock()
+	err := s.refresh(ctx)
+	files := make([]string, 0, len(s.index.order))
+	for _, e := range s.index.order {
+		files = append(files, e.file)
+	}
+	s.index.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	found := []packport.Concealed{}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		data, _, err := s.dir.Read(packsDir+"/"+file, MaxFile)
+		if err != nil {
+			continue
+		}
+		if f, hides := visible.Find("its text", string(data)); hides {
+			found = append(found, packport.Concealed{File: s.dir.File(packsDir + "/" + file), What: visible.Reason([]visible.Finding{f})})
+		}
 	}
 	return found, nil
 }

@@ -3,6 +3,7 @@ package deployments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // IgnoreLine is what keeps ownership manifests out of a project's history (agentpack contract §4.1).
@@ -77,6 +79,7 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c inputs.Call) (any,
 	if len(unignored) > 0 {
 		data.NextActions = append(data.NextActions, drift.Prefix(c)+" doctor --fix --yes --json")
 	}
+	warnings = append(warnings, s.doctorHidden(ctx, state)...)
 	more, err := s.doctorOverlays(ctx, state)
 	if err != nil {
 		return nil, action.Warned(err, warnings)
@@ -121,6 +124,32 @@ func (s *service) doctorRoot(ctx context.Context, data *doctorData, root plan.Ro
 	}
 	unignored[health.Worktree] = true
 	return []string{health.Worktree + ": manifests of deployments are not ignored by git; add " + IgnoreLine + " to its .gitignore (doctor --fix does)"}, nil
+}
+
+// maxHidden is how many files doctor names in which a reader would not see everything.
+const maxHidden = 20
+
+// doctorHidden warns of what a reader would not see in files that would be deployed, or in their names.
+func (s *service) doctorHidden(ctx context.Context, state compiler.State) []string {
+	var out []string
+	more := 0
+	for _, f := range state.Output.Files {
+		found, hides := visible.Find("its path", f.Path)
+		if data, err := s.Compiler.Sources.Content(ctx, f.Content); !hides && err == nil && deployment.IsText(data) { // what cannot be read stops a deployment, and is told of there
+			found, hides = visible.Find("its text", string(data))
+		}
+		switch {
+		case !hides:
+		case len(out) == maxHidden:
+			more++
+		default:
+			out = append(out, visible.Text(f.Path)+" "+visible.Reason([]visible.Finding{found}))
+		}
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%d more files hide something; policy lint names those of the repository", more))
+	}
+	return out
 }
 
 // doctorOverlays warns of overlays that stand in more than one place or belong to another module.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/app/deployments/action"
 	"github.com/countersign-dev/countersign/app/deployments/inputs"
@@ -14,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // changesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
@@ -204,17 +204,15 @@ func (s *service) unified(ctx context.Context, c plan.Change, name string) (text
 	switch {
 	case err != nil:
 		return "", "", err
-	case !isText(before) || !isText(after):
+	case !deployment.IsText(before) || !deployment.IsText(after):
 		return "", "it is not text", nil
 	}
-	text = s.Differ.Unified("a/"+name, "b/"+name, before, after)
+	text = s.Differ.Unified("a/"+name, "b/"+name, visible.Bytes(before), visible.Bytes(after))
 	if len(text) > maxUnified {
 		return "", fmt.Sprintf("it is longer than %d bytes", maxUnified), nil
 	}
 	return text, "", nil
 }
-
-func isText(data []byte) bool { return deployment.IsText(data) && utf8.Valid(data) }
 
 func labelled(s deployment.Sum) *string {
 	if s.IsZero() {

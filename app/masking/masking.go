@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // maxArgs bounds the arguments of one record, in bytes, so that no call can fill the audit.
@@ -80,14 +81,14 @@ func (m *Mask) Args(args json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// Fault is the fault with message and details masked and its cause gone.
+// Fault is the fault with message and details masked, with everything in them seen, and its cause gone.
 func (m *Mask) Fault(f *fault.Error) *fault.Error {
-	out := &fault.Error{Kind: f.Kind, Code: f.Code, Message: m.Text(strings.ToValidUTF8(f.Message, "\uFFFD"))}
+	out := &fault.Error{Kind: f.Kind, Code: f.Code, Message: visible.Lines(m.Text(strings.ToValidUTF8(f.Message, "\uFFFD")))}
 	if f.Details == nil {
 		return out
 	}
 	if doc, err := tool.Encode(f.Details); err == nil {
-		out.Details = m.JSON(doc)
+		out.Details = visible.JSON(m.JSON(doc))
 	}
 	return out
 }

@@ -6,6 +6,7 @@
 package visible
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -22,6 +23,24 @@ func OneLine(s string) string {
 
 // Lines is Text whose carriage returns before line ends stay, for programs that read it line by line.
 func Lines(s string) string { return shown(s, true) }
+
+// Bytes is the text that the bytes are, with those that are no text shown, and all else as it is.
+func Bytes(data []byte) []byte {
+	if utf8.Valid(data) {
+		return data
+	}
+	var b bytes.Buffer
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n < 2 {
+			fmt.Fprintf(&b, sign+"x%02X", data[i])
+		} else {
+			b.Write(data[i : i+n])
+		}
+		i += n
+	}
+	return b.Bytes()
+}
 
 // shown is Text; lines keeps carriage returns before line ends, for where they are seen as what they are.
 func shown(s string, lines bool) string {

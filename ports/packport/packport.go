@@ -55,6 +55,18 @@ type Damage struct {
 	Schema bool // readable, but of another schema version
 }
 
+// Concealed is one file of the store in which a reader would not see everything.
+type Concealed struct {
+	File string
+	What string // in words: which characters, and where the first of them stand
+}
+
+// Reviewer looks at what the store holds as people read it.
+type Reviewer interface {
+	// Hidden lists the files that hold characters a reader would not see or would misread, ordered by name.
+	Hidden(ctx context.Context) ([]Concealed, error)
+}
+
 // Doctor finds and sets aside damaged files. It never deletes.
 type Doctor interface {
 	// Inspect lists every damaged file, ordered by name; a healthy store gives an empty list.

@@ -217,3 +217,37 @@ func TestFramesFit(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsMaskedIsRevealedFirst: by its key, and before it is approved where it may run.
+func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
+	m := newModel(item("a", func(i *Item) {
+		i.Veil, i.Plan = confirm.Veil{Masked: 2, MustReveal: true}, json.RawMessage(`{"context":{"command":"run [REDACTED:github_token]"}}`)
+	}))
+	m.types("\r")
+	assert.Contains(t, m.text(), "masked: 2 parts; it may run, so reveal it before you approve")
+	assert.Contains(t, m.text(), "r reveal")
+	assert.Nil(t, m.types("a").answer)
+	assert.Contains(t, m.text(), "nothing was approved: r reveals it")
+
+	e := m.types("r")
+	require.NotNil(t, e.reveal)
+	assert.Nil(t, m.types("a").answer, "it is on its way")
+	m.revealed(*e.reveal, errors.New("it cannot be worked out"))
+	assert.Nil(t, m.types("a").answer)
+
+	bare := *m.types("r").reveal
+	bare.Revealed, bare.Plan = true, json.RawMessage(`{"context":{"command":"run open; sesame"}}`)
+	require.NotNil(t, m.revealed(bare, nil).diffs)
+	assert.Contains(t, m.text(), "run open; sesame")
+	assert.NotContains(t, m.text(), "masked: 2 parts")
+	e = m.types("a")
+	require.NotNil(t, e.answer)
+	assert.True(t, e.answer.Revealed)
+	m.answered(*e.answer, confirm.View{}, confirm.ErrTyped)
+	m.types("q\r")
+	assert.NotContains(t, m.text(), "sesame", "opened again, it is masked again")
+
+	m.types("r")
+	m.revealed(m.item, confirm.ErrMismatch.With(app.Changed{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
+	assert.Contains(t, m.text(), "out of date")
+}

@@ -81,10 +81,11 @@ type counter struct {
 	waiting func(ctx context.Context) ([]Item, error)
 }
 
-func (c counter) Waiting(ctx context.Context) ([]Item, error) { return c.waiting(ctx) }
-func (counter) Stamp(context.Context) (int64, error)          { return time.Now().UnixNano(), nil }
-func (counter) Fate(context.Context, Item) string             { return "" }
-func (counter) Diffs(context.Context, Item) string            { return "" }
+func (c counter) Waiting(ctx context.Context) ([]Item, error)  { return c.waiting(ctx) }
+func (counter) Stamp(context.Context) (int64, error)           { return time.Now().UnixNano(), nil }
+func (counter) Fate(context.Context, Item) string              { return "" }
+func (counter) Diffs(context.Context, Item) string             { return "" }
+func (counter) Reveal(_ context.Context, i Item) (Item, error) { return i, nil }
 func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
 	return confirm.View{}, nil
 }

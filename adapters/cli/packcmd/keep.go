@@ -120,13 +120,17 @@ type examined struct {
 		File   string `json:"file"`
 		Reason string `json:"reason"`
 	} `json:"damaged"`
+	Hidden []struct {
+		File string `json:"file"`
+		What string `json:"what"`
+	} `json:"hidden"`
 }
 
 func (g group) doctor() *cobra.Command {
 	var quarantine bool
 	c := &cobra.Command{Use: "doctor", Short: "Find files in the pack store that are no readable packs, and set them aside on request", Args: shell.Args(0, 0),
 		Long: "Find files in the pack store that are no readable packs. With --quarantine each is moved out of the store's way, after a yes; nothing is ever deleted.\n" +
-			"Damage that stays makes the exit code 4."}
+			"Packs with characters that a reader would not see, or would take for others, are listed as well. Damage that stays makes the exit code 4."}
 	c.Flags().BoolVar(&quarantine, "quarantine", false, "move the damaged files aside, after a yes for each (--yes answers)")
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return g.examine(cmd.Context(), quarantine) }
 	return c
@@ -148,8 +152,13 @@ func (g group) examine(ctx context.Context, quarantine bool) error {
 		if err := g.Show(o); err != nil {
 			return err
 		}
-	case found.Count == 0:
+	case found.Count == 0 && len(found.Hidden) == 0:
 		g.Line("the pack store is healthy")
+	}
+	if !g.JSON {
+		for _, h := range found.Hidden {
+			g.Line("%s\n  %s", terminal.Plain(h.File), terminal.Plain(h.What))
+		}
 	}
 	if found.Count == 0 {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 )
 
 // lint checks files and policy.
@@ -51,7 +52,7 @@ type looked struct {
 	skills, commands int
 }
 
-// files looks into every skill and command of the repository.
+// files looks into every skill and command of the repository, and in every text file for what a reader would not see.
 func (s *service) files(ctx context.Context, at deployment.Place) (out looked, err error) {
 	list, err := s.Lister.List(ctx, at.Repo, governance.SkippedDirs())
 	if err != nil {
@@ -63,9 +64,6 @@ func (s *service) files(ctx context.Context, at deployment.Place) (out looked, e
 			out.issues = append(out.issues, unread(f.Path, f.Err))
 			continue
 		}
-		if !skill && !command {
-			continue
-		}
 		doc, found, err := s.Machine.Read(ctx, s.in(at.Repo, f.Path))
 		switch {
 		case ctx.Err() != nil:
@@ -74,6 +72,7 @@ func (s *service) files(ctx context.Context, at deployment.Place) (out looked, e
 			out.issues = append(out.issues, unread(f.Path, err))
 			continue
 		}
+		out.issues = append(out.issues, hidden(f.Path, doc)...)
 		if skill {
 			out.skills++
 			out.issues = append(out.issues, governance.Skill(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
@@ -84,6 +83,23 @@ func (s *service) files(ctx context.Context, at deployment.Place) (out looked, e
 		}
 	}
 	return out, nil
+}
+
+// hidden is what a reader would not see in a file, or in its name.
+func hidden(path string, doc []byte) (out []governance.Issue) {
+	issue := func(f visible.Finding) {
+		out = append(out, governance.NewIssue(governance.HiddenCharacters, path, "it "+visible.Reason([]visible.Finding{f}), deployment.Fields("characters", f.What)))
+	}
+	if f, found := visible.Find("its name", path); found {
+		issue(f)
+	}
+	if !deployment.IsText(doc) {
+		return out
+	}
+	if f, found := visible.Find("its text", string(doc)); found {
+		issue(f)
+	}
+	return out
 }
 
 func unread(path string, err error) governance.Issue {

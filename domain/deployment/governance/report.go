@@ -16,6 +16,7 @@ const (
 	SkillFrontmatter   Rule = "skill_frontmatter"
 	CommandTools       Rule = "claude_command_allowed_tools"
 	DangerousDefaults  Rule = "dangerous_defaults"
+	HiddenCharacters   Rule = "hidden_characters" // not of the original: what a reader of a file, or of its name, would not see
 	PolicyConfig       Rule = "policy_config"
 	PackLocked         Rule = "policy_pack_lock"
 	PackRemotes        Rule = "policy_pack_allowed_git_remotes"
