@@ -51,7 +51,12 @@ type settings struct {
 // Environment is the Config that environment variables and COUNTERSIGN_HOME/config.yaml describe, in that order of precedence. It
 // fails with ErrConfig, naming every entry that is not understood.
 func Environment(env func(string) string) (Config, error) {
-	c := Config{Env: env, Options: Defaults(), Toolsets: strings.Split(DefaultToolsets, ","), Known: secrets}
+	return EnvironmentOver(Config{Options: Defaults()}, env)
+}
+
+// EnvironmentOver is Environment over what an embedding program has chosen in code: Options.Policy, which is what is built in for it, and Trust.
+func EnvironmentOver(c Config, env func(string) string) (Config, error) {
+	c.Env, c.Toolsets, c.Known = env, strings.Split(DefaultToolsets, ","), secrets
 	dir, err := c.home()
 	if err != nil {
 		return c, err

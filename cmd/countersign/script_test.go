@@ -14,13 +14,31 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
 
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/cmd/internal/wiring"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
 
 // TestMain lets the test binary be the command, for scripts and for sessions with child processes.
 func TestMain(m *testing.M) {
 	fakeserver.RunIfAsked()
-	testscript.Main(m, map[string]func(){"countersign": main, "agentserver": playAgentServer, "edit-audit": editAudit, "envelope": readEnvelope})
+	testscript.Main(m, map[string]func(){"countersign": lenient, "countersign-strict": strict, "agentserver": playAgentServer, "edit-audit": editAudit, "envelope": readEnvelope})
+}
+
+// lenient is the command built into a program in which the caller approves, so that behaviours can be tested that have nothing to do with approval. A
+// script has people approve with COUNTERSIGN_APPROVAL=human.
+func lenient() {
+	os.Exit(wiring.Build{Version: version, Approval: policy.ApprovalCaller, Trust: trust()}.Main(os.Args[1:]))
+}
+
+// strict is the command as people install it, but for where the machine's layers of policy are.
+func strict() { os.Exit(wiring.Build{Version: version, Trust: trust()}.Main(os.Args[1:])) }
+
+// trust is a machine of the test's own: its account's directory is $HOME, and the system's file lies beside it.
+func trust() local.Trust {
+	home := os.Getenv("HOME")
+	return local.Trust{SystemFile: filepath.Join(home, "..", "system", "policy.yaml"), AnyOwner: true, AccountHome: home}
 }
 
 // TestScripts runs every behaviour of the command line: testdata/script/*.txtar, one each. Every script has a HOME of its own and

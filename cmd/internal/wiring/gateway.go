@@ -26,7 +26,7 @@ const (
 )
 
 // serveGateway serves the tools that route to agent servers over HTTP, and stops servers that are idle or too large.
-func serveGateway(ctx context.Context, version string, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
+func (b Build) serveGateway(ctx context.Context, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
 	table, err := filepath.Abs(o.Servers)
 	if err != nil {
 		return shell.ErrUsage.Sayf("the path of the table of servers: %v", err)
@@ -43,12 +43,12 @@ func serveGateway(ctx context.Context, version string, t *terminal.Terminal, env
 			return env(name)
 		}
 	}
-	projects, err := openLocal(only("sandboxes"), version, nil)
+	projects, err := b.openLocal(only("sandboxes"), nil)
 	if err != nil {
 		return err
 	}
 	defer projects.Close() //nolint:errcheck // nothing is left to write
-	routes, err := openLocal(only(gatewaySession), version, func(c *local.Config) {
+	routes, err := b.openLocal(only(gatewaySession), func(c *local.Config) {
 		c.Sandboxes.Table, c.Sandboxes.Ensure = table, starting(projects)
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func serveGateway(ctx context.Context, version string, t *terminal.Terminal, env
 		return shell.ErrUsage.Sayf("port %d cannot be listened on: %v", o.Port, err)
 	}
 	go evicting(ctx, projects)
-	face := mcpserver.New(ctx, mcpserver.Door(routes.App), mcpserver.Options{Version: version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,
+	face := mcpserver.New(ctx, mcpserver.Door(routes.App), mcpserver.Options{Version: b.Version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,
 		Log: log, Concurrency: gatewayCalls, Unordered: true})
 	t.Note("the gateway serves MCP at http://127.0.0.1:%d/mcp", o.Port)
 	return streamable.Serve(ctx, listener, streamable.Handler(face.MCP(), streamable.Options{Token: token, Health: routes.Router().Counts, Log: log}))

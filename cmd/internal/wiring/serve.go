@@ -19,14 +19,14 @@ import (
 
 // host serves what it opened over HTTP.
 type host struct {
-	version string
-	local   *local.Local
+	Build
+	local *local.Local
 }
 
 // web is what the commands of the server need.
-func web(version string) servecmd.Machine {
-	h := &host{version: version}
-	return servecmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, Version: version,
+func (b Build) web() servecmd.Machine {
+	h := &host{Build: b}
+	return servecmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, Version: b.Version,
 		Token: func() string { return httpguard.Secret(httpguard.TokenPrefix) }}
 }
 
@@ -47,7 +47,7 @@ func linkOf(base, wanted string) (link, code string) {
 
 // open is the door for a server: it has every toolset, unless the operator chooses, because the console shows everything there is.
 func (h *host) open(env func(string) string) (shell.Door, error) {
-	l, err := openLocal(env, h.version, func(c *local.Config) {
+	l, err := h.openLocal(env, func(c *local.Config) {
 		c.Toolsets = nil
 		c.Log = local.Logger(os.Stderr, env, "off")
 	})
@@ -90,7 +90,7 @@ func (h *host) serve(ctx context.Context, o servecmd.Options, ready func(servecm
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // calls end with the requests that made them, not before
 	defer end()
-	p := &parts{local: h.local, version: h.version, cookie: httpguard.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
+	p := &parts{local: h.local, version: h.Version, cookie: httpguard.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
 	p.assemble(life)
 	err = serving.Serve(ctx, listener, behind(life, guard, p), serving.Options{TLS: ciphered, Ending: guard.End, Log: log})
 	end()

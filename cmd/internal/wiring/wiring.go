@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/domain/policy"
 )
 
 // instructions is what a model is told about the tools as a whole.
@@ -31,13 +32,30 @@ const instructions = "Countersign is a governed door to this machine. Context pa
 // supervise is the argument that makes either command the supervisor of one background process. It is no command of a person's.
 const supervise = "supervise"
 
+// Build is what a program chooses in code.
+type Build struct {
+	Version  string          // what was stamped into the binary, if anything was
+	Trust    local.Trust     // where the layers of policy are that no caller chooses; zero is the machine's own
+	Approval policy.Approval // who approves where no layer says it; unset is people
+}
+
+// config is what the environment describes over what the program chose.
+func (b Build) config(env func(string) string) (local.Config, error) {
+	o := local.Defaults()
+	o.Policy.Approval = b.Approval
+	return local.EnvironmentOver(local.Config{Options: o, Trust: b.Trust}, env)
+}
+
 // Main runs the command line with these arguments and returns the exit code, unless the process was started as a supervisor.
-func Main(version string, args []string) int {
+func Main(version string, args []string) int { return Build{Version: version}.Main(args) }
+
+// Main is Main of a program that chooses more than its version.
+func (b Build) Main(args []string) int {
 	if len(os.Args) == 6 && os.Args[1] == ecosystemWorker {
-		return work(version, os.Args[3], os.Args[5])
+		return b.work(os.Args[3], os.Args[5])
 	}
 	if len(os.Args) != 2 || os.Args[1] != supervise {
-		return cli.Main(Program(version), args)
+		return cli.Main(b.Program(), args)
 	}
 	if osproc.Supervise(os.Stdin, osproc.Options{}) != nil {
 		return 1 // whoever started it was told why
@@ -50,10 +68,10 @@ func Main(version string, args []string) int {
 const ecosystemWorker = "ecosystem-worker"
 
 // work carries out the queued runs of an ecosystem.
-func work(version, root, name string) int {
+func (b Build) work(root, name string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	l, err := openLocal(os.Getenv, version, nil)
+	l, err := b.openLocal(os.Getenv, nil)
 	if err == nil {
 		err = errors.Join(l.DrainEcosystem(ctx, root, name), l.Close())
 	}
@@ -64,8 +82,12 @@ func work(version, root, name string) int {
 	return 0
 }
 
-// Program is the command line of this machine. version is what was stamped into the binary, if anything was.
-func Program(version string) cli.Program {
+// Program is the command line of this machine.
+func Program(version string) cli.Program { return Build{Version: version}.Program() }
+
+// Program is the command line of this machine with what was chosen in code.
+func (b Build) Program() cli.Program {
+	version := b.Version
 	if version == "" {
 		if info, ok := debug.ReadBuildInfo(); ok {
 			version = info.Main.Version
@@ -74,13 +96,13 @@ func Program(version string) cli.Program {
 	if version == "" {
 		version = "(devel)"
 	}
-	open := func(env func(string) string) (shell.Door, error) { return open(env, version) }
-	return cli.Program{Version: version, Open: open, Web: web(version),
+	b.Version = version
+	return cli.Program{Version: version, Open: b.open, Web: b.web(),
 		ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string, heed func()) error {
 			return client{d, version, heed}.serve(ctx, t, env)
 		},
 		ServeGateway: func(ctx context.Context, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
-			return serveGateway(ctx, version, t, env, o)
+			return b.serveGateway(ctx, t, env, o)
 		}}
 }
 
@@ -88,8 +110,8 @@ func Program(version string) cli.Program {
 const settleAfter = 200 * time.Millisecond
 
 // open is the door as the environment describes it.
-func open(env func(string) string, version string) (shell.Door, error) {
-	l, err := openLocal(env, version, nil)
+func (b Build) open(env func(string) string) (shell.Door, error) {
+	l, err := b.openLocal(env, nil)
 	if err != nil {
 		return shell.Door{}, err
 	}
@@ -112,13 +134,13 @@ func doorOf(l *local.Local) shell.Door {
 
 // openLocal is what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say
 // themselves what went wrong.
-func openLocal(env func(string) string, version string, change func(*local.Config)) (*local.Local, error) {
-	c, err := local.Environment(env)
+func (b Build) openLocal(env func(string) string, change func(*local.Config)) (*local.Local, error) {
+	c, err := b.config(env)
 	if err != nil {
 		return nil, err
 	}
 	c.Log = local.Logger(os.Stderr, env, "off")
-	c.Options.Version = version
+	c.Options.Version = b.Version
 	if exe, err := os.Executable(); err == nil {
 		c.Projects.Supervisor = []string{exe, supervise}
 		c.Sandboxes.Gateway = []string{exe, "gateway"}
