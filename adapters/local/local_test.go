@@ -94,7 +94,9 @@ func TestZeroOptionsRefuse(t *testing.T) {
 func TestDefaultsOfTheEnvironment(t *testing.T) {
 	c, err := local.Environment(environment(t, nil))
 	require.NoError(t, err)
-	assert.Equal(t, local.Defaults(), c.Options)
+	defaults := local.Defaults()
+	defaults.Below = []policy.Layer{{Name: "config.yaml"}, {Name: "the environment or a flag"}}
+	assert.Equal(t, defaults, c.Options)
 	assert.Equal(t, []string{"packs", "deployments"}, c.Toolsets)
 	l := open(t, nil)
 	assert.Contains(t, served(l), tool.Name("input"))
@@ -152,8 +154,10 @@ func TestConfigFile(t *testing.T) {
 		pairs["COUNTERSIGN_MODE"] = "ask"
 		c, err := local.Environment(environment(t, pairs))
 		require.NoError(t, err)
-		assert.Equal(t, policy.Ask, c.Options.Policy.Mode)
-		assert.Equal(t, policy.ReadOnly, c.Options.Policy.Level)
+		in := policy.Resolve(c.Options.Policy, c.Options.Below...)
+		assert.Equal(t, policy.Ask, in.Mode)
+		assert.Equal(t, policy.ReadOnly, in.Level)
+		assert.Equal(t, map[string]string{"mode": "the environment or a flag", "permission_level": "config.yaml"}, in.By)
 		assert.Equal(t, []string{"upkeep"}, c.Options.Serve.Toolsets)
 		assert.True(t, c.Options.Serve.ReadOnly)
 		assert.Equal(t, 2*time.Minute, c.Options.ConfirmTTL)

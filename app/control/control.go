@@ -92,8 +92,8 @@ func Capability(d Deps) tool.Capability {
 		"deny withdraws it, always also approves this tool for the rest of the session.")
 	answer.CarriesOut = true
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
-		bind.Command(SetMode, note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
-			"Never above the operator's ceiling; lowering it cancels pending confirmations, and a person is asked about raising it above the default."), s.planMode, s.setMode),
+		bind.Command(SetMode, raised(note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
+			"Never above the operator's ceiling; lowering it cancels pending confirmations, and a person is asked about raising it above the default.")), s.planMode, s.setMode),
 		bind.Command(ChangeSettings, settingsSpec(), s.planSettings, s.saveSettings),
 		bind.Query(Confirm, answer, s.confirm),
 		bind.Query(CancelConfirm, note(cancelSchema, "Cancel confirmation", "Withdraw a pending confirmation of this session, by its id or token."), s.cancel),
@@ -105,6 +105,12 @@ func Capability(d Deps) tool.Capability {
 			}),
 		bind.Query(AuditTail, read(tailSchema, "Audit tail", "Show the last audit records: who asked for what, what was decided and what came of it."), s.tail),
 	}}
+}
+
+// raised says when a tool that sets the mode asks.
+func raised(s tool.Spec) tool.Spec {
+	s.When = "when it raises the mode above the default"
+	return s
 }
 
 type service struct{ Deps }

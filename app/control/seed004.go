@@ -78,7 +78,7 @@ func Seed004(d Deps) []tool.Entry {
 	list := tool.Spec{Title: "List confirmations", Description: "List this session's confirmations that wait for an answer, with their plans.", Class: policy.ClassRead,
 		Effects: policy.Read, Input: json.RawMessage(noSchema)}
 	return []tool.Entry{
-		bind.Command(AmofSetMode, note(setModeSchema, "Set mode", "Set this session's mode: ask (changes are explained), plan (changes are dry runs) or execute. Lowering it cancels pending confirmations."), s.amofPlanMode, s.amofMode),
+		bind.Command(AmofSetMode, raised(note(setModeSchema, "Set mode", "Set this session's mode: ask (changes are explained), plan (changes are dry runs) or execute. Lowering it cancels pending confirmations.")), s.amofPlanMode, s.amofMode),
 		bind.Query(AmofConfirm, answer, s.amofConfirm),
 		bind.Query(AmofCancel, note(amofTokenSchema, "Cancel confirmation", "Withdraw a pending confirmation of this session."), s.amofCancel),
 		bind.Query(AmofAwaiting, list, s.amofList),

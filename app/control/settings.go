@@ -37,7 +37,7 @@ var ChangeSettings = tool.Ref[SettingsInput, ports.Settings]{Name: "change_setti
 
 func settingsSpec() tool.Spec {
 	return tool.Spec{Title: "Change settings", Description: "Store product-wide settings; whatever they open has to be approved first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true}
+		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true, When: "when it opens something"}
 }
 
 // settingsPlan is a change of the settings.
