@@ -200,6 +200,11 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		r.out.Explained = true
 		return r.plan, refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
 	case policy.Confirm:
+		if r.human { // nobody is asked about what would be refused anyway
+			if err := r.gate(); err != nil {
+				return nil, err
+			}
+		}
 		if err := r.confirmed(ctx); err != nil {
 			return nil, err
 		}

@@ -232,7 +232,7 @@ func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (c
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Needs: g.Needs, Veil: g.Veil,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Veil: g.Veil,
 	}
 	if g.HumanOnly && !token.IsZero() {
 		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(grants.TTL(r.app.opts.ConfirmTTL, r.plan))

@@ -253,6 +253,7 @@ type Call struct {
 // Issued is a confirmation asked for. Where people approve, Pending says that one of them has to, and Token, if there is any, only names the plan.
 type Issued struct {
 	Pending   bool           // a person has to answer it
+	Names     bool           // Token names the plan: the call that presents it asks a person
 	AtOnce    bool           // the call that opened it answers at once; the repeated one waits for the person
 	Needs     policy.Proving // how strong a proof the answer has to come with
 	ID        string

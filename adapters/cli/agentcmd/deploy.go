@@ -117,6 +117,16 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 		g.withdraw(ctx, o.Issued)
 		return err
 	}
+	if o.Issued != nil && o.Issued.Names { // people approve: the call that presents the token asks
+		if g.Shown = g.Drawn(); !g.Interactive() && !g.Yes {
+			return g.Failed(cmd, tool.Outcome{}, shell.ErrUnanswered.Sayf("a person has to approve this deployment, and nobody can be asked here").With(shell.Hint("run countersign agents deploy --apply yourself, in a terminal")))
+		}
+		done, err := g.redeem(ctx, o.Issued.Token, applying(true, adopt))
+		if err != nil {
+			return g.Failed(cmd, done, err)
+		}
+		return g.Tell(cmd, done, g.Screen().Deployed)
+	}
 	yes, err := g.agreed(ctx, p, adopt)
 	switch {
 	case err != nil:
@@ -164,7 +174,7 @@ func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
 		return
 	}
 	if a, err := g.App(); err == nil {
-		_, _ = a.Answer(ctx, confirm.Answer{ID: asked.ID, By: shell.ByTerminal}) // what cannot be withdrawn expires
+		_ = a.Withdraw(ctx, asked.ID) // what cannot be withdrawn expires
 	}
 }
 
