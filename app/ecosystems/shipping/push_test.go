@@ -78,6 +78,20 @@ func TestCommitAll(t *testing.T) {
 	assert.Equal(t, "a b*.txt\napi.txt", r.git("api", "diff-tree", "--no-commit-id", "--name-only", "-r", "HEAD"))
 }
 
+// TestFiltersAreSaid: what the repository's own configuration would run on what is committed stands beside the question.
+func TestFiltersAreSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	r.git("api", "config", "filter.up.clean", "tr a-z A-Z")
+	r.write("*.txt filter=up\n", "repos", "api", ".gitattributes")
+	asked := r.call(push, "execute", args{"commit_all": true, "message": "m"})
+	require.NotNil(t, asked.Issued)
+	assert.Contains(t, string(asked.Issued.Plan), "filter.up.clean = tr a-z A-Z")
+	r.write("text", "repos", "api", "new.txt")
+	r.worked(push, args{"commit_all": true, "message": "m"})
+	assert.Equal(t, "TEXT", r.git("api", "cat-file", "blob", "HEAD:new.txt"))
+}
+
 func TestSecretsBlockEverything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api", "web")

@@ -90,7 +90,7 @@ func (y Yard) sendOne(ctx context.Context, j footing.Job, v *Vessel, o Order) (R
 			r.Status, r.Reason = "failed", Said(err)
 			return r, nil
 		}
-		r.Commit, r.Committed = commit, true
+		r.Commit, r.Committed = commit, commit != v.Cargo.Head
 	}
 	on := logbook.Sent{Repo: v.Name, Dir: v.Berth.Dir, Branch: v.Cargo.Branch, Commit: r.Commit}
 	if err := (&logbook.Entry{Phase: logbook.Sending, Sent: &on}).Note(ctx, y.States, j.Found.Layout); err != nil {

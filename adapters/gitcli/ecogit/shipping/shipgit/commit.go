@@ -50,9 +50,13 @@ func (c *Client) Author(ctx context.Context, dir string) error {
 	return named(dir, err)
 }
 
-// Commit implements ecosystemport.Committing.
+// Commit implements ecosystemport.Committing. Where a filter has shown that nothing is different, it returns the commit that there is.
 func (c *Client) Commit(ctx context.Context, dir, message string) (string, []string, error) {
 	if _, err := git(ctx, dir, run.Command{Hooks: true, Filters: true, Env: run.Identity(), Timeout: netTime, Args: []string{"commit", "--quiet", "--message=" + message}}); err != nil {
+		if _, differs := word(ctx, dir, "diff", "--cached", "--quiet", "--"); differs == nil {
+			head, err := word(ctx, dir, "rev-parse", "--verify", "HEAD")
+			return head, nil, named(dir, err)
+		}
 		return "", nil, named(dir, err)
 	}
 	commit, err := word(ctx, dir, "rev-parse", "--verify", "HEAD")

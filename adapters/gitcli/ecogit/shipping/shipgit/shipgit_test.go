@@ -152,6 +152,8 @@ func TestNothingOfTheRepositoryRunsToLook(t *testing.T) {
 	c, r := fresh(t)
 	traps := gitfixture.NewTraps(t, "")
 	r.Git("config", "core.fsmonitor", traps.Program("fsmonitor"))
+	traps.Configure(filepath.Join(r.Dir, ".git"), true)
+	r.Write("-- .gitattributes --\n* filter=evil diff=evil\n")
 	r.Git("config", "core.hooksPath", traps.Hooks("post-index-change", "pre-push", "pre-commit", "reference-transaction"))
 	cargo := look(t, c, r)
 	assert.Equal(t, []string{"pre-commit", "pre-push"}, cargo.Hooks)
@@ -161,6 +163,37 @@ func TestNothingOfTheRepositoryRunsToLook(t *testing.T) {
 	_, err = c.Alone(t.Context(), r.Dir)
 	require.NoError(t, err)
 	assert.Empty(t, traps.Sprung())
+}
+
+// TestFiltersAreShownAndThenRun: to look runs none, and what is committed is what they make of it.
+func TestFiltersAreShownAndThenRun(t *testing.T) {
+	c, r := fresh(t)
+	r.Git("config", "filter.up.clean", "tr a-z A-Z")
+	r.Write("-- .gitattributes --\n*.up filter=up\n-- x.up --\nsecret\n")
+	r.Commit("filtered")
+	later := time.Now().Add(time.Hour)
+	require.NoError(t, os.Chtimes(filepath.Join(r.Dir, "x.up"), later, later))
+	cargo := look(t, c, r)
+	assert.Equal(t, []ecosystemport.Change{{Path: "x.up"}}, cargo.Changes, "nobody can tell without the filter")
+	assert.Equal(t, []string{"filter.up.clean = tr a-z A-Z"}, cargo.Filters)
+	commit := func() (string, []string) {
+		_, err := c.Stage(t.Context(), r.Dir, look(t, c, r).Changes)
+		require.NoError(t, err)
+		commit, paths, err := c.Commit(t.Context(), r.Dir, "message")
+		require.NoError(t, err)
+		return commit, paths
+	}
+	made, paths := commit()
+	assert.Equal(t, cargo.Head, made)
+	assert.Empty(t, paths)
+	r.Write("-- x.up --\nother\n")
+	made, paths = commit()
+	assert.Equal(t, []string{"x.up"}, paths)
+	assert.Equal(t, "OTHER", r.Git("cat-file", "blob", made+":x.up"))
+	r.Write("-- x.up --\nmore\n")
+	before := look(t, c, r)
+	r.Git("config", "filter.up.clean", "tr a-z b-z")
+	assert.NotEqual(t, before.HooksHash, look(t, c, r).HooksHash, "another filter is another question")
 }
 
 func TestAlone(t *testing.T) {
