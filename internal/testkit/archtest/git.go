@@ -17,12 +17,16 @@ func OneGit(m *Module, home string) (found []Finding) {
 			continue
 		}
 		for _, f := range p.code() {
-			starts := localName(f, "os/exec") != "" || localName(f, "syscall") != "" || localName(f, "golang.org/x/sys/unix") != "" || localName(f, "golang.org/x/sys/windows") != ""
+			starts := localName(f, "os/exec") != ""
 			ast.Inspect(f.Syntax, func(n ast.Node) bool {
 				at := token.NoPos
 				switch n := n.(type) {
 				case *ast.BasicLit:
 					if starts && isGit(n) {
+						at = n.Pos()
+					}
+				case *ast.CallExpr:
+					if name, ok := n.Fun.(*ast.SelectorExpr); ok && !starts && slices.Contains([]string{"Exec", "ForkExec", "StartProcess"}, name.Sel.Name) && slices.ContainsFunc(n.Args, isGit) {
 						at = n.Pos()
 					}
 				case *ast.CompositeLit:
