@@ -64,7 +64,7 @@ type Book interface {
 	RunRecord(ctx context.Context, id string) (toolrun.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
-	VerifyAudit(ctx context.Context) (int64, error)
+	CheckAudit(ctx context.Context) (audit.Report, error)
 }
 
 // Rules is what people set, and what they said shall always be allowed.

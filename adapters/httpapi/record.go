@@ -163,25 +163,25 @@ func number(q url.Values, name string, otherwise, least, most int) (int, error) 
 	return n, nil
 }
 
-// verified is what a walk over the whole chain found.
+// verified is what checking the whole audit came to.
 type verified struct {
-	Intact  bool              `json:"intact"`
-	Records int64             `json:"records"` // that hold
-	Error   *exchange.Problem `json:"error,omitempty"`
+	Intact bool `json:"intact"`
+	audit.Report
+	Error *exchange.Problem `json:"error,omitempty"` // the worst of what is wrong
 }
 
-// verifyAudit walks the chain, for one request at a time. That it is broken is an answer.
+// verifyAudit checks the audit, for one request at a time. That something is wrong with it is an answer.
 func (a *API) verifyAudit(x *exchange.Exchange) error {
 	if err := a.verifying.Acquire(x.R.Context(), 1); err != nil {
 		return fault.From(err)
 	}
 	defer a.verifying.Release(1)
-	n, err := a.App.VerifyAudit(x.R.Context())
-	f := fault.From(err)
-	if f != nil && f.Code != audit.ErrBroken.Code {
-		return f
+	report, err := a.App.CheckAudit(x.R.Context())
+	if err != nil {
+		return err
 	}
-	v := verified{Intact: f == nil, Records: n}
+	f := fault.From(report.Err())
+	v := verified{Intact: f == nil || f.Code == audit.ErrUnchecked.Code, Report: report}
 	if f != nil {
 		v.Error = &exchange.Problem{Code: f.Code, Message: f.Message}
 	}

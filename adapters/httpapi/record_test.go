@@ -96,7 +96,8 @@ func TestTheAuditIsListed(t *testing.T) {
 func TestTheAuditIsVerifiedAndExported(t *testing.T) {
 	var dir string
 	s := home(t, func(c *local.Config) { dir = c.Dir })
-	assert.Equal(t, map[string]any{"intact": true, "records": 0.0}, s.get(200, "GET /api/v1/audit/verify", "", ""))
+	v := s.get(200, "GET /api/v1/audit/verify", "", "")
+	assert.Equal(t, []any{true, 0.0}, []any{v["intact"], v["records"]})
 	r := s.send("GET /api/v1/audit/export", "", "")
 	assert.Equal(t, 200, r.status)
 	assert.Empty(t, r.body)
@@ -104,7 +105,10 @@ func TestTheAuditIsVerifiedAndExported(t *testing.T) {
 		s.send("POST /api/v1/tools/get_policy", `{}`, "")
 	}
 	require.NoError(t, s.app.Close(t.Context()))
-	assert.Equal(t, map[string]any{"intact": true, "records": 1200.0}, s.get(200, "GET /api/v1/audit/verify", "", ""))
+	v = s.get(200, "GET /api/v1/audit/verify", "", "")
+	assert.Equal(t, []any{true, 1200.0}, []any{v["intact"], v["records"]})
+	assert.EqualValues(t, 1200, v["keys"].([]any)[0].(map[string]any)["to"])
+	assert.Equal(t, "home", v["anchors"].([]any)[0].(map[string]any)["kind"])
 	r = s.send("GET /api/v1/audit/export", "", "")
 	assert.Equal(t, "application/x-ndjson", r.header.Get("Content-Type"))
 	var records []audit.Record
@@ -134,7 +138,7 @@ func TestTheAuditIsVerifiedAndExported(t *testing.T) {
 	rows, err := changed.RowsAffected()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, rows)
-	v := s.get(200, "GET /api/v1/audit/verify", "", "")
+	v = s.get(200, "GET /api/v1/audit/verify", "", "")
 	assert.Equal(t, false, v["intact"])
 	assert.EqualValues(t, 699, v["records"])
 	assert.Equal(t, "audit_chain_broken", v["error"].(map[string]any)["code"])

@@ -2,6 +2,7 @@ package activitypages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -76,10 +78,18 @@ func (c *check) show(v httpguard.Visitor) (n markup.Node, running bool) {
 		return markup.Div(markup.ID("chain"), page.Notice(page.Plain, markup.P(markup.Text("The chain is being checked since "), page.When(c.begun), markup.Text(".")))), true
 	case c.err != nil:
 		return markup.Div(markup.ID("chain"), page.Notice(page.Bad, markup.P(markup.Text(fault.From(c.err).Message+".")),
-			markup.P(markup.Text(fmt.Sprintf("%d records before it hold; checked in %v at ", c.records, c.took())), page.When(c.ended))), button), false
+			markup.P(markup.Text(fmt.Sprintf("%s; checked in %v at ", c.held(), c.took())), page.When(c.ended))), button), false
 	}
 	return markup.Div(markup.ID("chain"), page.Notice(page.Good, markup.P(markup.Text(fmt.Sprintf("The chain is intact: %d records, checked in %v at ", c.records, c.took())),
 		page.When(c.ended))), button), false
+}
+
+// held is how far the chain holds where something is wrong with it, or with what is said of it elsewhere.
+func (c *check) held() string {
+	if errors.Is(c.err, audit.ErrBroken) {
+		return fmt.Sprintf("%d records before it hold", c.records)
+	}
+	return fmt.Sprintf("%d records make one chain; countersign audit verify says more", c.records)
 }
 
 func (c *check) took() time.Duration { return c.ended.Sub(c.begun).Round(time.Millisecond) }

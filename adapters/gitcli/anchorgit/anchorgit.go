@@ -39,6 +39,13 @@ func Open(where, record, cache string) (*Remote, error) {
 	case run.Mask(url) != url:
 		return nil, ErrRemote.Sayf("the URL of an anchor is kept on record, so it holds no password or token; have git's credential helper know it")
 	}
+	if !strings.Contains(url, ":") { // a directory, and git works in another one
+		abs, err := filepath.Abs(url)
+		if err != nil {
+			return nil, ErrRemote.Because(err)
+		}
+		url = abs
+	}
 	if branch == "" {
 		sum := sha256.Sum256([]byte(record))
 		branch = "countersign-record/" + hex.EncodeToString(sum[:6])
