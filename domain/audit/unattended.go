@@ -12,7 +12,7 @@ const (
 // callers are those in ApprovedBy who are no people: whoever asked answered.
 var callers = []string{"token", "caller"}
 
-// Unattended reports a change that was let through without a person: because policy asks nobody about it, because somebody said beforehand that it
+// Unattended reports a change that was let through without a person: because policy asks nobody about it, because a person said beforehand that it
 // need not ask (Rule says what), or because the caller itself was allowed to answer. Reads are none.
 func (e *Event) Unattended() bool {
 	if e.Phase != Intent && e.Phase != Outcome || e.Class == "" || e.Class == classRead {
@@ -25,7 +25,7 @@ func (e *Event) Unattended() bool {
 	case verdictAllow:
 		return e.ApprovedBy == "" || e.byCaller()
 	case verdictConfirm:
-		return e.byCaller()
+		return e.byCaller() || e.Rule != "" && e.ApprovedBy == e.Rule
 	}
 	return false
 }

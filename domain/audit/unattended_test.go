@@ -18,6 +18,7 @@ func TestUnattended(t *testing.T) {
 		"asked nobody":                   {audit.Event{Phase: audit.Outcome, Class: "write", Verdict: "allow", Rule: "full_access"}, true},
 		"about to, asked nobody":         {audit.Event{Phase: audit.Intent, Class: "dangerous", Verdict: "allow", Rule: "auto_approve"}, true},
 		"granted beforehand":             {audit.Event{Phase: audit.Intent, Class: "write", Verdict: "allow", Rule: "session_grant"}, true},
+		"waived beforehand, by token":    {audit.Event{Phase: audit.Intent, Class: "write", Verdict: "confirm", Rule: "auto_approve", ApprovedBy: "auto_approve"}, true},
 		"notes of its own":               {audit.Event{Phase: audit.Intent, Class: "scratch", Verdict: "allow", Rule: "scratch"}, true},
 		"failed, perhaps never begun":    {audit.Event{Phase: audit.Outcome, Class: "write", Verdict: "allow", Code: "disk_full"}, false},
 		"the caller's own token":         {audit.Event{Phase: audit.Intent, Class: "write", Verdict: "confirm", ApprovedBy: "token"}, true},

@@ -67,7 +67,8 @@ func (r *Remote) Put(ctx context.Context, h audit.Head, mark string) (string, er
 	if err != nil {
 		return mark, err
 	}
-	tree, err := r.git(ctx, run.Command{Args: []string{"mktree"}})
+	// There is no index, and so the tree is empty.
+	tree, err := r.git(ctx, run.Command{Args: []string{"write-tree"}})
 	if err != nil {
 		return mark, err
 	}
