@@ -244,7 +244,7 @@ func (h *house) other(t *testing.T, change func(*app.Core)) *app.App {
 // gone is a process that has ended.
 type gone struct{}
 
-func (gone) Self() string               { return "gone" }
+func (gone) Self() string               { return "999999999 1 an-earlier-start" }
 func (gone) Judge(string) owner.Verdict { return owner.Dead }
 func (gone) Elsewhere(string) string    { return "" }
 

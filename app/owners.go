@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
@@ -34,29 +32,6 @@ func (a *App) owner(l owner.Lease) Owner {
 		o.Verdict, o.Where = a.core.Owner.Judge(l.Owner).String(), a.core.Owner.Elsewhere(l.Owner)
 	}
 	return o
-}
-
-// ForgetOwner puts on record that a person, who answered as by, said that the owner of that name has ended: what it owned counts as left behind from
-// now on, and is failed, ended or done anew by whoever comes across it. An owner that is seen to be alive is not forgotten.
-func (a *App) ForgetOwner(ctx context.Context, name, by string) (Owner, error) {
-	if a.core.Leases == nil {
-		return Owner{}, fault.ErrUnavailable.Sayf("nobody keeps leases here")
-	}
-	found, err := a.core.Leases.Find(ctx, name)
-	if err != nil {
-		return Owner{}, err
-	}
-	if found.Owner != "" && a.core.Owner.Judge(found.Owner) == owner.Alive {
-		return Owner{}, owner.ErrAlive.Sayf("owner %s is alive: it is a process of this very place; end it instead", name)
-	}
-	now := a.core.Clock.Now()
-	if err := a.core.Audit.Append(ctx, audit.Event{Time: now, Phase: audit.Answer, Verdict: "forget_owner", ApprovedBy: by, CallID: name}); err != nil {
-		return Owner{}, err
-	}
-	if found, err = a.core.Leases.Forget(ctx, name, by, now); err != nil {
-		return Owner{}, err
-	}
-	return a.owner(found), nil
 }
 
 // Judge is what is known of the owner of that identity.

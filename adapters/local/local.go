@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -94,7 +95,7 @@ func Open(c Config) (*Local, error) {
 	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == ecohost.Toolset }) {
 		options = l.ecosystem().Over(options)
 	}
-	options.Place = c.place()
+	options.Place, options.Sight = c.place(), sight()
 	account, closing := c.Trust.account(c.Dir)
 	if account != nil {
 		core.Account = account
@@ -133,6 +134,12 @@ func (c Config) place() string {
 		around = append(around, c.Env(name))
 	}
 	return strings.Join(around, "\n")
+}
+
+// sight tells processes of one place apart that do not see the same files: those of another mount namespace, and those of another user.
+func sight() string {
+	mounts, _ := os.Readlink("/proc/self/ns/mnt") // elsewhere there are none
+	return mounts + " " + strconv.Itoa(os.Getuid())
 }
 
 // Owner is the person at this machine, with what the options grant: everything, or reading alone.

@@ -24,7 +24,7 @@ const Name = "control"
 // Contract is the contract of these tools.
 const Contract tool.Contract = "countersign.v1"
 
-// Deps is what the control tools work with. Every field is required.
+// Deps is what the control tools work with. Every field is required, but Leases and what its comment says of others.
 type Deps struct {
 	Clock    ports.Clock
 	Ledger   ports.Ledger
@@ -32,6 +32,8 @@ type Deps struct {
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
 	Settings ports.SettingsStore
+	Owner    ports.Owner
+	Leases   ports.Leases          // nil where nobody keeps any, and no owner can be forgotten
 	Operator policy.Policy         // as the server was started
 	Toolsets func() []tool.Toolset // of the assembled door
 	// Rules is the policy that these settings make with every other layer; nil is Operator and the settings alone.
@@ -91,7 +93,7 @@ func Capability(d Deps) tool.Capability {
 	answer := note(confirmSchema, "Confirm", "Answer a pending confirmation with its token: approve repeats exactly the call that was shown and returns its result, "+
 		"deny withdraws it, always also approves this tool for the rest of the session.")
 	answer.CarriesOut = true
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: []tool.Entry{
+	all := []tool.Entry{
 		bind.Command(SetMode, raised(note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
 			"Never above the operator's ceiling; lowering it cancels pending confirmations, and a person is asked about raising it above the default.")), s.planMode, s.setMode),
 		bind.Command(ChangeSettings, settingsSpec(), s.planSettings, s.saveSettings),
@@ -104,7 +106,11 @@ func Capability(d Deps) tool.Capability {
 				return ToolsetList{Toolsets: d.Toolsets()}, nil
 			}),
 		bind.Query(AuditTail, read(tailSchema, "Audit tail", "Show the last audit records: who asked for what, what was decided and what came of it."), s.tail),
-	}}
+	}
+	if d.Leases != nil {
+		all = append(all, bind.Command(ForgetOwner, ownerSpec(), s.planOwner, s.forgetOwner))
+	}
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: all}
 }
 
 // raised says when a tool that sets the mode asks.

@@ -14,6 +14,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "setModeSchema", Doc: bind.SchemaOf[SetModeInput]()},
 		{Name: "confirmSchema", Doc: bind.SchemaOf[ConfirmInput]()},
 		{Name: "settingsSchema", Doc: bind.SchemaOf[SettingsInput]()},
+		{Name: "ownerSchema", Doc: bind.SchemaOf[OwnerInput]()},
 		{Name: "cancelSchema", Doc: bind.SchemaOf[CancelInput]()},
 		{Name: "tailSchema", Doc: bind.SchemaOf[TailInput]()},
 		{Name: "amofConfirmSchema", Doc: bind.SchemaOf[AmofConfirmInput]()},

@@ -28,7 +28,7 @@ func Owners(s *shell.Shell) *cobra.Command {
 	group.AddCommand(&cobra.Command{Use: "list", Short: "List the owners on record that live, or of which nobody here knows", Args: shell.Args(0, 0), RunE: list},
 		&cobra.Command{Use: "forget OWNER", Short: "Say that an owner has ended for certain: what it owned counts as left behind", Args: shell.Args(1, 1), ValidArgsFunction: completeOwners(s),
 			Long: "Say that an owner that cannot be seen from here has ended for certain. What it had under way counts as interrupted from now on: it is failed, ended or taken\n" +
-				"over by whoever comes across it. It is asked in a terminal, and goes on record.",
+				"over by whoever comes across it. A person is asked, in this terminal or wherever approvals are answered, and that goes on record.",
 			RunE: func(cmd *cobra.Command, args []string) error { return forgetOwner(cmd.Context(), s, args[0]) }})
 	return group
 }
@@ -67,35 +67,19 @@ func listOwners(ctx context.Context, s *shell.Shell) error {
 	return nil
 }
 
-// forgetOwner asks in a terminal: nothing else can know that a process which cannot be seen has ended.
+// forgetOwner has a person asked: nothing else can know that a process which cannot be seen has ended.
 func forgetOwner(ctx context.Context, s *shell.Shell, name string) error {
 	if err := owner.CheckName(name); err != nil {
 		return err
 	}
-	a, err := s.App()
+	o, err := s.Call(ctx, "forget_owner", map[string]string{"owner": name})
 	if err != nil {
-		return err
-	}
-	if !s.Interactive() {
-		return shell.ErrUnanswered.Sayf("only a person can say that owner %s has ended", name).With(shell.Hint("run it in a terminal: countersign owners forget " + name))
-	}
-	s.Say("owner " + name + " counts as ended from now on: what it has under way is failed, ended or taken over, also where it still runs and cannot be seen from here")
-	yes, err := s.YesNo(ctx, "has it ended for certain?")
-	if err != nil {
-		return err
-	}
-	if !yes {
-		s.Note("nothing was changed")
-		return nil
-	}
-	o, err := a.ForgetOwner(ctx, name, shell.ByTerminal)
-	if err != nil {
-		return err
+		return s.Fail(o, err)
 	}
 	if s.JSON {
-		return s.PrintJSON(o)
+		return s.Show(o)
 	}
-	s.Line("owner %s counts as ended; what it left is settled by whoever comes across it", o.Name)
+	s.Line("owner %s counts as ended; what it left is settled by whoever comes across it", name)
 	return nil
 }
 

@@ -1,0 +1,65 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/owner"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// OwnerInput names an owner.
+type OwnerInput struct {
+	Name string `json:"owner" jsonschema:"pattern=^[0-9a-f]{12}$"`
+}
+
+// ForgetOwner puts on record that a person said that an owner which cannot be seen from here has ended: what it owned counts as left behind from then
+// on. It is for people alone, who are always asked.
+var ForgetOwner = tool.Ref[OwnerInput, owner.Lease]{Name: "forget_owner"}
+
+func ownerSpec() tool.Spec {
+	return tool.Spec{Title: "Forget an owner", Description: "Say that a process of another machine or container has ended for certain.", Class: policy.ClassScratch,
+		Effects: policy.Read | policy.Write, Input: json.RawMessage(ownerSchema), People: true}
+}
+
+// ownerPlan is an owner that is to count as ended.
+type ownerPlan struct {
+	Owner owner.Lease `json:"owner"`
+	Means string      `json:"means"`
+	hash  canon.Hash
+}
+
+// Hash is over the owner; when it was seen last is shown, and binds nothing.
+func (p ownerPlan) Hash() canon.Hash { return p.hash }
+
+// Assessment has a person asked.
+func (p ownerPlan) Assessment() policy.Assessment {
+	return policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
+}
+
+// Insists has a person asked whatever was allowed beforehand: nothing else can know it.
+func (p ownerPlan) Insists() bool { return true }
+
+// Prompt says what would come of it.
+func (p ownerPlan) Prompt() string {
+	return "count owner " + p.Owner.Name + " as ended for certain"
+}
+
+func (s service) planOwner(ctx context.Context, _ tool.Scope, in OwnerInput) (ownerPlan, error) {
+	found, err := s.Leases.Find(ctx, in.Name)
+	if err != nil {
+		return ownerPlan{}, err
+	}
+	if found.Owner != "" && s.Owner.Judge(found.Owner) == owner.Alive {
+		return ownerPlan{}, owner.ErrAlive.Sayf("owner %s is alive: it is a process of this very place (%s); end that instead", in.Name, found.Owner)
+	}
+	p := ownerPlan{Owner: found, Means: "what it has under way is failed, ended, taken over or done anew by whoever comes across it, also where it still runs and cannot be seen from here"}
+	p.hash, err = canon.Sum("owner.forget.v1", map[string]string{"name": found.Name, "owner": found.Owner})
+	return p, err
+}
+
+func (s service) forgetOwner(ctx context.Context, sc tool.Scope, p ownerPlan) (owner.Lease, error) {
+	return s.Leases.Forget(ctx, p.Owner.Name, sc.Principal.ID, s.Clock.Now())
+}
