@@ -106,7 +106,7 @@ func (p *Processes) Watch(ctx context.Context, id process.ID, from process.Curso
 	}
 }
 
-// unheard is after how many vain tries to tell an owner that cannot be seen from here it counts as one that does not hear.
+// unheard is after how many tries an owner that cannot be seen from here, and whose mailbox nobody reads, counts as one that does not hear.
 const unheard = 12
 
 // Stop is ports.Processes. An owner in another container hears it, where the directory is shared, and ends its process itself.
@@ -129,7 +129,7 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 		if !asked { // nobody reads yet when it is just starting, and nobody any more when it is just ending
 			asked = kin.Post(p.path(id, boxName), stopLine(grace))
 		}
-		if tries++; !asked && tries > unheard { // whoever cannot be seen and does not hear is left alone
+		if tries++; tries > unheard && !kin.Reads(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
 			if where := p.elsewhere(rec); where != "" {
 				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped from here: it is %s", id, where)
 			}

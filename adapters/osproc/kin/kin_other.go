@@ -35,6 +35,9 @@ func mkfifo(string) error { return errors.ErrUnsupported }
 // Post finds nobody here.
 func Post(string, string) bool { return false }
 
+// Reads finds nobody here.
+func Reads(string) bool { return false }
+
 // Widen does nothing here.
 func Widen(*os.File) {}
 
