@@ -156,6 +156,30 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 	assert.Equal(t, tracked.Success, r.load(next).Status)
 }
 
+// TestARunOfAnotherPlaceIsLeftAlone: neither failed nor mended nor overtaken by whoever cannot see the process that carries it out.
+func TestARunOfAnotherPlaceIsLeftAlone(t *testing.T) {
+	r := newRig(t, "demo")
+	away, next := r.queue("demo", "install", 1), r.queue("demo", "install", 1)
+	now := time.Now()
+	const owner = "7:100:another-start:4026531836:another-machine"
+	_, err := r.deps.Runs.Change(t.Context(), away, func(run *tracked.Run) error { return run.Begin(owner, now) })
+	require.NoError(t, err)
+	shown := r.call("amof_get_run_status", args{"run_id": away})
+	assert.Equal(t, "running", shown["status"])
+	assert.Contains(t, shown["error"], "owned by another machine or container")
+
+	p := doing("install", 1, func(context.Context, footing.Job) (any, error) { return nil, errors.New("it must not run") })
+	p.Mend = func(context.Context, footing.Job) error { return errors.New("nor be mended") }
+	w := queueing.Worker{Deps: r.deps, Performers: []footing.Performer{p}}
+	require.ErrorIs(t, w.Drain(t.Context(), r.root, "demo"), ecosystem.ErrBusy)
+	l, err := r.deps.Places.Layout(t.Context(), r.root, "demo")
+	require.NoError(t, err)
+	require.NoError(t, w.Settle(t.Context(), l))
+	assert.Equal(t, tracked.Running, r.load(away).Status)
+	assert.Empty(t, r.load(away).Error, "what is shown is not stored")
+	assert.Equal(t, tracked.Queued, r.load(next).Status)
+}
+
 // TestOneAtATime: two workers of one ecosystem never work at once; those of several do, four at most.
 func TestOneAtATime(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e", "f"}

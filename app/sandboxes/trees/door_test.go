@@ -204,6 +204,20 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestWhatAnotherPlaceHasBegunIsLeftAlone: nobody here knows whether its owner goes on with it.
+func TestWhatAnotherPlaceHasBegunIsLeftAlone(t *testing.T) {
+	r, url, dir := started(t, nil)
+	r.Do(create, args{"git_url": url, "name": "one"})
+	r.Write(filepath.Join(dir, "worktrees", "one"), "half.txt", "half\n")
+	r.Begun("create", "one", "7:100:another-start:4026531836:another-machine")
+	said := r.Refused("sandbox_busy", create, args{"git_url": url, "name": "two"})
+	assert.Contains(t, said.Message, "owned by another machine or container (another machine (another-machine), process 7)")
+	assert.FileExists(t, filepath.Join(dir, "worktrees", "one", "half.txt"))
+	assert.Contains(t, r.Read(r.Memory, "opencode-state.json"), "another-machine", "its record stays")
+	r.Interrupt("create", "one") // it has ended after all
+	r.Do(create, args{"git_url": url, "name": "two"})
+}
+
 // TestDelete: clean asks nothing; dirty is refused with the list; force is confirmed with what would be lost, and keeps it.
 func TestDelete(t *testing.T) {
 	r, url, dir := started(t, nil)

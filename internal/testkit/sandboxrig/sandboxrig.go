@@ -251,7 +251,13 @@ func (r *Rig) Agent(url, method, path, dir string, body any) map[string]any {
 // Interrupt writes down a change of the only project whose owner is gone.
 func (r *Rig) Interrupt(what, box string) {
 	r.T.Helper()
-	r.Edit("doing", map[string]any{"what": what, "sandbox": box, "owner": "999999999 1 an-earlier-start", "since": "2026-01-02T03:04:05Z"})
+	r.Begun(what, box, "999999999 1 an-earlier-start")
+}
+
+// Begun writes down a change of the only project that the owner has begun.
+func (r *Rig) Begun(what, box, owner string) {
+	r.T.Helper()
+	r.Edit("doing", map[string]any{"what": what, "sandbox": box, "owner": owner, "since": "2026-01-02T03:04:05Z"})
 }
 
 // Edit changes one key of what is stored of the only project.
