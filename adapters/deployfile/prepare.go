@@ -99,6 +99,9 @@ func (op *operation) lay(writes []plan.Write) error {
 	if err := op.place(func(j *carry.Job) bool { return j.After.Kind == plan.Absent }); err != nil {
 		return err
 	}
+	if err := op.led(); err != nil {
+		return err
+	}
 	if err := op.nested(); err != nil {
 		return err
 	}
@@ -114,6 +117,36 @@ func (op *operation) lay(writes []plan.Write) error {
 	}
 	op.journal.Pruned, err = op.prunable()
 	return err
+}
+
+// led fails where a directory is not where it was when the plan was made: somebody put a link in its place, or another one. A directory that the
+// operation itself makes in place of something is its own.
+func (op *operation) led() error {
+	if op.t.Ways == nil {
+		return nil
+	}
+	var changed []string
+	for i := range op.jobs {
+		j := &op.jobs[i]
+		dir := filepath.Dir(j.Path)
+		if j.At.File("") != op.t.Ways.Real(dir) && !op.makesWay(dir) {
+			changed = append(changed, j.Path)
+		}
+	}
+	if len(changed) > 0 {
+		return carry.Stale(changed)
+	}
+	return nil
+}
+
+// makesWay reports a directory in the place of something that goes, or below one.
+func (op *operation) makesWay(dir string) bool {
+	for above := filepath.Dir(dir); !op.ground.Gone[dir]; dir, above = above, filepath.Dir(above) {
+		if above == dir {
+			return false
+		}
+	}
+	return true
 }
 
 // inProject refuses to write for the project through a link that leads out of it, also where a root is behind that link: a repository that

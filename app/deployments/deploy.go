@@ -104,7 +104,7 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c inputs.Call) (*pend
 	if err != nil {
 		return nil, action.Warned(err, result.Warnings)
 	}
-	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: action.Unique(handed.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
+	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: action.Unique(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 

@@ -59,7 +59,7 @@ func (b *back) MarshalJSON() ([]byte, error) { return json.Marshal(b.report(""))
 
 func (b *back) report(event string) action.Report {
 	shown, cut := dataOf(b.result.Plan, b.limit)
-	return action.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: action.Unique(b.handed.Warnings(), b.result.Warnings, cut)}
+	return action.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: action.Unique(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
 }
 
 // prepareRollback works out the way back.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -257,7 +258,7 @@ func (w *run) each(ctx context.Context, which func(*Job) bool, do func(dir *os.R
 
 func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int) error) error {
 	first := &w.Jobs[all[0]]
-	dir, err := w.enter(first.At)
+	dir, err := w.enter(first)
 	if err != nil {
 		return ground.Fault(err, filepath.Dir(first.Path))
 	}
@@ -288,7 +289,8 @@ func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int)
 	return ground.Fault(errors.Join(err, f.Close()), filepath.Dir(first.Path))
 }
 
-// openRoots opens the roots of all groups, making those that are missing.
+// openRoots opens the roots of all groups, making those that are missing. What is opened is the directory that was found there, reached without a
+// link: whoever puts one in its place, or in that of a directory above, is not followed.
 func (w *run) openRoots(groups [][]int) error {
 	for _, g := range groups {
 		real := w.Jobs[g[0]].At.Root
@@ -309,8 +311,25 @@ func (w *run) openRoots(groups [][]int) error {
 			return ground.Fault(err, real)
 		}
 		w.roots[real] = root
+		if !stands(root, real) {
+			return Stale([]string{w.Jobs[g[0]].Path})
+		}
 	}
 	return nil
+}
+
+// stands reports whether an open directory is the one at that path, and no part of the path is a link.
+func stands(root *os.Root, real string) bool {
+	now, err := filepath.EvalSymlinks(real)
+	if err != nil || now != real {
+		return false
+	}
+	open, err := root.Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(real)
+	return err == nil && os.SameFile(open, there)
 }
 
 func (w *run) closeRoots() {
@@ -320,17 +339,56 @@ func (w *run) closeRoots() {
 	clear(w.roots)
 }
 
-// enter opens a directory below its root, wherever links lead by now: never out of it. A missing one is made.
-func (w *run) enter(at ground.Spot) (*os.Root, error) {
-	root := w.roots[at.Root]
-	dir, err := root.OpenRoot(at.Rel)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = root.MkdirAll(at.Rel, fs.ModePerm); err == nil {
-			w.Step("made", filepath.Join(at.Root, at.Rel))
-			dir, err = root.OpenRoot(at.Rel)
-		}
+// enter opens a directory below its root, one part of its path after the other: where links lead was found out before, and one that stands there now
+// is not followed. A missing directory is made.
+func (w *run) enter(j *Job) (*os.Root, error) {
+	at, made := j.At, false
+	dir, err := w.roots[at.Root].OpenRoot(".")
+	if err != nil || at.Rel == "." {
+		return dir, err
 	}
-	return dir, err
+	for name := range strings.SplitSeq(filepath.ToSlash(at.Rel), "/") {
+		next, fresh, err := step(dir, name)
+		if errors.Is(err, errLink) {
+			err = Stale([]string{j.Path})
+		}
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return nil, err
+		}
+		dir, made = next, made || fresh
+	}
+	if made {
+		w.Step("made", filepath.Join(at.Root, at.Rel))
+	}
+	return dir, nil
+}
+
+// errLink marks a link in the place of a directory.
+var errLink = errors.New("a link stands in the place of a directory")
+
+// step opens a directory in another one, and makes it when it is missing.
+func step(dir *os.Root, name string) (next *os.Root, made bool, err error) {
+	there, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = dir.Mkdir(name, fs.ModePerm); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, false, err
+		}
+		made = err == nil
+		there, err = dir.Lstat(name)
+	}
+	switch {
+	case err != nil:
+		return nil, made, err
+	case there.Mode()&fs.ModeSymlink != 0:
+		return nil, made, errLink
+	}
+	if next, err = dir.OpenRoot(name); err != nil {
+		return nil, made, err
+	}
+	if open, err := next.Stat("."); err != nil || !os.SameFile(open, there) {
+		return nil, made, errors.Join(err, errLink, next.Close())
+	}
+	return next, made, nil
 }
 
 func (w *run) tell() {

@@ -66,6 +66,7 @@ func (k *Looker) Observe(ctx context.Context, l deployport.Look) (plan.Observed,
 	if err != nil {
 		return plan.Observed{}, err
 	}
+	o.Ways = ways(l, o)
 	return o, nil
 }
 

@@ -126,7 +126,7 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, c inputs.Call) (too
 	if err == nil {
 		p.handed, err = action.HandedOn(p.plan.Changes, func(c plan.Change) ([]byte, error) { return c.After.Data, nil })
 	}
-	p.warnings = action.Unique(p.handed.Warnings(), state.Warnings, p.warnings)
+	p.warnings = action.Unique(p.handed.Warnings(), p.plan.Ways.Warnings(), state.Warnings, p.warnings)
 	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
 		err = deployment.ErrYes
 	}

@@ -48,6 +48,7 @@ type Restoration struct {
 	writes   []plan.Write
 	warnings []string
 	handed   action.Handed
+	ways     *plan.Ways
 	limit    int // bytes of an answer
 }
 
@@ -65,6 +66,9 @@ func (r *Restoration) Hash() canon.Hash {
 	var text strings.Builder
 	for _, w := range r.writes {
 		fmt.Fprintf(&text, "%s\n%s\n", w.Path, w.Data.Sum)
+	}
+	for _, led := range r.ways.Led() {
+		fmt.Fprintf(&text, "%s\n%s\n", led[0], led[1])
 	}
 	return canon.Bytes("deployment.restore.v1", []byte(text.String()))
 }
@@ -86,7 +90,7 @@ func (r *Restoration) MarshalJSON() ([]byte, error) {
 // Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
 // missing and the call is no dry run, it needs yes.
 func (e Evolver) Restore(ctx context.Context, s compiler.State, r planner.Result, c inputs.Call) (*Restoration, error) {
-	out := &Restoration{place: s.Place, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+	out := &Restoration{place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {
 		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]
@@ -120,7 +124,7 @@ func (e Evolver) Restore(ctx context.Context, s compiler.State, r planner.Result
 	if out.handed, err = action.HandedOn(changes, func(c plan.Change) ([]byte, error) { return e.Compiler.Sources.Content(ctx, c.After) }); err != nil {
 		return nil, err
 	}
-	out.warnings = action.Unique(out.handed.Warnings(), out.warnings)
+	out.warnings = action.Unique(out.handed.Warnings(), out.ways.Warnings(), out.warnings)
 	if len(out.writes) > 0 {
 		out.data.Reason = "dry_run"
 		if !c.DryRun && !c.Yes {
@@ -133,7 +137,7 @@ func (e Evolver) Restore(ctx context.Context, s compiler.State, r planner.Result
 // Recreate writes the missing files, and no manifest: who owns them is as it was.
 func (e Evolver) Recreate(ctx context.Context, r *Restoration, done func(done, total int)) (action.Report, error) {
 	if len(r.writes) > 0 {
-		t := plan.Transaction{Kind: plan.KindEdit, Place: r.place, Writes: r.writes}
+		t := plan.Transaction{Kind: plan.KindEdit, Place: r.place, Writes: r.writes, Ways: r.ways}
 		if _, err := e.Planner.Machine.Apply(ctx, t, done); err != nil {
 			return action.Report{}, action.Warned(err, r.warnings)
 		}

@@ -23,7 +23,7 @@ type Wanted struct {
 // list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
 // also has is left to it. It fails with ErrPath where something stands in the way that is no file.
 func Make(w Wanted, o Observed) (Plan, error) {
-	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Changes: []Change{},
+	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
 		Owned: make([]Owned, 0, len(w.Files))}
 	mine := entriesOf(w, o)
 	for i := range w.Files {

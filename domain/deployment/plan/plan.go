@@ -141,7 +141,8 @@ type Plan struct {
 	Owned   []Owned  // what Owner owns in Roots afterwards: all of it
 	Owner   Owner
 	Roots   []Root
-	Stale   bool // a manifest has to be written although no file changes
+	Stale   bool  // a manifest has to be written although no file changes
+	Ways    *Ways // where the directories really were that it was made for; another place is another plan
 }
 
 // Summary counts the plan's changes.
@@ -195,6 +196,9 @@ func (p Plan) Hash() canon.Hash {
 	b = appendJSON(b, p.Summary())
 	b = append(b, `,"targets":`...)
 	b = appendJSON(b, append([]string{}, p.Targets...))
+	if led := p.Ways.Led(); len(led) > 0 {
+		b = appendJSON(append(b, `,"ways":`...), led)
+	}
 	return canon.Bytes("deployment.plan.v1", append(b, '}'))
 }
 

@@ -31,6 +31,7 @@ func WantedOf(s Snapshot) Wanted {
 // Restore turns a plan into one that goes back: what it would delete, and what stood there before a deployment first wrote, is put back
 // where that first writing came after the snapshot since (any, when since is Initial). Originals that are nowhere now come back as well.
 func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
+	p.Ways = p.Ways.and(o.Ways)
 	first := map[string]Original{}
 	for _, original := range originals {
 		if original.Settled == "" && (since == Initial || Later(original.Snapshot, since)) {

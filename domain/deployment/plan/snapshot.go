@@ -80,13 +80,14 @@ type Transaction struct {
 	Owned        []Owned // all that Owner owns in Roots afterwards
 	Lock         deployment.Sum
 	RolledBackTo string
-	Claim        bool // manifests are to be written; KindEdit has none
-	Settle       bool // what the owner lets go of is the user's again, as it stood before: the originals there count no more
+	Claim        bool  // manifests are to be written; KindEdit has none
+	Ways         *Ways // where the directories have to be; nil is wherever they are
+	Settle       bool  // what the owner lets go of is the user's again, as it stood before: the originals there count no more
 }
 
 // Transaction is the plan as writes.
 func (p Plan) Transaction(at deployment.Place, kind SnapshotKind, lock deployment.Sum) Transaction {
-	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Owned: p.Owned, Lock: lock, Claim: true}
+	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Owned: p.Owned, Lock: lock, Claim: true, Ways: p.Ways}
 	done := map[string]bool{} // two targets may want one file, which is written once
 	roots := map[place]string{}
 	for _, f := range p.Owned {

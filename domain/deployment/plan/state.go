@@ -140,6 +140,8 @@ type Observed struct {
 	// does not say, but is found without a search.
 	Looked []string
 	Seen   []Seen
+
+	Ways *Ways // where the directories of these paths, and the roots, really were
 }
 
 // at is what stands at the path, which probably was the one at that place of those that were asked for.
