@@ -94,6 +94,30 @@ func TestFailureIsTakenBack(t *testing.T) {
 	h.Apply(t, tx)
 }
 
+// TestALinkPutThereWhileWriting is not followed, whether it takes the place of a root or of a directory below one: what was written is taken back.
+func TestALinkPutThereWhileWriting(t *testing.T) {
+	for name, swapped := range map[string][]string{"the root": {"root"}, "below it": {"root", "sub"}, "above it": {}} {
+		t.Run(name, func(t *testing.T) {
+			h, saboteur := sabotaged(t)
+			h.Put(t, h.Path("root", "sub", "mine"), "mine", 0o600)
+			tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"}, hosttest.Wish{Path: h.Path("root", "sub", "more", "y"), Text: "y"})
+			evil := t.TempDir()
+			require.NoError(t, os.CopyFS(evil, os.DirFS(h.Path(swapped...))))
+			before := hosttest.Tree(t, evil)
+			act := func(step, _ string) {
+				if step == "journalled" {
+					assert.NoError(t, os.Rename(h.Path(swapped...), h.Path(swapped...)+".was"))
+					assert.NoError(t, os.Symlink(evil, h.Path(swapped...)))
+				}
+			}
+			saboteur.Store(&act)
+			_, err := h.Machine.Apply(t.Context(), tx, nil)
+			require.ErrorIs(t, err, deployment.ErrStale)
+			assert.Equal(t, before, hosttest.Tree(t, evil))
+		})
+	}
+}
+
 func TestFailureThatCannotBeTakenBack(t *testing.T) {
 	h, saboteur := sabotaged(t)
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)

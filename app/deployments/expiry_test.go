@@ -25,7 +25,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
-	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
 
 // sampleDoor is the toolset over the sample and real files below dir, at a door whose clock a test moves.
@@ -35,12 +34,16 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	project := filepath.Join(dir, "project")
 	require.NoError(t, os.MkdirAll(project, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(project, place.MarkerFile), nil, 0o644))
+	return sampleDoorOver(t, dir, c)
+}
+
+// sampleDoorOver is the toolset over what is in dir.
+func sampleDoorOver(t *testing.T, dir string, c *clock.Fake) *app.App {
+	t.Helper()
 	store := memstore.New()
 	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	wired := deployrig.Wire(deployrig.Wiring{Dir: project, Index: filepath.Join(dir, "index"), Clock: c,
-		Env: map[string]string{"HOME": filepath.Join(dir, "home"), "AGENTPACK_HOME": filepath.Join(dir, "pack"), "AGENTPACK_MACHINE_ID": "workbench"}})
-	wired.Compiler.Offline = true
+	wired := wiredOver(dir, c)
 	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: textdiff.Differ{},
 		History: wired.Git, Remote: wired.Git, Clock: c, Version: "test"})
 	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
