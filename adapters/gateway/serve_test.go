@@ -407,3 +407,40 @@ func TestGatewayIsNotForEverybody(t *testing.T) {
 	status, _, _ = try("GET", "/other", "", good, "")
 	assert.Equal(t, 404, status)
 }
+
+// TestPowerHandedToAnAgentIsAPersons: where people approve, a prompt, an answer and a permission are of high risk, are never allowed beforehand, and say
+// what no plan can hold; stopping an agent only asks.
+func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
+	h := open(t)
+	id := h.session()
+	h.must("opencode_session_message", map[string]any{"session": id, "text": "ask"})
+	pending := h.must("opencode_permission_list", nil)["permissions"].([]any)[0].(map[string]any)["id"]
+	router := gateway.New(gateway.Options{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
+	store := memstore.New()
+	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
+	door, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, routing.Capability(routing.Deps{Router: router}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, door.Close(context.Background())) }()
+	for name, c := range map[tool.Name]struct {
+		args map[string]any
+		high bool
+	}{
+		"opencode_session_message":  {map[string]any{"session": id, "text": "unseen"}, true},
+		"opencode_question_reply":   {map[string]any{"question": "que_1", "answers": [][]string{{"a"}}}, true},
+		"opencode_permission_reply": {map[string]any{"permission": pending, "reply": "always"}, true},
+		"opencode_session_abort":    {map[string]any{"session": id}, false},
+		"opencode_session_create":   {map[string]any{}, false},
+	} {
+		args, err := json.Marshal(c.args)
+		require.NoError(t, err)
+		o := door.Call(t.Context(), tool.Call{Session: string(name), Principal: policy.Principal{ID: "agent", Grants: policy.All}, Tool: name, Args: args})
+		require.NotNil(t, o.Issued, "%s: %v", name, o.Err)
+		assert.Equal(t, c.high, o.Issued.Risk == "high", name)
+		assert.Equal(t, !c.high, o.Issued.Lasting(), name)
+		assert.Equal(t, c.high, strings.Contains(string(o.Issued.Plan), "what the agent then does"), name)
+	}
+	for _, m := range h.must("opencode_session_messages", map[string]any{"session": id})["messages"].([]any) {
+		assert.NotContains(t, m.(map[string]any)["text"], "unseen")
+	}
+}
