@@ -216,7 +216,7 @@ func (r *run) insists() bool {
 	if i, ok := r.plan.(tool.Insistent); ok && i.Insists() {
 		return true
 	}
-	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.human && r.assessment.Human > policy.None && !beforehand(r.decision.Rule))
+	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.human && !beforehand(r.decision.Rule))
 }
 
 // beforehand reports a rule by which a person said that the call needs no question.

@@ -66,7 +66,7 @@ func Change(a About, c Command) tool.Entry {
 		c.Class = policy.ClassDangerous
 	}
 	spec := a.spec(c.Class, changes(), changeTimeout)
-	spec.Preview, spec.Approved, spec.When = c.Issuer, c.Issuer == "", c.When
+	spec.Preview, spec.Approved, spec.When = c.Issuer, c.Issuer == "" && !c.Own, c.When
 	if !c.Own {
 		spec.Human = policy.Simple
 	}
