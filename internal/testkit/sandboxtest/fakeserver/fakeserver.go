@@ -69,7 +69,7 @@ func Run() int {
 		return serve(os.Args[2:], quirks)
 	case "models":
 		if _, hang := quirks["hang"]; hang {
-			<-context.Background().Done()
+			time.Sleep(time.Hour) // until it is ended; waiting for nothing at all is a deadlock to a program without cgo
 		}
 		if code, fails := quirks["exit"]; fails {
 			fmt.Fprintln(os.Stderr, "Error: the configuration is not valid")
