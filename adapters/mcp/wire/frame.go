@@ -158,7 +158,7 @@ func (r *Reader) rejoin() {
 		n, st := s.scan(piece)
 		seen += n
 		switch {
-		case st == done && seen > cut:
+		case st == done && (seen > cut || interrupts(r.buf[r.start:r.start+cut])):
 			return
 		case st != more || ends || seen > MaxMessage || seen == r.end-r.start && !r.fill():
 			r.start += cut

@@ -28,20 +28,32 @@ func FuzzReader(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, garbage []byte) {
-		in := append(bytes.Clone(garbage), '\n')
-		for id := range 3 {
-			in = fmt.Appendf(in, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", 9000+id)
+	f.Fuzz(pingsGetThrough)
+}
+
+// TestNoLengthTakesAPing: wherever a frame of a wrong length ends, before, inside of or behind the pings.
+func TestNoLengthTakesAPing(t *testing.T) {
+	for _, begin := range []string{"", "\n", "[1,\n", "{\"a\":", "{\"a\":\n", "{}\n", "[[\n [1],\n", "x\n", strings.Repeat("[", 1100) + "\n"} {
+		for length := range 150 {
+			pingsGetThrough(t, fmt.Appendf(nil, "Content-Length: %d\n\n%s", length, begin))
+			pingsGetThrough(t, fmt.Appendf(nil, "Content-Length: %d\n\n%s", length+len(begin), begin))
 		}
-		whole := answeredAtOnce(t, in, len(in))
-		if pieces := answeredAtOnce(t, in, 1); !slices.Equal(whole, pieces) {
-			t.Fatalf("%q\nread whole: %q\nin pieces:  %q", in, whole, pieces)
-		}
-		last := strings.Join(whole[max(0, len(whole)-3):], " ")
-		if strings.Replace(last, "/f", "", 1) != "ping#9000 ping#9001 ping#9002" { // the first may be the body of a frame
-			t.Fatalf("%q\nlost a ping: %q", in, whole)
-		}
-	})
+	}
+}
+
+func pingsGetThrough(t *testing.T, garbage []byte) {
+	in := append(bytes.Clone(garbage), '\n')
+	for id := range 3 {
+		in = fmt.Appendf(in, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", 9000+id)
+	}
+	whole := answeredAtOnce(t, in, len(in))
+	if pieces := answeredAtOnce(t, in, 1); !slices.Equal(whole, pieces) {
+		t.Fatalf("%q\nread whole: %q\nin pieces:  %q", in, whole, pieces)
+	}
+	last := strings.ReplaceAll(strings.Join(whole[max(0, len(whole)-3):], " "), "/f", "") // one may be the body of a frame
+	if last != "ping#9000 ping#9001 ping#9002" {
+		t.Fatalf("%q\nlost a ping: %q", in, whole)
+	}
 }
 
 // answeredAtOnce returns a word for every message that a reader of in delivers before it asks for more than there is.

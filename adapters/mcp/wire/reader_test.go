@@ -117,6 +117,7 @@ func readCases() []readCase {
 		{"length into a line that says nothing", "Content-Length: 3\n\n\n" + request(1) + "\n" + request(2), []string{"-32700/f", "m#1", "m#2"}},
 		{"length into the second line", "Content-Length: 6\n\n[1,\n" + request(1) + "\n" + request(2), []string{"-32700/f", "m#1", "m#2"}},
 		{"length of much that never comes", "Content-Length: 200000000\r\n\r\n[\n" + request(1) + "\n" + request(2), []string{"-32600/f", "m#1", "m#2"}},
+		{"length into a line end", fmt.Sprintf("Content-Length: %d\n\n[1,\n", 4+len(request(1))) + request(1) + "\n" + request(2), []string{"-32700/f", "m#1", "m#2"}},
 		{"length of so much, and a message", "Content-Length: 200000000\r\n\r\n\n" + request(1) + "\n" + framed(request(2)), []string{"-32600/f", "m#1", "m#2/f"}},
 		{"length of more that never comes", "Content-Length: 90000\r\n\r\n[\n" + request(1) + "\n" + framed(request(2)), []string{"-32700/f", "m#1", "m#2/f"}},
 		{"length of text", "Content-Length: 90000\r\n\r\nhello\n{\n\"id\":1,\n\"method\":\"m\"\n}\n" + framed(request(2)), []string{"-32700/f", "m#1", "m#2/f"}},
