@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/journal"
+	"github.com/countersign-dev/countersign/app/preference"
 	"github.com/countersign-dev/countersign/app/refusal"
 	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/app/selection"
@@ -75,7 +76,7 @@ type App struct {
 	journal  *journal.Journal
 	runs     *runlog.Keeper
 	grants   *grants.Keeper
-	resolved resolver
+	resolved preference.Memory
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.

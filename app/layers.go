@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"reflect"
 	"slices"
-	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -16,15 +14,6 @@ const (
 	layerAccount = "your settings (account)"
 	layerStored  = "your settings"
 )
-
-// stored is what a decision was last made from.
-type stored struct {
-	settings, account ports.Settings
-	resolved          policy.Resolved
-}
-
-// resolver remembers the policy that the last settings made.
-type resolver struct{ last atomic.Pointer[stored] }
 
 // rules is the policy in force: what is built in, narrowed by every layer from the system's file down to the flags (consent design, section 5).
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
@@ -62,20 +51,19 @@ func (a *App) Resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 }
 
 func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, error) {
-	now := &stored{settings: s}
+	var account ports.Settings
 	if a.core.Account != nil {
-		account, err := a.core.Account.Load(ctx)
-		if err != nil {
+		var err error
+		if account, err = a.core.Account.Load(ctx); err != nil {
 			return policy.Resolved{}, err
 		}
-		now.account = account
 	}
-	if last := a.resolved.last.Load(); last != nil && reflect.DeepEqual(last.settings, now.settings) && reflect.DeepEqual(last.account, now.account) {
-		return last.resolved, nil
+	if last, ok := a.resolved.Recall(s, account); ok {
+		return last, nil
 	}
 	layers := slices.Clone(a.opts.Above)
-	if now.account.Revision > 0 {
-		layers = append(layers, now.account.Layer(layerAccount, true))
+	if account.Revision > 0 {
+		layers = append(layers, account.Layer(layerAccount, true))
 	}
 	if s.Revision > 0 {
 		answered, err := a.vouched(ctx, s)
@@ -88,9 +76,9 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 		}
 		layers = append(layers, l)
 	}
-	now.resolved = policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
-	a.resolved.last.Store(now)
-	return now.resolved, nil
+	now := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
+	a.resolved.Keep(s, account, now)
+	return now, nil
 }
 
 // vouched reports whether the newest change of settings on record left them as they stand: a row that somebody edited opens nothing.

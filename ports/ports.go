@@ -126,6 +126,12 @@ func (s Settings) Sum() canon.Hash {
 	return sum
 }
 
+// Equal reports settings that say the same, in the same revision.
+func (s Settings) Equal(o Settings) bool {
+	return s.Revision == o.Revision && s.Level == o.Level && s.Approval == o.Approval && s.MaxMode == o.MaxMode && s.Auto.Enabled == o.Auto.Enabled &&
+		maps.Equal(s.Tools, o.Tools) && slices.Equal(s.Auto.Tools, o.Auto.Tools) && maps.Equal(s.Require, o.Require) && slices.Equal(s.Forms, o.Forms)
+}
+
 // Copy shares nothing with the settings.
 func (s Settings) Copy() Settings {
 	s.Tools, s.Auto.Tools, s.Require, s.Forms = maps.Clone(s.Tools), slices.Clone(s.Auto.Tools), maps.Clone(s.Require), slices.Clone(s.Forms)

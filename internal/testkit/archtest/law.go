@@ -152,7 +152,7 @@ func coreRows() []Row {
 			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
 			Reason: "the only reflection in the product is here, so that the schema library can be exchanged in one place"},
-		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "ports"}),
+		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "app/preference", "ports"}),
 			Reason: "the pipeline's own tools are tools like any other"},
 	}
 }
