@@ -336,7 +336,7 @@ func TestApprovingWhatIsOutOfDate(t *testing.T) {
 	w, h, hi := office(t)
 	h.send("one", "run_script", hi)
 	s := w.sits(100, 60, "approve", w.questions(1)[0].ID)
-	s.sees("echo hi", "go ahead?")
+	s.sees("echo hi", "approve?")
 	write(t, w.at("shop/package.json"), `{"name": "shop", "version": "1.0.0", "scripts": {"hi": "echo something else"}}`)
 	s.types("y\n")
 	s.sees("what has changed since that plan was made", `- "echo hi"`, `+ "echo something else"`)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func (w *workshop) atTerminal(typed string, arguments ...string) (seen string, c
 	person, program := openTerminal(w.t)
 	cmd := w.command(arguments...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // what has no controlling terminal is no person
 	require.NoError(w.t, cmd.Start())
 	_ = program.Close()
 	_, err := io.WriteString(person, typed+"\n")
@@ -157,7 +159,7 @@ func TestAlwaysAtATerminal(t *testing.T) {
 			q := w.questions(1)[0]
 			seen, code := w.atTerminal(way.typed, append([]string{"approve", q.ID}, way.flags...)...)
 			require.Zero(t, code, seen)
-			assert.Equal(t, way.flags == nil, strings.Contains(seen, "a: always for this session"), seen)
+			assert.Equal(t, way.flags == nil, strings.Contains(seen, "a: always in this session"), seen)
 			_, failed := h.answer("one")
 			require.Nil(t, failed)
 			var again struct{ Success bool }
