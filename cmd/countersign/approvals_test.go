@@ -430,11 +430,11 @@ func TestApprovalsOfALoss(t *testing.T) {
 	c.must("eco", "create", "shop", "--provisioner", "noop", "--repo", "api="+c.at("origin/api.git"))
 	c.must("eco", "install", "shop", "-y")
 	write(t, c.at("ws/worktrees/shop/repos/api/main.txt"), "nowhere else\n")
-	agent := stdiotest.Start(t, c.command("mcp", "--toolsets", "ecosystems", "--approval", "human", "--confirm-wait", "30s"))
+	agent := stdiotest.Start(t, c.command("mcp", "--toolsets", "ecosystems", "--mode", "execute", "--approval", "human", "--confirm-wait", "60s"))
 	agent.Initialize("2025-06-18")
 	gone := make(chan stdiotest.Result, 1)
 	go func() {
-		agent.Call("amof_set_mode", args{"mode": "execute"})
+		agent.Call("amof_discard_ecosystem", args{"ecosystem": "shop"}) // answers with the question; the call waits when it is repeated
 		gone <- agent.Call("amof_discard_ecosystem", args{"ecosystem": "shop"})
 	}()
 	s := c.sits(100, 60, "approvals")

@@ -106,7 +106,7 @@ func TestACallWaitsForAPersonElsewhere(t *testing.T) {
 	seen, code := w.atTerminal("y", "approve", q.ID)
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "echo hi")
-	assert.Contains(t, seen, `"script_name":"hi"`)
+	assert.Contains(t, seen, `"script_name": "hi"`)
 	value, failed := h.answer("one")
 	require.Nil(t, failed)
 	assert.Contains(t, string(value), "hi")
@@ -119,7 +119,8 @@ func TestACallWaitsForAPersonElsewhere(t *testing.T) {
 func TestAPersonElsewhereSaysNo(t *testing.T) {
 	w, h, hi := office(t)
 	h.send("one", "run_script", hi)
-	w.must("deny", w.questions(1)[0].ID, "--reason", "not before lunch")
+	seen, code := w.atTerminal("", "deny", w.questions(1)[0].ID, "--reason", "not before lunch")
+	require.Zero(t, code, seen)
 	_, failed := h.answer("one")
 	require.NotNil(t, failed)
 	assert.Equal(t, "USER_CANCELLED", failed.Code)
@@ -138,7 +139,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 	q := w.questions(1)[0]
 	h.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
 	w.questions(0)
-	seen, code := w.atTerminal("y", "approve", q.ID)
+	seen, code = w.atTerminal("y", "approve", q.ID)
 	assert.Equal(t, 3, code, seen)
 	require.Eventually(t, func() bool { // the server puts it on record after it has withdrawn the question
 		runs := w.runs("run_script")

@@ -260,6 +260,15 @@ func outcome(t testing.TB, r stdiotest.Result) (value json.RawMessage, failed *s
 	require.Nil(t, r.Err, "an error of the protocol: %+v", r.Err)
 	require.JSONEq(t, r.Text, string(r.Structured), "text and structuredContent differ")
 	if !r.IsError {
+		var waits struct {
+			Status, Code, Message, Hint string
+			Confirmation                pending
+		}
+		if json.Unmarshal(r.Structured, &waits) == nil && waits.Status == "pending_confirmation" { // no error, so that the model repeats the call
+			failed = &setback{Code: waits.Code, Message: waits.Message, Hint: waits.Hint}
+			failed.Details.Confirmation = waits.Confirmation
+			return nil, failed
+		}
 		return r.Structured, nil
 	}
 	var body struct{ Error *setback }
