@@ -272,7 +272,7 @@ func TestWhatADeadProcessLeftHasFailed(t *testing.T) {
 	raw, err := h.store.Runs().Load(context.Background(), asked.CallID)
 	require.NoError(t, err)
 	require.Equal(t, toolrun.Executing, raw.Status)
-	require.Equal(t, "gone", raw.Owner)
+	require.Equal(t, gone{}.Self(), raw.Owner)
 
 	shown, err := h.RunRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)

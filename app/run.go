@@ -246,7 +246,7 @@ func (r *run) subject(ctx context.Context) error {
 	if r.claims.Class > policy.ClassRead {
 		a = r.surveyed(ctx, a, r.plan, r.call.Args)
 	}
-	if a != r.assessment {
+	if i, ok := r.plan.(tool.Insistent); a != r.assessment || ok && i.Insists() { // what insists was not known before there was a plan
 		r.assessment = a
 		if err := r.decide(ctx); err != nil {
 			return err

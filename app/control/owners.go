@@ -21,7 +21,7 @@ var ForgetOwner = tool.Ref[OwnerInput, owner.Lease]{Name: "forget_owner"}
 
 func ownerSpec() tool.Spec {
 	return tool.Spec{Title: "Forget an owner", Description: "Say that a process of another machine or container has ended for certain.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Input: json.RawMessage(ownerSchema), People: true}
+		Effects: policy.Read | policy.Write, Confirm: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(ownerSchema), People: true}
 }
 
 // ownerPlan is an owner that is to count as ended.
