@@ -455,3 +455,50 @@ func TestApprovalsOfALoss(t *testing.T) {
 	assert.Zero(t, agent.Wait())
 	c.deserted()
 }
+
+// TestApprovalsRevealWhatIsMasked: on a key, in the view and in front of one question, and before what may run behind a mask is approved.
+func TestApprovalsRevealWhatIsMasked(t *testing.T) {
+	needs(t, "npm", "git")
+	t.Parallel()
+	w := newWorkshop(t)
+	token := "gh" + "p_" + strings.Repeat("a1B2", 9)
+	shop := w.shop(map[string]string{"hi": "echo said --token " + token}, nil)
+	h := w.serve("--approval", "human")
+	hi := args{"project_path": shop, "script_name": "hi"}
+	h.send("one", "run_script", hi)
+	w.questions(1)
+	s := w.sits(140, 60, "approvals")
+	s.sees("1 waiting")
+	s.types("\r")
+	s.sees("REDACTED", "reveal it before you approve", "r reveal")
+	assert.NotContains(t, s.shown(), token)
+	s.types("a")
+	s.sees("nothing was approved: r reveals it")
+	s.types("r")
+	s.sees(token)
+	s.types("a")
+	s.sees("approved", "Nothing waits")
+	_, failed := h.answer("one")
+	require.Nil(t, failed)
+	s.types("q")
+	assert.Zero(t, s.leaves())
+
+	h.send("two", "run_script", hi)
+	id := w.questions(1)[0].ID
+	s = w.sits(140, 60, "approve", id)
+	s.sees("reveal it before you approve", "r reveals what is masked")
+	s.types("y\r")
+	s.sees("has to be revealed before it is approved")
+	<-s.exited
+	assert.NotZero(t, s.cmd.ProcessState.ExitCode())
+	assert.NotContains(t, s.bytes(), token)
+	s = w.sits(140, 60, "approve", id, "--reveal")
+	s.sees(token, "approve?")
+	s.types("y\r")
+	s.sees("approved " + id)
+	<-s.exited
+	assert.Zero(t, s.cmd.ProcessState.ExitCode())
+	_, failed = h.answer("two")
+	require.Nil(t, failed)
+	h.leaves()
+}

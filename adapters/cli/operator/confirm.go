@@ -113,14 +113,9 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 	if given.Always && !lasting {
 		return shell.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
 	}
-	if given.Revealed {
-		if v, err = s.Reveal(ctx, v); err != nil {
-			outdated(s, err)
-			return err
-		}
-	}
-	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always})
+	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed})
 	if err != nil {
+		outdated(s, err)
 		return err
 	}
 	said.Always = said.Approve && (said.Always || given.Always)

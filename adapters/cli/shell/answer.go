@@ -49,6 +49,7 @@ type Deciding struct {
 	Yes    bool   // --yes: no keystroke for what is below high risk
 	Typed  string // --confirm-name
 	Always bool   // "always" may be answered
+	Reveal bool   // --reveal: what is masked is shown
 }
 
 // Proof is how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
@@ -69,33 +70,37 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		return said, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID).
 			With(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
 	}
-	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal && !v.Revealed
+	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal
 	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
 	seen, err := s.present(ctx, v, given)
+	if err == nil && seen && d.Reveal && Veiled(v) != "" {
+		v, seen, err = s.reveal(ctx, v)
+	}
+	question := "approve? [y/N]"
+	named := v.Strength >= policy.Typed && d.Typed == ""
+	always := d.Always && v.Lasting()
 	switch {
 	case err != nil:
 		return said, err
 	case !seen:
 		return said, ErrUnanswered.Sayf("the end of the plan was not shown, so nothing was decided").With(Hint("countersign approve " + v.ID + " shows it again"))
 	case given:
-		said.Approve, said.Typed = true, d.Typed
+		said.Approve, said.Typed, said.Revealed = true, d.Typed, v.Revealed
 		return said, nil
-	case v.Strength >= policy.Typed && d.Typed != "":
-		said.Typed = d.Typed
-		said.Approve, err = s.YesNo(ctx, "approve?")
-		return said, err
-	case v.Strength >= policy.Typed:
-		said.Typed, err = s.askRevealing(ctx, &v, fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target)))
-		said.Approve, said.Revealed = said.Typed != "", v.Revealed
-		return said, err
-	}
-	question, always := "approve? [y/N]", d.Always && v.Lasting()
-	if always {
+	case named:
+		question = fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target))
+	case always:
 		question = "approve? [y/N/a: always in this session]"
 	}
 	word, err := s.askRevealing(ctx, &v, question)
+	if said.Revealed = v.Revealed; named {
+		said.Typed, said.Approve = word, word != ""
+		return said, err
+	}
+	if v.Strength >= policy.Typed {
+		said.Typed = d.Typed
+	}
 	word = strings.ToLower(word)
-	said.Revealed = v.Revealed
 	said.Always = always && (word == "a" || word == "always")
 	said.Approve = said.Always || word == "y" || word == "yes"
 	return said, err
@@ -120,6 +125,9 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}
 	if v.Risk != "" {
 		add("risk: "+terminal.Plain(v.Risk), 0)
+	}
+	if veiled := Veiled(v); veiled != "" {
+		add(veiled, terminal.Changed)
 	}
 	if len(v.Plan) > 0 {
 		planview.Tinted(planview.Whole(v.Plan), add)

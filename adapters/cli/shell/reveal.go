@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/countersign-dev/countersign/adapters/cli/planview"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
@@ -27,41 +25,40 @@ func parts(n int) string {
 	return fmt.Sprintf("%d parts", n)
 }
 
-// Reveal shows a question with nothing masked, to the person at the terminal, and is that question.
-func (s *Shell) Reveal(ctx context.Context, v confirm.View) (confirm.View, error) {
+// reveal shows a question with nothing masked, to the person at the terminal: it is that question, and whether its end was shown.
+func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, seen bool, err error) {
 	a, err := s.App()
 	if err != nil {
-		return v, err
+		return v, false, err
 	}
-	bare, err := a.Reveal(ctx, v.ID)
-	if err != nil {
-		return v, err
+	if bare, err = a.Reveal(ctx, v.ID); err != nil {
+		return v, false, err
 	}
-	s.Say("with nothing masked (keep it to yourself):")
-	if len(bare.Arguments) > 0 {
-		s.Say("arguments: " + terminal.Plain(string(bare.Arguments)))
-	}
-	planview.Tinted(planview.Whole(bare.Plan), s.Put)
-	if len(bare.Exhibit) > 0 {
-		planview.Tinted(planview.Whole(bare.Exhibit), s.Put)
-	}
-	return bare, nil
+	bare.Client = v.Client
+	shown := s.Shown
+	s.Shown = false // what was shown before was masked
+	seen, err = s.present(ctx, bare, false)
+	s.Shown = shown
+	return bare, seen, err
 }
 
 // askRevealing asks a question to which r is the wish to have what is masked revealed, as often as it takes.
 func (s *Shell) askRevealing(ctx context.Context, v *confirm.View, question string) (string, error) {
 	for {
-		asked := question
-		if veiled := Veiled(*v); veiled != "" {
-			s.Say(veiled)
+		asked, veiled := question, Veiled(*v) != ""
+		if veiled {
 			asked += " (r reveals what is masked)"
 		}
 		word, err := s.Ask(ctx, asked)
-		if err != nil || word != "r" || Veiled(*v) == "" {
+		if err != nil || word != "r" || !veiled {
 			return word, err
 		}
-		if *v, err = s.Reveal(ctx, *v); err != nil {
+		bare, seen, err := s.reveal(ctx, *v)
+		if err != nil {
 			return "", err
+		}
+		if seen {
+			*v = bare
 		}
 	}
 }

@@ -405,3 +405,46 @@ func TestAPlanStaysTheOneThatWasShown(t *testing.T) {
 	assert.Equal(t, "write_note", shown["tool"])
 	assert.WithinDuration(t, time.Now().Add(confirm.DefaultTTL), views[0].ExpiresAt, time.Minute)
 }
+
+// TestAPageHidesNothing: neither in what is asked nor in the lines that would change, and it says why the risk is high.
+func TestAPageHidesNothing(t *testing.T) {
+	t.Parallel()
+	agent, _, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "say\u202e it to p\u0430ypal\x1b[2K"})
+	for _, path := range []string{"/approvals", "/approvals/" + id} {
+		page := web.Get(path)
+		for _, want := range []string{"say␣U+202E it to p␣U+0430ypal␣U+001B[2K", "high risk", "characters that cannot be seen or read as others: U+202E,"} {
+			assert.Contains(t, page.Words(), want, path)
+		}
+		assert.NotContains(t, page.Words(), "Always allow", path)
+		for _, char := range []string{"\u202e", "\u0430", "\x1b"} {
+			assert.NotContains(t, page.Body, char, path)
+		}
+	}
+}
+
+// TestWhatIsMaskedIsRevealedOnItsPage: only when a person asks, and before it can be approved where it may run.
+func TestWhatIsMaskedIsRevealedOnItsPage(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	key := "-----BEGIN " + "PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIB", 8) + "\n-----END " + "PRIVATE KEY-----"
+	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": key})
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, views, 1)
+	one := web.Get("/approvals/" + views[0].ID)
+	assert.Contains(t, one.Words(), "has to be revealed before this can be approved")
+	assert.NotContains(t, one.Body, "MIIEvQIB")
+	assert.NotContains(t, one.Words(), "Approve ")
+	refused := web.Post("/approvals/"+views[0].ID, "decision", "approve", "plan_hash", views[0].PlanHash.String())
+	assert.Contains(t, refused.Words(), "Reveal what is masked")
+	assert.NotEqual(t, http.StatusOK, refused.Status)
+
+	bare := web.Press(one, "Reveal what is masked")
+	assert.Equal(t, http.StatusOK, bare.Status)
+	assert.Contains(t, bare.Body, "MIIEvQIB")
+	assert.Empty(t, here.Notes.Read("plan"), "looking approves nothing")
+	web.Press(bare, "Approve")
+	require.NoError(t, (<-done).Err)
+	assert.Equal(t, key, here.Notes.Read("plan"))
+}
