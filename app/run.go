@@ -253,9 +253,23 @@ func (r *run) subject(ctx context.Context) error {
 		}
 	}
 	if p, ok := r.plan.(tool.Idle); ok && p.Idle() && r.decision.Verdict == policy.Confirm {
-		r.decision.Verdict = policy.Allow // nobody need be asked about nothing
+		r.unasked()
 	}
 	return nil
+}
+
+// unasked lets a call run that has nothing to do: nobody need be asked about nothing. A token that it brings along is checked and spent all the same.
+func (r *run) unasked() {
+	switch {
+	case r.decided() || !r.human && !r.call.Token.IsZero():
+	case !r.call.Token.IsZero():
+		r.waived = true
+	default:
+		r.decision.Verdict = policy.Allow
+	}
+	if r.waived || r.decision.Verdict == policy.Allow {
+		r.decision.Rule = policy.RuleIdle
+	}
 }
 
 // gate lets a plan refuse to be carried out as it was called; one that is only shown is not.

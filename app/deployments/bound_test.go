@@ -121,6 +121,29 @@ func TestPowerHandedOn(t *testing.T) {
 	}
 }
 
+// TestNothingToDeployAsksNobody: deploy gives its token as ever, and deploy_apply with it is done at once, once; nothing is left waiting.
+func TestNothingToDeployAsksNobody(t *testing.T) {
+	for _, who := range []policy.Approval{policy.ApprovalCaller, policy.ApprovalHuman} {
+		var c clock.Fake
+		dir := commanded(t, commands)
+		require.NoError(t, prepared(t, dir, &c)())
+		door := sampleDoorOver(t, dir, &c, who)
+		call := func(name tool.Name, token confirm.Token) tool.Outcome {
+			return door.Call(t.Context(), tool.Call{Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: name, Args: json.RawMessage(map[tool.Name]string{"deploy": `{}`, "deploy_apply": `{"yes":true}`}[name]), Token: token})
+		}
+		offered := call("deploy", confirm.Token{})
+		require.NotNil(t, offered.Issued, "%v", offered.Err)
+		require.Error(t, call("deploy_apply", confirm.Token{}).Err, "without its token it is refused, whatever there is to do")
+		done := call("deploy_apply", offered.Issued.Token)
+		require.NoError(t, done.Err)
+		assert.Contains(t, string(done.Value), "no_changes")
+		assert.Error(t, call("deploy_apply", offered.Issued.Token).Err, "a token is good once")
+		waiting, err := door.Confirmations(t.Context(), "")
+		require.NoError(t, err)
+		assert.Empty(t, waiting)
+	}
+}
+
 // prepared is a deployment whose plan was made, ready to be carried out.
 func prepared(t *testing.T, dir string, c *clock.Fake) func() error {
 	t.Helper()

@@ -38,7 +38,7 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 }
 
 // sampleDoorOver is the toolset over what is in dir.
-func sampleDoorOver(t *testing.T, dir string, c *clock.Fake) *app.App {
+func sampleDoorOver(t *testing.T, dir string, c *clock.Fake, who ...policy.Approval) *app.App {
 	t.Helper()
 	store := memstore.New()
 	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
@@ -46,7 +46,7 @@ func sampleDoorOver(t *testing.T, dir string, c *clock.Fake) *app.App {
 	wired := wiredOver(dir, c)
 	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: textdiff.Differ{},
 		History: wired.Git, Remote: wired.Git, Clock: c, Version: "test"})
-	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
+	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: append(who, policy.ApprovalCaller)[0], Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, door.Close(context.Background())) })
 	return door

@@ -95,6 +95,7 @@ const (
 	RuleAuto        = "auto_approve"
 	RuleStrength    = "strength"
 	RuleFullAccess  = "full_access"
+	RuleIdle        = "nothing_to_do" // the plan turned out to have nothing to do
 )
 
 // Effective is the mode that rules a request: the call's, else the session's, else the operator's, else the toolset's default,
