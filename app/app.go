@@ -140,7 +140,12 @@ func (a *App) Spec(n tool.Name) (tool.Spec, bool) {
 
 // Call carries out one call, or says why not. It never panics and never returns an unredacted word.
 func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
-	r := a.begin(c)
+	return a.through(ctx, a.begin(c))
+}
+
+// through takes one call through the door.
+func (a *App) through(ctx context.Context, r *run) tool.Outcome {
+	c := r.call
 	value, err := r.guarded(ctx)
 	if f, ok := value.(tool.Forward); ok && err == nil {
 		f.Call.RequestID, f.Call.Progress, f.Call.Person, f.Call.View, f.Call.Within, f.Call.Entry = c.RequestID, c.Progress, c.Person, c.View, c.Within, c.Entry

@@ -80,6 +80,9 @@ func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (t
 	if err := change(&next); err != nil {
 		return tool.Call{}, err
 	}
+	if next.Revision != s.Revision { // made from others
+		return tool.Call{}, ports.ErrSettingsConflict
+	}
 	if next.Tools == nil {
 		next.Tools = map[string]policy.Setting{}
 	}
@@ -88,21 +91,24 @@ func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (t
 	return tool.Call{Tool: settingsTool, Args: args, Person: true}, err
 }
 
-// ChangeSettings is SettingsCall and the call itself, on behalf of whom c says. What has to be approved first is an *Unconfirmed.
+// ChangeSettings is SettingsCall and the call itself, on behalf of whom c says, which may be a program: what only narrows is stored, and what opens
+// something once a person has approved it. Until then it is an *Unconfirmed, and the same change made again goes on.
 func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Settings) error) (Settings, error) {
 	call, err := a.SettingsCall(ctx, change)
 	if err != nil {
 		return Settings{}, err
 	}
-	c.Tool, c.Args, c.Person = call.Tool, call.Args, true
-	o := a.Call(ctx, c)
+	c.Tool, c.Args = call.Tool, call.Args
+	r := a.begin(c)
+	r.people = true
+	o := a.through(ctx, r)
 	if o.Err != nil && o.Issued != nil {
 		return Settings{}, &Unconfirmed{Issued: *o.Issued, Err: fault.From(o.Err)}
 	}
 	if o.Err != nil {
 		return Settings{}, o.Err
 	}
-	var saved Settings
-	err = json.Unmarshal(o.Value, &saved)
+	var saved Settings // as they were approved: the answer is masked, and the names of some tools look like those of secrets
+	err = json.Unmarshal(call.Args, &saved)
 	return saved, err
 }

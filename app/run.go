@@ -35,6 +35,7 @@ type run struct {
 	grantID    string         // of that grant
 	named      bool           // the call's token was found to name the plan; it is spent together with the grant
 	human      bool           // people approve
+	people     bool           // a tool for people alone may be called, although nobody says that a person calls: what it asks, a person answers
 	waived     bool           // a person said beforehand that this needs no question; the token still names the plan
 	answerer   string
 	intended   bool
@@ -64,12 +65,12 @@ func (a *App) begin(c tool.Call) *run {
 	}
 	now := a.core.Clock.Now()
 	return &run{app: a, call: c, begun: now, mask: masking.New(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Session: c.Session, Begun: now, Version: a.opts.Version},
-		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress}}
+		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress, Narrow: len(c.Within) > 0}}
 }
 
 func (r *run) lookUp() error {
 	e, ok := r.app.registry.Lookup(r.call.Tool)
-	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person || !tool.Covered(r.call.Within, e.Spec) {
+	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person && !r.people || !tool.Covered(r.call.Within, e.Spec) {
 		return tool.ErrUnknown.Sayf("there is no tool %q here; list the tools to see those there are", r.call.Tool)
 	}
 	r.entry, r.out.Spec = e, e.Spec
@@ -251,6 +252,9 @@ func (r *run) subject(ctx context.Context) error {
 		if err := r.decide(ctx); err != nil {
 			return err
 		}
+	}
+	if p, ok := r.plan.(tool.Proven); ok {
+		r.decision.Needs = max(r.decision.Needs, p.Needs())
 	}
 	if p, ok := r.plan.(tool.Idle); ok && p.Idle() && r.decision.Verdict == policy.Confirm {
 		r.unasked()

@@ -119,6 +119,10 @@ func (s Settings) Layer(name string, answered bool) policy.Layer {
 
 // Sum is what a change that leaves these settings is known by: everything in them.
 func (s Settings) Sum() canon.Hash {
+	if s.Tools == nil {
+		s.Tools = map[string]policy.Setting{}
+	}
+	s.Auto.Tools = append([]string{}, s.Auto.Tools...) // none is none, however it was kept
 	sum, err := canon.Sum("settings.v1", s)
 	if err != nil { // words and whole numbers always have a form; what has none is nobody's
 		return canon.Hash{}

@@ -41,14 +41,18 @@ type section interface {
 // Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
 func Mount(life context.Context, mux *http.ServeMux, o Options) {
 	desk := work.New(life, o.App, o.IDs)
+	person := page.Telling(o.Person, func(ctx context.Context) (bool, error) {
+		rules, err := o.App.PolicyInForce(ctx)
+		return rules.Approval.ByCaller(), err
+	})
 	for _, s := range []section{
 		desk, approvalpages.New(desk, o.App), activitypages.New(life, desk, o.App), toolpages.New(desk, o.App), settingpages.New(desk, o.App, o.Credentials),
 		packpages.New(desk), agentpages.New(desk), projectpages.New(desk), sandboxpages.New(desk), ecopages.New(desk),
 	} {
-		s.Mount(mux, o.Person)
+		s.Mount(mux, person)
 	}
 	mux.Handle("/assets/", webassets.Handler())
-	mux.Handle("/", o.Person(missing))
+	mux.Handle("/", person(missing))
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 }
 

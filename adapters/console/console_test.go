@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
@@ -45,9 +46,14 @@ func TestMain(m *testing.M) {
 // open is the whole console over a home of its own.
 func open(t *testing.T) *consoletest.Web {
 	t.Helper()
+	return with(t, local.Defaults())
+}
+
+func with(t *testing.T, o app.Options) *consoletest.Web {
+	t.Helper()
 	dir := t.TempDir()
 	env := map[string]string{"HOME": dir, "AGENTPACK_HOME": dir + "/agents", "OPENCODE_PROJECTS_DIR": dir + "/projects", "AMOF_HOME": dir + "/amof"}
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: person.ByCaller(local.Defaults()), Env: func(name string) string { return env[name] }})
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(name string) string { return env[name] }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	life, end := context.WithCancel(context.Background())
@@ -55,6 +61,23 @@ func open(t *testing.T) *consoletest.Web {
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
 		console.Mount(life, mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
 	})
+}
+
+// TestEveryPageSaysWhenNoPersonIsAsked, and none does while people are.
+func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
+	const said = `<p id="unasked" class="unasked"><strong>No person is asked.</strong>`
+	asked, nobody := open(t), with(t, person.ByCaller(local.Defaults()))
+	for _, path := range []string{"/approvals", "/activity", "/audit", "/tools", "/tools/run_script", "/settings", "/packs", "/deployments", "/projects", "/sandboxes", "/ecosystems", "/nowhere"} {
+		assert.NotContains(t, asked.Get(path).Body, said, path)
+		got := nobody.Get(path)
+		assert.Contains(t, got.Body, said, path)
+		consolerig.Page{Site: &consolerig.Site{T: t}, Path: path, HTML: got.Body}.Sound()
+	}
+	settings := asked.Get("/settings")
+	asks := asked.Press(settings, "Set who approves", "approval", "caller")
+	assert.NotContains(t, asks.Body, said, "it is not so yet")
+	assert.Contains(t, asked.Press(asks, "Approve").Body, said, "from the next page on")
+	assert.NotContains(t, asked.Press(asked.Get("/settings"), "Set who approves", "approval", "human").Body, said)
 }
 
 func TestEverySectionIsThere(t *testing.T) {
@@ -93,7 +116,8 @@ func TestNobodyComesInOtherwise(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	console.Mount(t.Context(), mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Nobody, IDs: func() string { return "x" }})
 	for _, request := range []string{"GET /approvals", "GET /approvals/count", "GET /approvals/x", "POST /approvals/x", "GET /activity", "GET /activity/x", "GET /audit", "GET /audit/1", "GET /audit/export",
-		"POST /audit/verify", "GET /tools", "GET /tools/input", "POST /tools/input/try", "POST /tools/input/setting", "GET /settings", "POST /settings/level", "GET /work/x", "POST /work/x/answer",
+		"POST /audit/verify", "GET /tools", "GET /tools/input", "POST /tools/input/try", "POST /tools/input/setting", "GET /settings", "POST /settings/level", "POST /settings/approval", "POST /settings/ceiling", "POST /settings/require", "POST /settings/forms", "POST /settings/auto", "POST /settings/tokens",
+		"GET /work/x", "POST /work/x/answer",
 		"GET /packs", "GET /deployments", "GET /projects", "GET /sandboxes", "GET /ecosystems"} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()

@@ -67,8 +67,7 @@ func newMachine(t *testing.T) *machine {
 // open opens a door as a process that stands in that directory does.
 func (m *machine) open(dir string) *local.Local {
 	env := map[string]string{"HOME": m.at("home"), "PATH": os.Getenv("PATH"), "AGENTPACK_HOME": m.at("agents"), "AMOF_WORKSPACE_ROOT": m.at("ws")}
-	options := person.ByCaller(local.Defaults())
-	options.Policy.Approval = policy.ApprovalHuman
+	options := local.Defaults()
 	l, err := local.Open(local.Config{Dir: m.at("state"), Options: options, Deployments: local.Deployments{Dir: m.at(dir)}, Packs: local.Packs{Root: m.at("packs"), Source: m.at(dir)},
 		Projects: local.Projects{Supervisor: []string{os.Args[0], "supervise"}}, Env: func(name string) string { return env[name] }})
 	require.NoError(m.t, err)
@@ -160,7 +159,10 @@ func TestTheMainJob(t *testing.T) {
 	p.WaitText("#waiting", "echo built > built.txt")
 	p.Axe()
 	p.Shot("a script")
-	p.Press("Always allow in this session: run script build of project: echo built > built.txt")
+	var always string
+	p.Eval(`document.querySelector('#waiting button[value="always"]').getAttribute("aria-label")`, &always)
+	assert.Regexp(t, `^Always allow in this session: run_script of \S+/build, with any other arguments and contents: run script build of project: echo built > built.txt$`, always)
+	p.Press(always)
 	require.NoError(t, m.came(built).Err)
 	assert.Equal(t, "built\n", m.read("project/built.txt"))
 
@@ -202,7 +204,7 @@ func (m *machine) prepared() {
 		call.Mode = policy.Execute
 		out := m.agent.Call(context.Background(), call)
 		if out.Issued != nil && out.Err != nil {
-			call.ID, call.Answer = out.CallID, &confirm.Answer{ID: out.Issued.ID, Approve: true, By: "terminal", Typed: out.Issued.Target}
+			call.ID, call.Answer = out.CallID, &confirm.Answer{ID: out.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Typed: out.Issued.Target}
 			out = m.agent.Call(context.Background(), call)
 		}
 		require.NoError(m.t, out.Err, name)

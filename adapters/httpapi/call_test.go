@@ -218,7 +218,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 	waiting := d.calling("POST /api/v1/tools/wipe?wait=1h", `{"name":"y"}`)
 	d.asked()
-	d.clock.Advance(confirm.DefaultTTL)
+	d.clock.Advance(confirm.QuestionTTL)
 	r = <-waiting
 	assert.Equal(t, http.StatusPreconditionRequired, r.status)
 	assert.Contains(t, string(r.body), "confirm_token_expired", "time-outs deny")
@@ -304,4 +304,29 @@ func TestATokenGoesBackToTheCaller(t *testing.T) {
 	require.Equal(t, http.StatusPreconditionRequired, r.status)
 	assert.Empty(t, r.header.Get("X-Confirm-Token"))
 	assert.NotEmpty(t, r.header.Get("X-Confirmation-Id"))
+}
+
+// TestATokenIsNoConsent: where people approve, whatever a program repeats of what it was given runs nothing.
+func TestATokenIsNoConsent(t *testing.T) {
+	s := home(t, humanOnly)
+	args := `"name":"shop","repos":[{"name":"api","url":"https://example.com/api.git"}],"mode":"execute"`
+	first := s.send("POST /api/v1/tools/amof_create_ecosystem", `{`+args+`}`, "")
+	id := first.header.Get("X-Confirmation-Id")
+	require.NotEmpty(t, id, string(first.body))
+	token := first.header.Get("X-Confirm-Token")
+	require.NotEmpty(t, token, "the contract's token names the plan")
+	for _, body := range []string{`{` + args + `}`, `{` + args + `,"confirm_token":"` + token + `"}`, `{` + args + `,"confirm_token":"` + token + `","typed_value":"shop"}`} {
+		r := s.send("POST /api/v1/tools/amof_create_ecosystem", body, "", "X-Confirm-Token", token)
+		assert.Equal(t, id, r.header.Get("X-Confirmation-Id"), "it is the same question: %s", r.body)
+		assert.NotEqual(t, 200, r.status, string(r.body))
+	}
+	for _, tool := range []string{"confirm", "amof_confirm"} {
+		assert.NotEqual(t, 200, s.send("POST /api/v1/tools/"+tool, `{"token":"`+token+`"}`, "").status)
+	}
+	assert.NotContains(t, string(s.send("POST /api/v1/tools/amof_list_ecosystems", `{}`, "").body), "shop")
+	v := s.asked()
+	require.Equal(t, id, v["id"])
+	s.get(200, path(v, "approve"), shown(v, ""), "person")
+	r := s.send("POST /api/v1/tools/amof_create_ecosystem", `{`+args+`}`, "")
+	assert.Equal(t, 200, r.status, string(r.body))
 }

@@ -10,12 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 )
@@ -125,10 +127,22 @@ func (a *API) approve(x *exchange.Exchange) error {
 	if err != nil {
 		return err
 	}
+	if !x.Visitor.Reaches(a.specOf(p.Tool)) {
+		return httpguard.ErrReach
+	}
 	if sent.Always && !p.Lasting {
 		return exchange.ErrBody.Sayf("always: %s is of a kind that is asked about every time", p.ID)
 	}
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
+}
+
+// specOf is the tool of that name. As little is known of one that another process serves as may be.
+func (a *API) specOf(name string) tool.Spec {
+	spec, ok := a.App.Spec(tool.Name(name))
+	if !ok {
+		spec = tool.Spec{Name: tool.Name(name), Class: policy.ClassDangerous, Effects: policy.Mutating}
+	}
+	return spec
 }
 
 // denial is what a person sends to deny.
@@ -198,17 +212,17 @@ func (a *API) settle(x *exchange.Exchange, p pending, answer confirm.Answer) err
 	case errors.Is(err, confirm.ErrTyped):
 		x.Answer(http.StatusUnprocessableEntity, exchange.Refusal{Error: exchange.Problem{Code: confirm.ErrTyped.Code, Message: fault.From(err).Message}})
 		return nil
+	case errors.Is(err, confirm.ErrAnswered) && answer.Approve && v.State == confirm.Approved.String() && v.Answerer == answer.By:
+		x.Answer(http.StatusOK, v) // a second click
+		return nil
 	case errors.Is(err, confirm.ErrUnknown), errors.Is(err, confirm.ErrUsed), errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled),
-		errors.Is(err, confirm.ErrExpired), errors.Is(err, confirm.ErrBurnt):
+		errors.Is(err, confirm.ErrExpired), errors.Is(err, confirm.ErrBurnt), errors.Is(err, confirm.ErrAnswered):
 		if past := a.past(x.R.Context(), answer.ID); past != nil {
 			return past
 		}
 		return ErrClosed.Sayf("%s", fault.From(err).Message)
 	case err != nil:
 		return err
-	}
-	if first, ok := a.first(x.R.Context(), answer.ID); ok && answer.Approve && first.ApprovedBy != answer.By {
-		return answered(answer.ID, confirm.Approved.String(), first)
 	}
 	x.Answer(http.StatusOK, v)
 	return nil
@@ -227,6 +241,7 @@ func outdated(f *fault.Error, shown, waits canon.Hash) error {
 type outcomeOf struct {
 	State      string         `json:"state"`
 	AnsweredBy string         `json:"answered_by,omitempty"`
+	Surface    string         `json:"surface,omitempty"` // where: terminal, console, form
 	AnsweredAt time.Time      `json:"answered_at,omitzero"`
 	Call       string         `json:"callId,omitempty"`
 	Status     toolrun.Status `json:"status,omitzero"`
@@ -235,7 +250,7 @@ type outcomeOf struct {
 
 func answered(id, state string, first audit.Event) error {
 	return ErrAnswered.Sayf("%s was answered already: %s by %s", id, state, first.ApprovedBy).
-		With(outcomeOf{State: state, AnsweredBy: first.ApprovedBy, AnsweredAt: first.Time})
+		With(outcomeOf{State: state, AnsweredBy: first.ApprovedBy, Surface: first.Surface, AnsweredAt: first.Time})
 }
 
 // past is the refusal of an answer to a confirmation that has ended, or nil when there never was one, as far as is known.
@@ -250,7 +265,7 @@ func (a *API) past(ctx context.Context, id string) error {
 	}
 	how := outcomeOf{State: "ended", Call: rec.CallID, Status: rec.Status, Reason: rec.Reason}
 	if answeredOnce {
-		how.State, how.AnsweredBy, how.AnsweredAt = verdictWord(first.Verdict), first.ApprovedBy, first.Time
+		how.State, how.AnsweredBy, how.Surface, how.AnsweredAt = verdictWord(first.Verdict), first.ApprovedBy, first.Surface, first.Time
 		return ErrAnswered.Sayf("%s was answered already: %s by %s", id, how.State, first.ApprovedBy).With(how)
 	}
 	said := rec.Status.String()

@@ -178,7 +178,7 @@ func TestALateAnswerIsToldWhatBecameOfIt(t *testing.T) {
 	late(v, "confirmation_answered", "approved", "")
 	d.get(200, path(v, "approve"), shown(v, ""), "person") // who says the same again is not told that somebody was faster
 	v = d.ask("wipe", "expired")
-	d.clock.Advance(confirm.DefaultTTL)
+	d.clock.Advance(confirm.QuestionTTL)
 	late(v, "confirmation_closed", "ended", "expired")
 	v = d.ask("wipe", "canceled")
 	d.get(200, path(v, "cancel"), ``, "")

@@ -72,6 +72,7 @@ type Rules interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
 	Settings(ctx context.Context) (app.Settings, error)
+	PolicyInForce(ctx context.Context) (policy.Resolved, error)
 	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
 }
 

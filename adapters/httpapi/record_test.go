@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,8 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // names are the values of one member of a list's items.
@@ -145,23 +149,84 @@ func TestTheAuditIsVerifiedAndExported(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	s := home(t, nil)
+	s := home(t, humanOnly)
+	person.Settings(t, s.app, func(set *app.Settings) error {
+		set.Tools["create_workflow"] = policy.Allowed
+		return nil
+	})
 	s.story("settings",
 		[3]string{"GET /api/v1/settings", ""},
-		[3]string{"PUT /api/v1/settings", `{"revision":0,"permission_level":"read_only","tool_permissions":{"create_workflow":"allowed","old_tool":"blocked","input":""},"auto_approve":{"enabled":true,"tools":["run_script"]}}`, "person"},
+		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"read_only","tool_permissions":{"create_workflow":"allowed","old_tool":"blocked","input":""},"auto_approve":{"enabled":false,"tools":["run_script"]}}`, "person"},
 		[3]string{"GET /api/v1/settings", ""},
 		[3]string{"PUT /api/v1/settings", `{"revision":0,"permission_level":"full_access"}`, "person"},
-		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"full_access"}`, ""},
+		[3]string{"PUT /api/v1/settings", `{"revision":2,"permission_level":"full_access","tool_permissions":{"old_tool":"blocked"}}`, ""},
 		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"whatever"}`, "person"},
 		[3]string{"PUT /api/v1/settings", `{"permission_level":"full_access"}`, "person"},
 		[3]string{"PUT /api/v1/settings", `{"revision":1}`, "person"},
 		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"full_access","level":1}`, "person"},
-		[3]string{"PUT /api/v1/settings", `{"revision":1,"permission_level":"execute_with_confirm"}`, "person"},
 	)
-	tail := s.get(200, "GET /api/v1/audit?tool=settings&phase=outcome", "", "")
-	for _, r := range tail["records"].([]any) {
-		assert.Equal(t, "console key_ada", r.(map[string]any)["event"].(map[string]any)["approved_by"])
+}
+
+// settingsOf is a change of the settings as it is sent.
+func settingsOf(revision int, more string) string {
+	return fmt.Sprintf(`{"revision":%d,"permission_level":"execute_with_confirm"%s}`, revision, more)
+}
+
+// TestWhatSettingsOpenWaitsForAPerson, whoever sends it: a program's request is pending until somebody has approved it elsewhere and it is repeated, and
+// what only narrows is stored at once.
+func TestWhatSettingsOpenWaitsForAPerson(t *testing.T) {
+	for name, change := range map[string]func(*local.Config){"people approve": humanOnly, "the caller approves": nil} {
+		t.Run(name, func(t *testing.T) {
+			s := home(t, change)
+			s.get(200, "PUT /api/v1/settings", settingsOf(0, `,"tool_permissions":{"run_script":"blocked"},"max_mode":"execute"`), "")
+			wider := `{"revision":1,"permission_level":"full_access","tool_permissions":{"run_script":"blocked"}}`
+			for _, who := range []string{"", "person"} {
+				r := s.send("PUT /api/v1/settings", wider, who)
+				require.Equal(t, http.StatusPreconditionRequired, r.status, string(r.body))
+				assert.Empty(t, r.header.Get("X-Confirm-Token"), "whoever sends it does not approve it")
+				asked := object(t, r.body)["error"].(map[string]any)["details"].(map[string]any)["confirmation"].(map[string]any)
+				assert.Equal(t, r.header.Get("X-Confirmation-Id"), asked["id"])
+				assert.Equal(t, []any{"permission level full_access instead of execute_with_confirm"}, asked["plan"].(map[string]any)["opens"])
+				assert.NotContains(t, string(r.body), "confirm_token\"")
+				assert.Equal(t, http.StatusPreconditionRequired, s.send("PUT /api/v1/settings", wider, who).status, "repeating it approves nothing")
+				assert.Equal(t, "approval_needs_person", problem(t, s.get(403, "POST /api/v1/confirmations/"+asked["id"].(string)+"/approve", fmt.Sprintf(`{"plan_hash":%q}`, asked["plan_hash"]), "")))
+				assert.EqualValues(t, 1, s.get(200, "GET /api/v1/settings", "", "")["revision"])
+				s.get(200, "POST /api/v1/confirmations/"+asked["id"].(string)+"/approve", fmt.Sprintf(`{"plan_hash":%q}`, asked["plan_hash"]), "another person")
+				assert.EqualValues(t, 1, s.get(200, "GET /api/v1/settings", "", "")["revision"], "approving carries nothing out by itself")
+				if who == "person" {
+					break
+				}
+				s.get(409, "POST /api/v1/confirmations/"+asked["id"].(string)+"/deny", `{}`, "person")
+			}
+			saved := s.get(200, "PUT /api/v1/settings", wider, "person")
+			assert.Equal(t, "full_access", saved["permission_level"])
+			assert.Equal(t, "full_access", saved["in_force"].(map[string]any)["permission_level"])
+			assert.Equal(t, "your settings", saved["in_force"].(map[string]any)["decided_by"].(map[string]any)["permission_level"])
+			assert.Equal(t, "execute", saved["max_mode"], "what is not sent stays as it is")
+			assert.Equal(t, "settings_conflict", problem(t, s.get(409, "PUT /api/v1/settings", wider, "")), "the program's was made from what is no more")
+			for _, who := range []string{"narrow", "reader"} {
+				assert.Equal(t, 403, s.send("PUT /api/v1/settings", `{"revision":2,"permission_level":"read_only"}`, who).status, "who reaches a part changes nothing for all")
+			}
+			tail := s.get(200, "GET /api/v1/audit?tool=change_settings&phase=answer", "", "")["records"].([]any)
+			for _, r := range tail {
+				assert.Equal(t, "console", r.(map[string]any)["event"].(map[string]any)["surface"])
+			}
+		})
 	}
+}
+
+// TestCredentialsAreMadeByPeopleAlone: no program makes one, and a person is asked.
+func TestCredentialsAreMadeByPeopleAlone(t *testing.T) {
+	s := home(t, humanOnly)
+	body := `{"name":"ci","kind":"token","digest":"` + strings.Repeat("ab", 32) + `"}`
+	assert.Equal(t, 404, s.send("POST /api/v1/tools/create_credential", body, "").status)
+	assert.Equal(t, 403, s.send("POST /api/v1/tools/create_credential", body, "narrow person").status)
+	r := s.send("POST /api/v1/tools/create_credential", body, "person")
+	require.Equal(t, http.StatusPreconditionRequired, r.status, string(r.body))
+	v := s.asked()
+	assert.Equal(t, 403, s.send("POST /api/v1/confirmations/"+v["id"].(string)+"/approve", shown(v, ""), "narrow person").status, "nobody has done by others what is closed to himself")
+	s.get(200, "POST /api/v1/confirmations/"+v["id"].(string)+"/approve", shown(v, ""), "person")
+	assert.Equal(t, "ci", s.get(200, "POST /api/v1/tools/create_credential", body, "person")["name"])
 }
 
 // TestTheCatalogue is what is served to whoever asks, with what policy says to that visitor.
@@ -189,7 +254,7 @@ func TestTheCatalogue(t *testing.T) {
 	for _, set := range s.get(200, "GET /api/v1/toolsets", "", "narrow")["toolsets"].([]any) {
 		assert.Contains(t, []string{"control", "packs"}, set.(map[string]any)["name"])
 	}
-	s.get(200, "PUT /api/v1/settings", `{"revision":0,"permission_level":"full_access","tool_permissions":{"run_script":"confirm"}}`, "person")
+	s.get(200, "PUT /api/v1/settings", `{"revision":0,"permission_level":"execute_with_confirm","tool_permissions":{"run_script":"confirm"}}`, "person")
 	after := s.get(200, "GET /api/v1/tools/run_script", "", "")["decision"].(map[string]any)
 	assert.Equal(t, "confirm", after["verdict"])
 }

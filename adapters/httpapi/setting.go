@@ -1,28 +1,67 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// settings is what a person set, as it is shown and sent.
+// settings is what a person set, as it is shown and sent. Of what is sent, a pointer that is missing leaves that as it is.
 type settings struct {
-	Revision int64                     `json:"revision"` // of what the change was made from
-	Level    policy.Level              `json:"permission_level"`
-	Tools    map[string]policy.Setting `json:"tool_permissions"`
-	Auto     policy.AutoApprove        `json:"auto_approve"`
-	Warnings []string                  `json:"warnings,omitempty"` // only shown
+	Revision int64                      `json:"revision"` // of what the change was made from
+	Level    policy.Level               `json:"permission_level"`
+	Tools    map[string]policy.Setting  `json:"tool_permissions"`
+	Auto     policy.AutoApprove         `json:"auto_approve"`
+	Approval *policy.Approval           `json:"approval,omitempty"`
+	MaxMode  *policy.Mode               `json:"max_mode,omitempty"`
+	Require  *map[string]policy.Proving `json:"require,omitempty"`
+	Forms    *[]string                  `json:"forms,omitempty"`
+	InForce  *inForce                   `json:"in_force,omitempty"` // only shown
+	Warnings []string                   `json:"warnings,omitempty"` // only shown
+}
+
+// inForce is what the settings make with every other layer of policy, and the layer that decided each part; what none decided is built in.
+type inForce struct {
+	Approval  policy.Approval           `json:"approval"`
+	Level     policy.Level              `json:"permission_level"`
+	Mode      policy.Mode               `json:"mode"`
+	MaxMode   policy.Mode               `json:"max_mode"`
+	ReadOnly  bool                      `json:"read_only"`
+	Tools     map[string]policy.Setting `json:"tool_permissions"`
+	Auto      policy.AutoApprove        `json:"auto_approve"`
+	Require   map[string]policy.Proving `json:"require"`
+	DecidedBy map[string]string         `json:"decided_by"`
 }
 
 // shownSettings is the settings with what a person should know of them.
-func (a *API) shownSettings(s app.Settings) settings {
-	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto}
+func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, error) {
+	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto, Approval: &s.Approval, MaxMode: &s.MaxMode, Require: &s.Require, Forms: &s.Forms}
+	if s.Require == nil {
+		shown.Require = &map[string]policy.Proving{}
+	}
+	if s.Forms == nil {
+		shown.Forms = &[]string{}
+	}
+	rules, err := a.App.PolicyInForce(ctx)
+	if err != nil {
+		return settings{}, err
+	}
+	if rules.Auto.Tools == nil {
+		rules.Auto.Tools = []string{}
+	}
+	if rules.Approval == policy.ApprovalUnset {
+		rules.Approval = policy.ApprovalHuman
+	}
+	shown.InForce = &inForce{Approval: rules.Approval, Level: rules.Level, Mode: rules.Mode, MaxMode: rules.Ceiling, ReadOnly: rules.ReadOnly, Tools: rules.Tools, Auto: rules.Auto,
+		Require: rules.Require, DecidedBy: rules.By}
 	if shown.Tools == nil {
 		shown.Tools = map[string]policy.Setting{}
 	}
@@ -40,8 +79,11 @@ func (a *API) shownSettings(s app.Settings) settings {
 			shown.Warnings = append(shown.Warnings, name+" is no tool that is served here")
 		}
 	}
+	for _, w := range rules.Wider {
+		shown.Warnings = append(shown.Warnings, w.Layer+" says "+w.Key+" "+w.Value+", and it stays "+w.Than+", as "+w.By+" decides")
+	}
 	shown.Warnings = slices.Compact(shown.Warnings)
-	return shown
+	return shown, nil
 }
 
 func (a *API) showSettings(x *exchange.Exchange) error {
@@ -49,18 +91,26 @@ func (a *API) showSettings(x *exchange.Exchange) error {
 	if err != nil {
 		return err
 	}
-	x.Answer(http.StatusOK, a.shownSettings(s))
-	return nil
+	return a.answerSettings(x, s)
 }
 
-// putSettings stores settings that a person changed. They name the revision they were made from; when there is a newer one, nothing is stored.
-func (a *API) putSettings(x *exchange.Exchange) error {
-	if !x.Visitor.Person {
-		return ErrPerson.Sayf("settings are changed by a person: in the console, or with countersign policy")
+func (a *API) answerSettings(x *exchange.Exchange, s app.Settings) error {
+	shown, err := a.shownSettings(x.R.Context(), s)
+	if err == nil {
+		x.Answer(http.StatusOK, shown)
 	}
+	return err
+}
+
+// putSettings stores settings: what only narrows at once, whoever sends it; what opens something once a person has approved it in the console or at a
+// terminal, and the same request is made again. They name the revision they were made from; when there is a newer one, nothing is stored.
+func (a *API) putSettings(x *exchange.Exchange) error {
 	sent := settings{Revision: -1}
 	if err := x.Decode(&sent); err != nil {
 		return err
+	}
+	if sent.InForce != nil || len(sent.Warnings) > 0 {
+		sent.InForce, sent.Warnings = nil, nil // as they were shown: nobody sets them
 	}
 	if sent.Revision < 0 || sent.Level == policy.LevelUnset {
 		return exchange.ErrBody.Sayf("revision and permission_level have to be there; GET %s/settings shows those there are", Prefix)
@@ -72,11 +122,37 @@ func (a *API) putSettings(x *exchange.Exchange) error {
 	}
 	saved, err := a.App.ChangeSettings(x.R.Context(), x.Visitor.Call("", nil), func(s *app.Settings) error {
 		s.Revision, s.Level, s.Tools, s.Auto = sent.Revision, sent.Level, sent.Tools, sent.Auto
+		if sent.Approval != nil {
+			s.Approval = *sent.Approval
+		}
+		if sent.MaxMode != nil {
+			s.MaxMode = *sent.MaxMode
+		}
+		if sent.Require != nil {
+			s.Require = *sent.Require
+			maps.DeleteFunc(s.Require, func(_ string, needs policy.Proving) bool { return needs == policy.ProvingNone })
+		}
+		if sent.Forms != nil {
+			s.Forms = *sent.Forms
+		}
 		return nil
 	})
+	var unconfirmed *app.Unconfirmed
+	if errors.As(err, &unconfirmed) {
+		return pend(x, unconfirmed)
+	}
 	if err != nil {
 		return err
 	}
-	x.Answer(http.StatusOK, a.shownSettings(saved))
-	return nil
+	return a.answerSettings(x, saved)
+}
+
+// pend answers that a person has to approve it first. There is no token in the answer: whoever sends the request does not approve it.
+func pend(x *exchange.Exchange, u *app.Unconfirmed) error {
+	i := u.Issued
+	x.W.Header().Set(HeaderConfirmation, i.ID)
+	return u.Err.Sayf("%s; a person approves it in the console, or in a terminal with countersign approve %s; then send the same again", i.Prompt, i.ID).With(struct {
+		Confirmation confirm.View `json:"confirmation"`
+	}{confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, State: confirm.Pending.String(), PlanHash: i.PlanHash,
+		Plan: i.Plan, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs}})
 }

@@ -74,6 +74,9 @@ func visitor(name string) httpguard.Visitor {
 		v.Session, v.Client, v.Person, v.Credential = "console", "browser", true, "key_bob"
 	case "another program":
 		v.Session = "s2"
+	case "narrow person":
+		v.Session, v.Client, v.Person, v.Credential = "console", "browser", true, "key_eve"
+		v.Within = []tool.Narrowing{{ReadOnly: true}}
 	case "narrow":
 		v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}}
 	case "reader":

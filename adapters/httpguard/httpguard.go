@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -28,6 +29,7 @@ type Visitor struct {
 	Within     []tool.Narrowing
 	Credential string // id of the credential that let it in
 	Form       string // what every form of this browser's pages carries as FieldForm; empty for programs
+	Unasked    bool   // no person is asked: its pages say so; set by whoever serves them
 
 	kind   access.Kind
 	digest access.Digest
@@ -53,6 +55,16 @@ const Session = "console"
 // Call is a call of that tool on the visitor's behalf.
 func (v Visitor) Call(name tool.Name, args json.RawMessage) tool.Call {
 	return tool.Call{Session: v.Session, Client: v.Client, Principal: v.Principal, Person: v.Person, Within: v.Within, Tool: name, Args: args}
+}
+
+// ErrReach reports an approval by a browser whose log-in does not reach as far as the call.
+var ErrReach = fault.New(fault.Denied, "approval_out_of_reach", "this browser's log-in does not reach as far as this call; log in with one that does, or use countersign approve in a terminal")
+
+// Reaches reports whether the visitor could make calls of that tool, so that nobody has done by others what is closed to himself. What belongs to every
+// caller (modes, settings, credentials) takes one who is served everything.
+func (v Visitor) Reaches(spec tool.Spec) bool {
+	free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute
+	return free && spec.Effects&^v.Principal.Grants&policy.Mutating == 0 && tool.Covered(v.Within, spec) && (spec.Toolset != tool.Control || len(v.Within) == 0)
 }
 
 // Handler serves a request of a visitor.

@@ -41,6 +41,8 @@ type Deps struct {
 	Base    func() policy.Mode // the lowest default mode of the toolsets that are served; nil is execute
 	Ceiling func() policy.Mode // of the toolset that has these tools under its own names; nil is the operator's
 	Default func() policy.Mode // that toolset's mode where nobody said any; nil is ask
+	// Credentials makes credentials; nil leaves create_credential out.
+	Credentials Credentials
 }
 
 // The typed handles.
@@ -109,6 +111,9 @@ func Capability(d Deps) tool.Capability {
 	}
 	if d.Leases != nil {
 		all = append(all, bind.Command(ForgetOwner, ownerSpec(), s.planOwner, s.forgetOwner))
+	}
+	if d.Credentials != nil {
+		all = append(all, bind.Command(CreateCredential, credentialSpec(), s.planCredential, s.createCredential))
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: all}
 }

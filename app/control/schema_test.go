@@ -15,6 +15,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "confirmSchema", Doc: bind.SchemaOf[ConfirmInput]()},
 		{Name: "settingsSchema", Doc: bind.SchemaOf[SettingsInput]()},
 		{Name: "ownerSchema", Doc: bind.SchemaOf[OwnerInput]()},
+		{Name: "credentialSchema", Doc: bind.SchemaOf[CredentialInput]()},
 		{Name: "cancelSchema", Doc: bind.SchemaOf[CancelInput]()},
 		{Name: "tailSchema", Doc: bind.SchemaOf[TailInput]()},
 		{Name: "amofConfirmSchema", Doc: bind.SchemaOf[AmofConfirmInput]()},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/preference"
 	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
@@ -42,9 +43,11 @@ func settingsSpec() tool.Spec {
 
 // settingsPlan is a change of the settings.
 type settingsPlan struct {
-	Opens    []string       `json:"opens"` // what could not happen before, a line each; empty for a change that only narrows
+	Opens    []string       `json:"opens"`   // what could not happen before, a line each; empty for a change that only narrows
+	Changes  []string       `json:"changes"` // all that differs, a line each
 	Settings ports.Settings `json:"settings"`
-	Had      ports.Settings `json:"had"`
+	Had      ports.Settings `json:"-"`
+	require  policy.Proving
 }
 
 // Hash is the sum of the settings that the change leaves: with it a row is known for what was approved.
@@ -61,6 +64,14 @@ func (p settingsPlan) Assessment() policy.Assessment {
 // Insists has a person asked whatever was allowed beforehand: settings never open the way for settings.
 func (p settingsPlan) Insists() bool { return len(p.Opens) > 0 }
 
+// Needs is a terminal or a logged-in browser, and the strongest proof that policy wants for anything: no setting opens more than its answer proves.
+func (p settingsPlan) Needs() policy.Proving {
+	if len(p.Opens) == 0 {
+		return policy.ProvingNone
+	}
+	return max(policy.ProvingPerson, p.require)
+}
+
 // Prompt says what would be opened.
 func (p settingsPlan) Prompt() string {
 	if len(p.Opens) == 0 {
@@ -69,7 +80,13 @@ func (p settingsPlan) Prompt() string {
 	return "change the settings, which opens: " + strings.Join(p.Opens, "; ")
 }
 
-func (s service) planSettings(ctx context.Context, _ tool.Scope, in SettingsInput) (settingsPlan, error) {
+// ErrNarrow reports a caller that is served a part of the tools, and would change what holds for all of them.
+var ErrNarrow = fault.New(fault.Denied, "reach_too_narrow", "this caller is let in for a part of the tools, so it changes nothing that holds for all of them")
+
+func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInput) (settingsPlan, error) {
+	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
+		return settingsPlan{}, ErrNarrow
+	}
 	doc, err := tool.Encode(in)
 	if err != nil {
 		return settingsPlan{}, err
@@ -92,7 +109,7 @@ func (s service) planSettings(ctx context.Context, _ tool.Scope, in SettingsInpu
 		return settingsPlan{}, err
 	}
 	opens := preference.Opens(effective(had, rules), next, s.Operator.Level)
-	return settingsPlan{Opens: append([]string{}, opens...), Settings: next, Had: had}, nil
+	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, preference.Changes(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
 }
 
 // effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.

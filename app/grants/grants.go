@@ -211,7 +211,7 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 		word = "deny"
 	}
 	now := k.Clock.Now()
-	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 {
+	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 && found[0].State == confirm.Pending {
 		k.Runs.Deny(ctx, answer.ID, toolrun.UserDenied, answer.Reason) // before the call learns of the denial, so that it is told why
 	}
 	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Grant) error { return answer.Settle(g, now) })
@@ -263,6 +263,21 @@ func proven(p *confirm.Proof, err error) (json.RawMessage, error) {
 	return doc, err
 }
 
+// answered is confirm.ErrAnswered for a confirmation that somebody has answered, as the audit has it; nil for any other.
+func (k *Keeper) answered(ctx context.Context, id string) error {
+	found, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+	if err != nil {
+		return nil //nolint:nilerr // that it waits for nobody is known all the same
+	}
+	for _, r := range slices.Backward(found) { // the first one counts
+		word := map[string]string{"approve": "approved", "deny": "denied"}[r.Event.Verdict]
+		if r.Event.Code == "" && word != "" {
+			return confirm.ErrAnswered.Sayf("this was %s already (%s); the first answer counts", word, r.Event.ApprovedBy)
+		}
+	}
+	return nil
+}
+
 // settle runs f on the waiting confirmation of that id, and has the audit know.
 func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confirm.Grant) error) (settled confirm.Grant, err error) {
 	now := k.Clock.Now()
@@ -271,6 +286,9 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 		return settled, err
 	}
 	if len(found) == 0 {
+		if err := k.answered(ctx, id); err != nil {
+			return settled, err
+		}
 		return settled, confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id)
 	}
 	err = k.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Grant) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sorting"
@@ -54,6 +55,46 @@ func Opens(had, next ports.Settings, builtIn policy.Level) []string {
 		}
 	}
 	return lines
+}
+
+// Changes is everything in which the settings differ, a line each, in a fixed order.
+func Changes(had, next ports.Settings) []string {
+	var lines []string
+	differs := func(what, before, after string) {
+		if before != after {
+			lines = append(lines, fmt.Sprintf("%s: %s, was %s", what, after, before))
+		}
+	}
+	word := func(s string) string {
+		if s == "" {
+			return "not set"
+		}
+		return s
+	}
+	differs("approval", word(had.Approval.String()), word(next.Approval.String()))
+	differs("permission level", word(had.Level.String()), word(next.Level.String()))
+	differs("highest mode", word(had.MaxMode.String()), word(next.MaxMode.String()))
+	for _, tool := range keys(had.Tools, next.Tools) {
+		differs("tool "+tool, said(had.Tools[tool]), said(next.Tools[tool]))
+	}
+	differs("answered in advance", list(had.Auto.Enabled, had.Auto.Tools), list(next.Auto.Enabled, next.Auto.Tools))
+	for _, key := range keys(had.Require, next.Require) {
+		differs("approving "+key+" needs", had.Require[key].Words(), next.Require[key].Words())
+	}
+	differs("forms that may approve", list(true, had.Forms), list(true, next.Forms))
+	return lines
+}
+
+// list is names in words.
+func list(on bool, names []string) string {
+	text := strings.Join(slices.Sorted(slices.Values(names)), ", ")
+	if text == "" {
+		text = "none"
+	}
+	if !on {
+		text = "off (on the list: " + text + ")"
+	}
+	return text
 }
 
 func ceiling(s ports.Settings) policy.Mode {

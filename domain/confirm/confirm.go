@@ -194,6 +194,7 @@ type View struct {
 	Needs     policy.Proving  `json:"needs,omitempty"`      // the least proof that an approval has to come with
 	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
 	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for a person's eyes alone
+	Scope     string          `json:"-"`                    // what "always" covers within the tool; empty is all of it
 	Veil
 }
 
@@ -215,7 +216,7 @@ func (g *Grant) View() View {
 	}
 	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Veil: g.Veil}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Veil: g.Veil}
 }
 
 // Views is View of each, never nil.

@@ -151,6 +151,11 @@ type Scoped interface {
 	Scopes() (session, dated string)
 }
 
+// Proven is a plan whose approval has to come with at least that proof, whatever policy requires.
+type Proven interface {
+	Needs() policy.Proving
+}
+
 // Targeter is a plan that says what type-to-confirm must type.
 type Targeter interface {
 	Target() string
@@ -219,6 +224,7 @@ type Scope struct {
 	Principal policy.Principal
 	Progress  func(Progress) // never nil inside an invocation
 	MaxOutput int            // bytes the caller takes: a longer value is replaced by its head
+	Narrow    bool           // the caller is served a part of the tools: it changes nothing that holds for all of them
 }
 
 // Progress is one step of a long call. Total is zero when unknown.

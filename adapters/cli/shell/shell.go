@@ -217,8 +217,8 @@ func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) e
 	if err != nil {
 		return app.Settings{}, o, err
 	}
-	var saved app.Settings
-	if err := json.Unmarshal(o.Value, &saved); err != nil {
+	var saved app.Settings // as they were approved: the answer is masked
+	if err := json.Unmarshal(c.Args, &saved); err != nil {
 		return saved, o, fault.From(err)
 	}
 	return saved, o, nil

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,7 +152,7 @@ func row(v httpguard.Visitor, r toolrun.Record, always map[string]bool) markup.N
 	if always[r.ConfirmationID] {
 		decided = append(decided, markup.Text(", always "), page.Deed(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed of "+r.Tool))
 	}
-	came := markup.Group{runview.Badge(r.Status)}
+	came := markup.Group{runview.State(r)}
 	if why := runview.Why(r); why != "" {
 		came = append(came, markup.Text(" "+why))
 	}
@@ -193,11 +194,24 @@ func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	if !rec.Status.Final() {
 		p.Live = work.Decided()
 	}
-	p.Body = []markup.Node{facts(rec), s.plan(r.Context(), rec), page.Part("Arguments", page.Value(rec.Args)), result(rec), s.records(r.Context(), rec)}
+	p.Body = []markup.Node{facts(rec, s.decided(r.Context(), rec)), s.plan(r.Context(), rec), page.Part("Arguments", page.Value(rec.Args)), result(rec), s.records(r.Context(), rec)}
 	p.Write(w, http.StatusOK, v)
 }
 
-func facts(r toolrun.Record) markup.Node {
+// decided is who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
+func (s *Section) decided(ctx context.Context, rec toolrun.Record) string {
+	if rec.ConfirmationID != "" && rec.Reason != toolrun.Expired {
+		found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.AtMost})
+		for _, r := range slices.Backward(found) { // the first answer counts
+			if err == nil && r.Event.Code == "" && (r.Event.Verdict == "approve" || r.Event.Verdict == "deny") {
+				return map[string]string{"approve": "approved by ", "deny": "denied by "}[r.Event.Verdict] + runview.Answered(r.Event)
+			}
+		}
+	}
+	return runview.By(rec.Decision)
+}
+
+func facts(r toolrun.Record, decided string) markup.Node {
 	word := func(s string) markup.Node {
 		if s == "" {
 			return nil
@@ -210,10 +224,10 @@ func facts(r toolrun.Record) markup.Node {
 		}
 		return page.When(t)
 	}
-	return page.Facts(page.Fact{Name: "Came to", Value: runview.Badge(r.Status)}, page.Fact{Name: "Because", Value: word(runview.Why(r))},
+	return page.Facts(page.Fact{Name: "Came to", Value: runview.State(r)}, page.Fact{Name: "Because", Value: word(runview.Why(r))},
 		page.Fact{Name: "Tool", Value: page.Code(page.Printable(r.Tool))}, page.Fact{Name: "Risk", Value: page.Risk(r.Risk.String())},
 		page.Fact{Name: "Asked by", Value: word(r.Client)}, page.Fact{Name: "Session", Value: word(r.Session)}, page.Fact{Name: "On behalf of", Value: word(r.Principal)},
-		page.Fact{Name: "Decided by", Value: word(runview.By(r.Decision))}, page.Fact{Name: "Asked at", Value: moment(r.At)}, page.Fact{Name: "Begun at", Value: moment(r.StartedAt)},
+		page.Fact{Name: "Decided by", Value: word(decided)}, page.Fact{Name: "Asked at", Value: moment(r.At)}, page.Fact{Name: "Begun at", Value: moment(r.StartedAt)},
 		page.Fact{Name: "Ended at", Value: moment(r.EndedAt)}, page.Fact{Name: "Took", Value: word(took(r))}, page.Fact{Name: "Call", Value: page.Code(page.Printable(r.CallID))},
 		page.Fact{Name: "Confirmation", Value: word(r.ConfirmationID)})
 }

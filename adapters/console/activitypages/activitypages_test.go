@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,7 +50,7 @@ func open(t testing.TB) (*consoletest.Agent, *consoletest.House, *consoletest.We
 func writes(t testing.TB, agent *consoletest.Agent, name string) {
 	t.Helper()
 	id := agent.Ask(t, "write_note", map[string]string{"name": name, "text": "text of " + name})
-	_, err := agent.House.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal"})
+	_, err := agent.House.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": name, "text": "text of " + name}).Err)
 }
@@ -67,7 +68,7 @@ func TestCallsAreListedAndFiltered(t *testing.T) {
 	agent, h, web := open(t)
 	writes(t, agent, "first")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "second"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Reason: "not <now>"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "not <now>"})
 	require.NoError(t, err)
 	h.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "third"})
 
@@ -93,7 +94,7 @@ func TestAlwaysIsRevokedFromTheActivity(t *testing.T) {
 	t.Parallel()
 	agent, h, web := open(t)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "first"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	writes := func() error { return agent.Call("write_note", map[string]string{"name": "first"}).Err }
 	require.NoError(t, writes())
@@ -142,7 +143,7 @@ func TestOneCall(t *testing.T) {
 		page = web.Get("/activity/" + runs[0].CallID)
 		return strings.Contains(page.Words(), "confirm_token_required")
 	}, 30*time.Second, 10*time.Millisecond)
-	for _, want := range []string{"write note first Came to done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by a person in a terminal", "Arguments name first text text of first",
+	for _, want := range []string{"write note first Came to done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by approved by a person in a terminal (tester, /dev/pts/0, here)", "Arguments name first text text of first",
 		`Result written first`, "In the audit", "answer write_note approve", "intent write_note", "outcome write_note"} {
 		assert.Contains(t, page.Words(), want)
 	}

@@ -114,7 +114,7 @@ func by(e audit.Event) string {
 	if e.Unattended() {
 		return page.Printable("no person asked: " + cmp.Or(runview.By(e.ApprovedBy), "rule "+e.Rule))
 	}
-	return page.Printable(cmp.Or(runview.By(e.ApprovedBy), e.Client))
+	return page.Printable(cmp.Or(runview.Answered(e), e.Client))
 }
 
 func clip(s string) string {

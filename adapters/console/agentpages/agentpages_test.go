@@ -97,7 +97,7 @@ func TestAPlanIsDeployed(t *testing.T) {
 				}
 			}
 			if name == "by people alone" {
-				assert.Contains(t, approved, "console")
+				assert.Contains(t, approved, "console key_rig")
 			}
 			assert.NotEmpty(t, approved)
 		})

@@ -25,9 +25,6 @@ import (
 // answeredParam is the parameter that tells the list which confirmation was just answered on it.
 const answeredParam = "answered"
 
-// ErrReach reports an approval by a browser whose log-in does not reach as far as the call.
-var ErrReach = fault.New(fault.Denied, "approval_out_of_reach", "this browser's log-in does not reach as far as this call; log in with one that does, or use countersign approve in a terminal")
-
 // answer takes what a person decided.
 func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
 	id := r.PathValue("id")
@@ -46,17 +43,19 @@ func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 		s.fail(w, v, err)
 		return
 	case waits && a.Approve && !s.desk.Decides(v, tool.Name(c.Tool)):
-		s.fail(w, v, ErrReach)
+		s.fail(w, v, httpguard.ErrReach)
 		return
 	}
 	a.ID, a.Always = id, a.Always && c.Session != v.Session
 	settled, err := s.door.Answer(r.Context(), a)
 	switch f := fault.From(err); {
-	case err == nil && a.Approve && settled.Answerer != a.By:
-		s.taken(w, v, settled)
+	case errors.Is(err, confirm.ErrAnswered) && settled.State == confirm.Approved.String():
+		s.taken(w, r, v, settled)
+	case errors.Is(err, confirm.ErrAnswered):
+		s.late(w, r, v, err)
 	case err == nil:
 		http.Redirect(w, r, path+"?"+answeredParam+"="+url.QueryEscape(id), http.StatusSeeOther)
-	case errors.Is(err, confirm.ErrTyped) && waits:
+	case (errors.Is(err, confirm.ErrTyped) || errors.Is(err, confirm.ErrProof)) && waits:
 		s.question(w, v, s.sheet(r.Context(), c), http.StatusUnprocessableEntity, page.Problem(f))
 	case errors.Is(err, confirm.ErrMismatch):
 		s.outdated(w, v, c, f)
@@ -68,9 +67,10 @@ func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 }
 
 // taken says that somebody else has approved it first.
-func (s *Section) taken(w http.ResponseWriter, v httpguard.Visitor, c confirm.View) {
+func (s *Section) taken(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, c confirm.View) {
+	who := cmp.Or(runview.Answered(s.first(r.Context(), c.ID, "approve")), runview.By(c.Answerer))
 	page.Page{Title: "Approved already", Section: path, Crumbs: crumbs(), Body: []markup.Node{
-		page.Notice(page.Warn, markup.P(markup.Text(page.Printable(c.Prompt)+": "+runview.By(c.Answerer)+" approved it before you. Your answer changed nothing."))),
+		page.Notice(page.Warn, markup.P(markup.Text(page.Printable(c.Prompt)+": "+who+" approved it before you. Your answer changed nothing."))),
 		markup.P(page.To(pathOf(c.ID), "What has become of it")),
 	}}.Write(w, http.StatusConflict, v)
 }
@@ -125,6 +125,11 @@ func (s *Section) answerer(ctx context.Context, id string, rec toolrun.Record) a
 	case rec.Status == toolrun.Denied:
 		verdict = "cancel"
 	}
+	return s.first(ctx, id, verdict)
+}
+
+// first is the first answer of that word which settled the confirmation.
+func (s *Section) first(ctx context.Context, id, verdict string) audit.Event {
 	found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
 	for _, r := range slices.Backward(found) {
 		if err == nil && r.Event.Verdict == verdict && r.Event.Code == "" {
@@ -145,11 +150,19 @@ type ending struct {
 	by audit.Event
 }
 
+// state is how it stands: what is approved waits for its call, not for a person.
+func state(e ending) markup.Node {
+	if e.Status == toolrun.PendingConfirmation && e.by.Verdict == "approve" {
+		return page.Badge(page.Good, "approved; waits for its call")
+	}
+	return runview.State(e.Record)
+}
+
 // told says what has become of a confirmation, and by whose answer.
 func (s *Section) told(w http.ResponseWriter, v httpguard.Visitor, status int, e ending, above ...markup.Node) {
 	rec, by := e.Record, e.by
 	verb := map[string]string{"approve": "approved it", "deny": "denied it", "cancel": "withdrew it"}[by.Verdict]
-	who := runview.By(by.ApprovedBy)
+	who := runview.Answered(by)
 	switch by.ApprovedBy {
 	case "client":
 		who = "the agent's client"
@@ -165,7 +178,7 @@ func (s *Section) told(w http.ResponseWriter, v httpguard.Visitor, status int, e
 		why = markup.Text(words)
 	}
 	body := append(above, markup.P(markup.Class("prompt"), markup.Text(page.Printable(cmp.Or(rec.What, rec.Tool)))),
-		page.Facts(page.Fact{Name: "Now", Value: runview.Badge(rec.Status)}, page.Fact{Name: "Because", Value: why}, page.Fact{Name: "Decided", Value: decided}),
+		page.Facts(page.Fact{Name: "Now", Value: state(e)}, page.Fact{Name: "Because", Value: why}, page.Fact{Name: "Decided", Value: decided}),
 		markup.P(record(rec)), markup.P(page.To(path, "What waits now")))
 	page.Page{Title: "Decided already", Section: path, Crumbs: crumbs(), Body: body}.Write(w, status, v)
 }

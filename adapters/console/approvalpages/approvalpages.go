@@ -130,7 +130,7 @@ func (s *Section) decide(v httpguard.Visitor, c confirm.View, whole bool) markup
 	deny := markup.Div(markup.Class("decide"), work.Deny(v, pathOf(c.ID), c))
 	switch {
 	case c.Answerer != "":
-		return markup.Group{markup.P(page.Badge(page.Good, "approved"), markup.Text(" by "+runview.By(c.Answerer)+". It is carried out when the agent looks again; until then it can still be denied.")), deny}
+		return markup.P(page.Badge(page.Good, "approved"), markup.Text(" by "+runview.By(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), page.When(c.ExpiresAt), markup.Text("."))
 	case !s.desk.Decides(v, tool.Name(c.Tool)):
 		return markup.Group{markup.P(markup.Class("quiet"), markup.Text("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")), deny}
 	case !whole:

@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -118,7 +119,7 @@ func TestAlwaysIsRememberedForTheSessionThatAsked(t *testing.T) {
 	t.Parallel()
 	agent, here, web := pair(t)
 	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
-	web.Press(web.Get("/approvals"), "Always allow in this session")
+	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with any arguments")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "other", "text": "x"}).Err)
 	assert.Equal(t, "x", here.Notes.Read("other"))
@@ -241,14 +242,15 @@ func TestAnsweredElsewhere(t *testing.T) {
 	agent, here, web := pair(t)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	page := web.Get("/approvals/" + id)
-	_, err := here.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Reason: "no"})
+	_, err := here.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "no"})
 	require.NoError(t, err)
 	late := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, late.Status)
-	assert.Contains(t, late.Words(), "Now not done Because a person denied it: no Decided a person in a terminal denied it")
+	assert.Contains(t, late.Words(), "Now not done Because a person denied it: no Decided a person in a terminal (tester, /dev/pts/0, here) denied it")
 }
 
-func TestWhatHasRunOutIsDenied(t *testing.T) {
+// TestWhatHasRunOutHasExpired: nobody denied it, and nothing says that somebody did.
+func TestWhatHasRunOutHasExpired(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), &clock.Fake{}
 	agent, here := consoletest.Open(t, dir, consoletest.At(now)), consoletest.Open(t, dir, consoletest.At(now))
@@ -256,9 +258,12 @@ func TestWhatHasRunOutIsDenied(t *testing.T) {
 	id := agent.Agent("s1").Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	page := web.Get("/approvals/" + id)
 	now.Advance(confirm.DefaultTTL)
+	assert.Contains(t, web.Get("/approvals").Words(), "write note plan", "a question outlives its token")
+	now.Advance(confirm.QuestionTTL)
 	late := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, late.Status)
-	assert.Contains(t, late.Words(), "Now not done Because nobody answered in time, which denies")
+	assert.Contains(t, late.Words(), "Now expired Because it expired: nobody answered in time")
+	assert.NotContains(t, late.Words(), "denie")
 	assert.Contains(t, web.Get("/approvals").Words(), "Nothing waits")
 	assert.Contains(t, web.Get("/approvals/"+id).Words(), "nobody answered in time")
 }
@@ -387,7 +392,8 @@ func TestEveryAnswerIsInTheAudit(t *testing.T) {
 	found, err := here.AuditSearch(t.Context(), audit.Filter{Phase: audit.Answer})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Equal(t, []string{id, "deny", "console key_one"}, []string{found[0].Event.CallID, found[0].Event.Verdict, found[0].Event.ApprovedBy})
+	assert.Equal(t, []string{id, "deny", "console key_one", "console"}, []string{found[0].Event.CallID, found[0].Event.Verdict, found[0].Event.ApprovedBy, found[0].Event.Surface})
+	assert.JSONEq(t, `{"surface":"console","user":"console","credential":"key_one"}`, string(found[0].Event.Proof))
 	rec, err := here.RunRecord(t.Context(), id)
 	require.NoError(t, err)
 	assert.Equal(t, toolrun.UserDenied, rec.Reason)
@@ -403,7 +409,50 @@ func TestAPlanStaysTheOneThatWasShown(t *testing.T) {
 	var shown map[string]any
 	require.NoError(t, json.Unmarshal(views[0].Plan, &shown))
 	assert.Equal(t, "write_note", shown["tool"])
-	assert.WithinDuration(t, time.Now().Add(confirm.DefaultTTL), views[0].ExpiresAt, time.Minute)
+	assert.WithinDuration(t, time.Now().Add(confirm.QuestionTTL), views[0].ExpiresAt, time.Minute)
+}
+
+// TestWhoseAskerIsGoneSaysSo, and can still be decided: the same call, made anew, goes on.
+func TestWhoseAskerIsGoneSaysSo(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	assert.NotContains(t, web.Get("/approvals").Words(), "whoever asked is gone")
+	require.NoError(t, agent.House.EndSession(t.Context(), "local", "s1"))
+	for _, path := range []string{"/approvals", "/approvals/" + id} {
+		assert.Contains(t, web.Get(path).Words(), "Waiting whoever asked is gone: an approval is used by the same call when it is made anew")
+	}
+	require.Equal(t, http.StatusOK, web.Press(web.Get("/approvals/"+id), "Approve").Status)
+	require.NoError(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
+	assert.Equal(t, "text", here.Notes.Read("plan"))
+}
+
+// TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing: no button, and no way around it.
+func TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	passkey := consoletest.With(func(o *app.Options) {
+		o.Policy.Require = map[string]policy.Proving{"write_note": policy.ProvingPasskey}
+	})
+	agent, here := consoletest.Open(t, dir, passkey).Agent("s1"), consoletest.Open(t, dir, passkey)
+	web := serve(t, here)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	for _, want := range []string{"+text", "Approval needs with a passkey", "Approving this needs a passkey, and this browser has shown none."} {
+		assert.Contains(t, page.Words(), want)
+	}
+	assert.NotContains(t, page.Body, `value="approve"`)
+	got := web.Post("/approvals/"+id, "decision", "approve", "plan_hash", hash(t, page))
+	assert.Equal(t, http.StatusUnprocessableEntity, got.Status)
+	assert.Contains(t, got.Words(), "approving this needs a passkey")
+	assert.Contains(t, web.Press(page, "Deny").Words(), "a person denied it", "but it may say no")
+
+	mine := web.Post("/do/write_note")
+	assert.Contains(t, mine.Words(), "Approving this needs a passkey")
+	tried := web.Post(strings.TrimSuffix(mine.Path, "/")+"/answer", "decision", "approve", "plan_hash", hash(t, mine))
+	assert.Contains(t, tried.Words(), "approving this needs a passkey", "it asks on")
+	assert.Empty(t, here.Notes.Read("mine"))
+	assert.Contains(t, web.Press(tried, "Deny").Words(), "a person denied this call")
 }
 
 // TestAPageHidesNothing: neither in what is asked nor in the lines that would change, and it says why the risk is high.

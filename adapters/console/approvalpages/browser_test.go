@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // live is pair with everything that pages ask for.
@@ -75,7 +76,7 @@ func aQuestionAppearsByItself(t *testing.T, b *browser.Browser) {
 
 	burn := agent.Ask(t, "burn_note", map[string]string{"name": "old"})
 	p.WaitText("#"+burn, "Would be lost")
-	p.WaitText("#"+burn+" [data-until]", "in 4 min")
+	p.WaitText("#"+burn+" [data-until]", "in 23 h")
 	p.Axe()
 	p.Shot("questions")
 	p.Dark(true)
@@ -97,7 +98,7 @@ func whatSomebodyWritesStays(t *testing.T, b *browser.Browser) {
 	p.Eval("(() => { window.kept = document.getElementById('"+id+"'); return true; })()", nil)
 	other := agent.Ask(t, "write_note", map[string]string{"name": "other", "text": "text"})
 	p.WaitText("#"+other, "write note other")
-	_, err := here.Answer(t.Context(), confirm.Answer{ID: gone, By: "terminal"})
+	_, err := here.Answer(t.Context(), confirm.Answer{ID: gone, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p.WaitFor("!document.getElementById('" + gone + "')")
 	p.WaitFor("window.kept === document.getElementById('" + id + "') && document.activeElement.id === 'reason-" + id + "'")
@@ -127,7 +128,7 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	p.WaitText(".notice", "a person denied it: not today")
 
 	done = agent.Waits(t, "write_note", map[string]string{"name": "always", "text": "text"})
-	p.Press("Always allow in this session: write note always")
+	p.Press("Always allow in this session: write_note with any arguments: write note always")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "again", "text": "text"}).Err)
 }
@@ -220,7 +221,7 @@ func nobodyPressesWhatJustSlidUnderThePointer(t *testing.T, b *browser.Browser) 
 	second := agent.Ask(t, "write_note", map[string]string{"name": "second", "text": "text"})
 	p := b.Page(t, web.URL+"/approvals")
 	p.WaitFor("document.body.dataset.held === undefined")
-	_, err := here.Answer(t.Context(), confirm.Answer{ID: first, By: "terminal"})
+	_, err := here.Answer(t.Context(), confirm.Answer{ID: first, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p.WaitFor("!document.getElementById('" + first + "')")
 	p.Eval("(() => { document.querySelector('#"+second+" button.go').click(); return true; })()", nil)

@@ -20,7 +20,7 @@ func (s *Section) reveal(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 		s.one(w, r, v)
 		return
 	case !s.desk.Decides(v, tool.Name(c.Tool)):
-		s.fail(w, v, ErrReach)
+		s.fail(w, v, httpguard.ErrReach)
 		return
 	}
 	bare, err := s.door.Reveal(r.Context(), c.ID)

@@ -84,7 +84,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	desk := work.New(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
 	person := func(h httpguard.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			h(w, req, httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Form: "t"})
+			h(w, req, httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})
 		})
 	}
 	desk.Mount(mux, person)

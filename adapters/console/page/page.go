@@ -4,6 +4,7 @@
 package page
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -79,8 +80,28 @@ func (p Page) header(v httpguard.Visitor) markup.Node {
 			return markup.Li(markup.A(markup.Href(s.Href), markup.If(s.Href == p.Section, markup.Aria("current", "page")), markup.Text(s.Text),
 				markup.If(s.Href == "/approvals", markup.Span(markup.Class("count"), markup.Data("count", "approvals")))))
 		}))),
-		Form(v, "/logout", Button("Log out")),
+		Form(v, "/logout", Button("Log out")), unasked(v),
 	)
+}
+
+// unasked says, above every page, that no person is asked; nil where people are.
+func unasked(v httpguard.Visitor) markup.Node {
+	if !v.Unasked {
+		return nil
+	}
+	return markup.P(markup.ID("unasked"), markup.Class("unasked"), markup.Strong(markup.Text("No person is asked.")),
+		markup.Text(" Approval is set to caller: whoever calls a tool approves its own plan. "), To("/settings", "See who set that"))
+}
+
+// Telling has the pages behind person say so while no person is asked. Where that cannot be found out they say nothing: the settings' page says why.
+func Telling(person func(httpguard.Handler) http.Handler, unasked func(ctx context.Context) (bool, error)) func(httpguard.Handler) http.Handler {
+	return func(h httpguard.Handler) http.Handler {
+		return person(func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+			nobody, err := unasked(r.Context())
+			v.Unasked = nobody && err == nil
+			h(w, r, v)
+		})
+	}
 }
 
 func (p Page) crumbs() markup.Node {

@@ -31,7 +31,15 @@ func Asked(v confirm.View, client string) markup.Node {
 	if v.Strength >= policy.Typed {
 		typed = markup.Group{markup.Text("only by typing "), page.Code(page.Printable(v.Target))}
 	}
-	return page.Facts(page.Fact{Name: "Tool", Value: page.Code(page.Printable(v.Tool))}, page.Fact{Name: "Asked by", Value: asks}, page.Fact{Name: "Approved", Value: typed},
+	var needs, gone markup.Node
+	if v.Needs > policy.ProvingNone {
+		needs = markup.Text("with " + v.Needs.Words())
+	}
+	if v.Gone {
+		gone = markup.Text("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")
+	}
+	return page.Facts(page.Fact{Name: "Tool", Value: page.Code(page.Printable(v.Tool))}, page.Fact{Name: "Asked by", Value: asks}, page.Fact{Name: "Waiting", Value: gone}, page.Fact{Name: "Approved", Value: typed},
+		page.Fact{Name: "Approval needs", Value: needs},
 		page.Fact{Name: "Expires", Value: markup.Group{page.When(v.ExpiresAt), markup.Text(" "),
 			markup.Span(markup.Class("quiet"), markup.Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}},
 		page.Fact{Name: "Plan", Value: short(v.PlanHash.Hex())})

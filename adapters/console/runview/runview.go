@@ -4,12 +4,24 @@
 package runview
 
 import (
+	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 )
+
+// State is the status of a run, in words that say of one that was not done whether its question has expired.
+func State(r toolrun.Record) markup.Node {
+	if r.Status == toolrun.Denied && r.Reason == toolrun.Expired {
+		return page.Badge(page.Bad, "expired")
+	}
+	return Badge(r.Status)
+}
 
 // Badge is the status of a run.
 func Badge(s toolrun.Status) markup.Node {
@@ -31,7 +43,7 @@ func Badge(s toolrun.Status) markup.Node {
 // Why is why a run was not done, or failed; empty for one that went well or has not ended.
 func Why(r toolrun.Record) string {
 	words, known := map[toolrun.Reason]string{
-		toolrun.Policy: "policy refused it", toolrun.UserDenied: "a person denied it", toolrun.Expired: "nobody answered in time, which denies",
+		toolrun.Policy: "policy refused it", toolrun.UserDenied: "a person denied it", toolrun.Expired: "it expired: nobody answered in time",
 		toolrun.Cancelled: "whoever asked withdrew it", toolrun.ContextChanged: "what it would do had changed since it was asked", toolrun.Mistyped: "the name was mistyped three times",
 		toolrun.Rejected: "it was refused before it began", toolrun.Errored: "it ran and failed", toolrun.NonZeroExit: "the command it ran said so",
 		toolrun.TimedOut: "it took longer than it may", toolrun.Stopped: "it was stopped while it ran", toolrun.Interrupted: "the process that carried it out is gone; how far it came is not known",
@@ -59,10 +71,53 @@ func By(word string) string {
 		return "a person in the console"
 	case word == "terminal":
 		return "a person in a terminal"
-	case word == "elicitation":
+	case word == "form" || word == "elicitation":
 		return "a person in the agent's own window"
+	case word == "embedding host":
+		return "the program that this runs in"
+	case word == "incoming webhook":
+		return "a request from outside, to a workflow that a person opened to them"
 	case word == "token":
 		return "its confirmation token, which whoever asked repeated"
 	}
 	return "rule " + page.Printable(word)
+}
+
+// Answered is who gave an answer that is on record, on which surface, and what proves it; empty for nobody. Older records name who alone.
+func Answered(e audit.Event) string {
+	var p confirm.Proof
+	if json.Unmarshal(e.Proof, &p) != nil || p.Surface == "" {
+		return By(e.ApprovedBy)
+	}
+	said := func(words string, known ...string) string {
+		var there []string
+		for _, k := range known {
+			if k != "" {
+				there = append(there, page.Printable(k))
+			}
+		}
+		if len(there) == 0 {
+			return words
+		}
+		return words + " (" + strings.Join(there, ", ") + ")"
+	}
+	browser := p.Credential
+	if browser != "" {
+		browser = "browser " + browser
+	}
+	switch p.Surface {
+	case confirm.SurfaceTerminal:
+		return said("a person in a terminal", p.User, p.TTY, p.Host)
+	case confirm.SurfaceTouch:
+		return said("a person in a terminal, with a security key that was touched", p.User, p.TTY, p.Host, p.Credential)
+	case confirm.SurfaceConsole:
+		return said("a person in the console", browser)
+	case confirm.SurfacePasskey:
+		return said("a person in the console, with a passkey", p.User, p.Credential)
+	case confirm.SurfaceForm:
+		return said("a person in the agent's own window", p.Entry)
+	case confirm.SurfaceProgram:
+		return said("the program that this runs in", p.User)
+	}
+	return said("on "+page.Printable(string(p.Surface)), cmp.Or(p.User, e.ApprovedBy))
 }

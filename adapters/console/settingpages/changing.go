@@ -3,7 +3,6 @@ package settingpages
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -32,12 +31,14 @@ func whole(v httpguard.Visitor) error {
 	return nil
 }
 
-// change stores a change of the settings and goes back to them with what says what it was and is. It is on record before it is made.
-func (s Pages) change(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, edit func(*app.Settings) (told url.Values, err error)) {
+// change has a change of the settings stored: at once where it only narrows, else once it was approved on a page that shows what it would open. edit
+// says what the settings' page then tells of it.
+func (s Pages) change(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, title string, edit func(*app.Settings) (told string, err error)) {
 	err := whole(v)
-	var told url.Values
+	var told string
+	var call tool.Call
 	if err == nil {
-		_, err = s.door.ChangeSettings(r.Context(), v.Call("", nil), func(set *app.Settings) (err error) {
+		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) (err error) {
 			told, err = edit(set)
 			return err
 		})
@@ -46,7 +47,12 @@ func (s Pages) change(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 		fail(w, v, err)
 		return
 	}
-	http.Redirect(w, r, section+"?"+told.Encode(), http.StatusSeeOther)
+	s.desk.Do(w, r, v, work.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: section, Done: told})
+}
+
+// turned is a change from one word to another, as people are told of it; empty words are "not set".
+func turned(what, was, is string) string {
+	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
 }
 
 func (s Pages) level(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
@@ -55,102 +61,141 @@ func (s Pages) level(w http.ResponseWriter, r *http.Request, v httpguard.Visitor
 		fail(w, v, err)
 		return
 	}
-	s.change(w, r, v, func(set *app.Settings) (url.Values, error) {
+	s.change(w, r, v, "Set the permission level", func(set *app.Settings) (string, error) {
 		var level policy.Level
 		if err := level.UnmarshalText([]byte(r.PostFormValue("level"))); err != nil {
-			return nil, err
+			return "", err
 		}
 		if level == policy.LevelUnset {
-			return nil, policy.ErrWord.Sayf("choose a permission level")
+			return "", policy.ErrWord.Sayf("choose a permission level")
 		}
 		if was := r.PostFormValue("was"); was != now.Level {
-			return nil, ErrMeanwhile.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
+			return "", ErrMeanwhile.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
 		}
 		set.Level = level
-		return url.Values{"set": {"level"}, "was": {now.Level}, "is": {level.String()}}, nil
+		return turned("The permission level", now.Level, level.String()), nil
 	})
+}
+
+// approval sets who approves: people, or whoever calls.
+func (s Pages) approval(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	s.change(w, r, v, "Set who approves", func(set *app.Settings) (string, error) {
+		before := set.Approval
+		if before.String() != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		if err := set.Approval.UnmarshalText([]byte(r.PostFormValue("approval"))); err != nil {
+			return "", err
+		}
+		return turned("The setting of who approves", before.String(), set.Approval.String()), nil
+	})
+}
+
+// ceiling sets the highest mode of any call.
+func (s Pages) ceiling(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	s.change(w, r, v, "Set the highest mode", func(set *app.Settings) (string, error) {
+		before := set.MaxMode
+		if before.String() != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		if err := set.MaxMode.UnmarshalText([]byte(r.PostFormValue("max_mode"))); err != nil {
+			return "", err
+		}
+		return turned("The highest mode that people set", before.String(), set.MaxMode.String()), nil
+	})
+}
+
+// require sets the least proof that an approval has to come with: of a tool, of what is of high risk, or of what wants a name typed.
+func (s Pages) require(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	key := strings.TrimSpace(r.PostFormValue("key"))
+	s.change(w, r, v, "Set the proof that "+page.Printable(key)+" needs", func(set *app.Settings) (string, error) {
+		before, there := set.Require[key]
+		if _, known := s.door.Spec(tool.Name(key)); !known && !there && key != policy.RequireHigh && key != policy.RequireType {
+			return "", tool.ErrUnknown.Sayf("%q is neither high, nor type, nor a tool that is served here", page.Printable(key))
+		}
+		if was := r.PostForm["was"]; len(was) > 0 && was[0] != before.String() {
+			return "", ErrMeanwhile
+		}
+		var needs policy.Proving
+		if err := needs.UnmarshalText([]byte(r.PostFormValue("proof"))); err != nil {
+			return "", err
+		}
+		if set.Require == nil {
+			set.Require = map[string]policy.Proving{}
+		}
+		set.Require[key] = needs
+		if needs == policy.ProvingNone {
+			delete(set.Require, key)
+		}
+		return "Approving " + page.Printable(key) + " needed " + before.Words() + " and needs " + needs.Words() + " now.", nil
+	})
+}
+
+// forms stores the host entries whose form may approve.
+func (s Pages) forms(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	s.change(w, r, v, "Set whose forms may approve", func(set *app.Settings) (string, error) {
+		before := set.Forms
+		if strings.Join(before, " ") != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		set.Forms = names(r.PostFormValue("entries"))
+		return turned("What may approve by its form", page.Printable(strings.Join(before, ", ")), page.Printable(strings.Join(set.Forms, ", "))), nil
+	})
+}
+
+// names are words between blanks, commas and line ends, each once and in order.
+func names(text string) []string {
+	found := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // auto stores the list of tools that are answered for. A name that is no tool is refused: a list that silently holds a mistake answers nothing.
 func (s Pages) auto(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	names := strings.Fields(strings.ReplaceAll(r.PostFormValue("tools"), ",", " "))
-	slices.Sort(names)
-	names = slices.Compact(names)
-	s.change(w, r, v, func(set *app.Settings) (url.Values, error) {
-		for _, name := range names {
+	tools := names(r.PostFormValue("tools"))
+	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
+		for _, name := range tools {
 			if _, ok := s.door.Spec(tool.Name(name)); !ok && !slices.Contains(set.Auto.Tools, name) {
-				return nil, tool.ErrUnknown.Sayf("there is no tool %q here; the page of tools lists those there are", page.Printable(name))
+				return "", tool.ErrUnknown.Sayf("there is no tool %q here; the page of tools lists those there are", page.Printable(name))
 			}
 		}
 		before := set.Auto
 		if autoWord(before) != r.PostFormValue("was") {
-			return nil, ErrMeanwhile
+			return "", ErrMeanwhile
 		}
-		set.Auto = policy.AutoApprove{Enabled: r.PostFormValue("enabled") == "true", Tools: names}
-		return url.Values{"set": {"auto"}, "was": {autoTold(before)}, "is": {autoTold(set.Auto)}}, nil
+		set.Auto = policy.AutoApprove{Enabled: r.PostFormValue("enabled") == "true", Tools: tools}
+		return turned("What is answered in advance", autoTold(before), autoTold(set.Auto)), nil
 	})
 }
 
-// autoTold is what is answered in advance, in a word and a number.
+// autoTold is what is answered in advance, in words.
 func autoTold(a policy.AutoApprove) string {
 	word := "off"
 	if a.Enabled {
 		word = "on"
 	}
-	return word + " " + number(len(a.Tools))
+	return word + ", with " + number(len(a.Tools)) + " tools on the list"
 }
 
 // reset forgets what was set for a tool, whether it is served here or not.
 func (s Pages) reset(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
 	name := r.PathValue("name")
-	s.change(w, r, v, func(set *app.Settings) (url.Values, error) {
+	s.change(w, r, v, "Forget the setting of "+page.Printable(name), func(set *app.Settings) (string, error) {
 		was, there := set.Tools[name]
 		if !there || was.String() != r.PostFormValue("was") {
-			return nil, ErrMeanwhile
+			return "", ErrMeanwhile
 		}
 		delete(set.Tools, name)
-		return url.Values{"set": {"tool"}, "was": {was.String()}, "is": {policy.SettingNone.String()}}, nil
+		return "The tool was set to " + was.String() + ", and follows the level now.", nil
 	})
 }
 
-// changed tells what a setting was and is, on the page that it was changed on; nil when none was. Whatever a link says, it tells only words that
-// settings have.
+// changed tells, on the settings' page, that a grant has ended; nil when none has.
 func changed(r *http.Request) markup.Node {
-	q := r.URL.Query()
-	was, is := q.Get("was"), q.Get("is")
-	text := ""
-	switch q.Get("set") {
-	case "level":
-		var a, b policy.Level
-		if a.UnmarshalText([]byte(was)) == nil && b.UnmarshalText([]byte(is)) == nil && b != policy.LevelUnset {
-			text = "The permission level was " + either(a.String(), "not set") + " and is " + b.String() + " now."
-		}
-	case "tool":
-		var a policy.Setting
-		if a.UnmarshalText([]byte(was)) == nil && is == "" {
-			text = "The tool was set to " + a.String() + ", and follows the level now."
-		}
-	case "grant":
-		text = "That is not always allowed any more: the next call asks."
-	case "auto":
-		a, b := onOff(was), onOff(is)
-		if a != "" && b != "" {
-			text = "What is answered in advance was " + a + " and is " + b + " now."
-		}
-	}
-	if text == "" {
+	if r.URL.Query().Get("set") != "grant" {
 		return nil
 	}
-	return page.Notice(page.Good, markup.P(page.Text(text)))
-}
-
-// onOff is autoTold in words; empty for what is none.
-func onOff(told string) string {
-	word, many, _ := strings.Cut(told, " ")
-	if word != "on" && word != "off" || many == "" || len(many) > 5 || strings.Trim(many, "0123456789") != "" {
-		return ""
-	}
-	return word + ", with " + many + " tools on the list"
+	return page.Notice(page.Good, markup.P(page.Text("That is not always allowed any more: the next call asks.")))
 }
 
 func (s Pages) mode(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {

@@ -1,7 +1,8 @@
 // Package settingpages is where people see and change how much agents may do: the permission level, what is answered in advance, the console's own mode,
 // and the credentials that let programs and browsers in.
 //
-// It refuses to change what belongs to the operator: the highest mode and what is served are shown, with how to change them.
+// It refuses to store what opens anything before a person has seen and approved that, and to change what belongs to the operator: what the layers above
+// and below people's settings say, and what is served, are shown.
 package settingpages
 
 import (
@@ -32,7 +33,8 @@ type Door interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 	Toolsets() []tool.Toolset
 	Settings(ctx context.Context) (app.Settings, error)
-	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
+	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
+	PolicyInForce(ctx context.Context) (policy.Resolved, error)
 	Allowances
 }
 
@@ -66,6 +68,11 @@ func New(desk *work.Desk, door Door, credentials Credentials) Pages {
 func (s Pages) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
 	mux.Handle("GET /settings", person(s.show))
 	mux.Handle("POST /settings/level", person(s.level))
+	mux.Handle("POST /settings/approval", person(s.approval))
+	mux.Handle("POST /settings/ceiling", person(s.ceiling))
+	mux.Handle("POST /settings/require", person(s.require))
+	mux.Handle("POST /settings/forms", person(s.forms))
+	mux.Handle("POST /settings/tokens", person(s.token))
 	mux.Handle("POST /settings/auto", person(s.auto))
 	mux.Handle("POST /settings/tools/{name}/reset", person(s.reset))
 	mux.Handle("POST /settings/mode", person(s.mode))
@@ -94,8 +101,14 @@ func (s Pages) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 		fail(w, v, err)
 		return
 	}
+	rules, err := s.door.PolicyInForce(r.Context())
+	if err != nil {
+		fail(w, v, err)
+		return
+	}
 	page.Page{Title: "Settings", Section: section, Notice: markup.Group{changed(r), s.desk.Notice(r), warning(now, set)}, Body: []markup.Node{
-		levelPart(v, now), autoPart(v, set), overrides(v, set), s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
+		layers(rules), approvalPart(v, set, rules), levelPart(v, now), ceilingPart(v, set), requirePart(v, set), formsPart(v, set), autoPart(v, set), overrides(v, set),
+		s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
 	}}.Write(w, http.StatusOK, v)
 }
 
@@ -195,7 +208,7 @@ func (s Pages) entries(ctx context.Context, v httpguard.Visitor) markup.Node {
 		rows = append(rows, page.Row(name, page.Code(c.ID), page.Text(c.Kind.String()), page.Text(reach(c.Scope)), page.When(c.CreatedAt), page.When(c.UsedAt), ends(c.ExpiresAt),
 			page.Deed(v, section+"/credentials/"+url.PathEscape(c.ID)+"/revoke", "Revoke", c.Kind.String()+" "+c.Name)))
 	}
-	return page.Part("Who may come in", markup.P(page.Text("A program needs a token: "), page.Code("countersign token create NAME"), page.Text(" makes one. What is revoked is over at once; the audit names who approved something by the id of the browser.")),
+	return page.Part("Who may come in", markup.P(page.Text("A program needs a token. What is revoked is over at once; the audit names who approved something by the id of the browser.")), tokenForm(v),
 		page.Table("Credentials", []string{"Name", "Id", "Kind", "Reaches", "Made", "Last used", "Ends", ""}, rows, "Nobody, over the network."))
 }
 

@@ -2,9 +2,11 @@ package settingpages_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ import (
 func open(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Local, *admission.Keeper) {
 	t.Helper()
 	dir := t.TempDir()
-	o := person.ByCaller(local.Defaults())
+	o := local.Defaults()
 	o.Policy.Ceiling = ceiling
 	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
 	require.NoError(t, err)
@@ -63,7 +65,7 @@ func TestTheLevelIsSet(t *testing.T) {
 		return nil
 	})
 	assert.Contains(t, s.Get("/settings").Text(), "Allowed although the level is read_only: run_script")
-	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "settings", Phase: audit.Intent, Text: `console`})
+	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Intent, Text: `console/1`})
 	require.NoError(t, err)
 	assert.Len(t, found, 1, "it is in the audit, with who did it")
 }
@@ -76,9 +78,9 @@ func TestASettingOfAToolIsForgotten(t *testing.T) {
 	})
 	seen := s.Get("/settings").Safe("<b>")
 	seen.Press("Forget it for run_script").See("The tool was set to allowed, and follows the level now.").Miss("run_script")
-	seen.Press("Forget it for <b>gone</b>").See("The tool was set to blocked").See("Every tool follows the level.")
+	seen.Press("Forget it for <b>gone</b>").See("change the settings, which opens: <b>gone</b>").Safe("<b>").Approve().See("The tool was set to blocked").See("Every tool follows the level.")
 	assert.Equal(t, http.StatusConflict, seen.Press("Forget it for run_script").Status)
-	for _, query := range []string{"set=level&was=x&is=y", "set=tool&was=%3Cb%3E&is=", "set=auto&was=on+1x&is=off+2", "set=auto&was=on+1&is=off+123456", "set=other&was=a&is=b"} {
+	for _, query := range []string{"set=level&was=read_only&is=full_access", "set=tool&was=%3Cb%3E&is=", "set=other&was=a&is=b"} {
 		s.Get("/settings?"+query).Miss("and is", "follows the level now")
 	}
 }
@@ -87,6 +89,7 @@ func TestWhatIsAnsweredInAdvance(t *testing.T) {
 	s, l, _ := open(t, policy.Execute)
 	seen := s.Get("/settings")
 	seen.Press("Save the list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
+		See("change the settings, which opens: run_script: runs without asking, unless its plan is of high risk; run_workflow: runs without asking").Approve().
 		See("What is answered in advance was off, with 0 tools on the list and is on, with 2 tools on the list now.")
 	set, err := l.Settings(context.Background())
 	require.NoError(t, err)
@@ -106,7 +109,7 @@ func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
 	s.Get("/settings").Press("Set the mode", "mode", "ask").Settled().See("The mode of this console was not set and is ask now.")
 	_, _, sent := s.Get("/settings").Filled("Set the mode")
 	assert.Equal(t, "ask", sent.Get("mode"))
-	s.Get("/settings").Press("Set the mode", "mode", "plan").Settled().See("was ask and is plan now")
+	s.Get("/settings").Press("Set the mode", "mode", "plan").See("raise the mode of this session to plan").Approve().See("was ask and is plan now")
 	p := s.Get("/settings").Press("Set the mode", "mode", "execute")
 	assert.Contains(t, p.Text(), "mode_not_permitted")
 	assert.Contains(t, s.Get("/settings").Text(), "The highest mode here is plan")
@@ -114,7 +117,7 @@ func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
 
 func TestALogInForAPartChangesNothingForAll(t *testing.T) {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: person.ByCaller(local.Defaults()), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	keeper := l.Admission()
@@ -185,7 +188,7 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	s.Get("/settings").See("Nothing: every session asks.")
 	agent := h.Agent("<i>s1</i>")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "x"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
 	p.See("write_note", "all of it", "terminal")
@@ -220,4 +223,87 @@ func TestCredentialsAreListedAndRevoked(t *testing.T) {
 	require.ErrorIs(t, err, access.ErrUnknown)
 	assert.Equal(t, http.StatusNotFound, s.Send("/settings/credentials/key_none/revoke", nil).Status)
 	assert.NotEmpty(t, c.ID)
+}
+
+// TestWhatOpensSomethingIsAskedAbout: nothing is stored before the page that shows what it would open was answered.
+func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
+	s, l, _ := open(t, policy.Execute)
+	settings := func() app.Settings {
+		set, err := l.Settings(t.Context())
+		require.NoError(t, err)
+		return set
+	}
+	asks := s.Get("/settings").Press("Set the level", "level", "full_access").Sound()
+	asks.See("change the settings, which opens: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs with an answer in a terminal or in the console",
+		"permission level: full_access, was not set")
+	assert.Zero(t, settings().Revision)
+	assert.NotContains(t, asks.HTML, `value="always"`)
+	asks.Press("Deny: change the settings, which opens: permission level full_access instead of execute_with_confirm").See("a person denied this call")
+	assert.Zero(t, settings().Revision)
+
+	asks = s.Get("/settings").Press("Set who approves", "approval", "caller")
+	asks.See("no person is asked any more: whoever calls a tool approves its plan with the token it is given")
+	asks.Approve().See("The setting of who approves was not set and is caller now.", "caller: no person is asked your settings")
+	in, err := l.PolicyInForce(t.Context())
+	require.NoError(t, err)
+	assert.True(t, in.Approval.ByCaller())
+	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Answer})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Equal(t, []string{"approve", "console", "console key_rig"}, []string{found[0].Event.Verdict, found[0].Event.Surface, found[0].Event.ApprovedBy})
+
+	s.Get("/settings").Press("Set who approves", "approval", "human").See("was caller and is human now.", "human: a person, in a terminal or here your settings")
+	stale := s.Get("/settings")
+	stale.Press("Set the highest mode", "max_mode", "plan").See("The highest mode that people set was not set and is plan now.", "Highest mode plan your settings")
+	assert.Equal(t, http.StatusConflict, stale.Press("Set the highest mode", "max_mode", "ask").Status)
+	s.Get("/settings").Press("Set the highest mode", "max_mode", "").See("calls may go up to mode execute instead of plan").Approve().See("was plan and is not set now.")
+
+	s.Get("/settings").Press("Require it", "key", "high", "proof", "person").See("Approving high needed a person's answer and needs an answer in a terminal or in the console now.",
+		"Approving high needs an answer in a terminal or in the console your settings")
+	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Require it", "key", "no_such_tool", "proof", "touch").Status)
+	s.Get("/settings").Press("Drop it for high").See("approving high needs a person's answer instead of").Approve().See("Any person's answer approves.")
+
+	s.Get("/settings").Press("Save whose forms may approve", "entries", "codex\r\n").See("the form of the host entry codex approves plans below high risk", "any process of this user can start that entry").
+		Approve().See("What may approve by its form was not set and is codex now.")
+	s.Get("/settings").Press("Save whose forms may approve", "entries", "").See("was codex and is not set now.")
+}
+
+// TestALayerAboveDecides: the page says which, and what people's settings wanted in vain.
+func TestALayerAboveDecides(t *testing.T) {
+	dir := t.TempDir()
+	o := local.Defaults()
+	o.Below = []policy.Layer{{Name: "COUNTERSIGN_MAX_MODE", Ceiling: policy.Plan}, {Name: "config.yaml", Approval: policy.ApprovalCaller}}
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	s := consolerig.New(t, l.App, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+		settingpages.New(desk, l.App, nobody{}).Mount(mux, person)
+	})
+	s.Get("/settings").See("Highest mode plan COUNTERSIGN_MAX_MODE", "Who approves human: a person, in a terminal or here built in",
+		"config.yaml says approval: caller. It stays human, as built in decides: a layer only narrows what stands above it.")
+}
+
+// TestATokenIsMadeOnceItIsApproved: the page shows it for a while, and nothing else holds it.
+func TestATokenIsMadeOnceItIsApproved(t *testing.T) {
+	s, l, keeper := open(t, policy.Execute)
+	asks := s.Get("/settings").Press("Make the token", "name", "ci <b>", "toolsets", "packs, control", "max_mode", "plan", "lasts", "24h")
+	asks.See("make a token for ci <b>. Whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
+	all, err := keeper.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	done := asks.Approve()
+	secret := regexp.MustCompile(httpguard.TokenPrefix + `[A-Za-z0-9_-]{43}`).FindString(done.Text())
+	require.NotEmpty(t, secret, done.Text())
+	c, err := keeper.Admit(t.Context(), access.Token, access.DigestOf(secret))
+	require.NoError(t, err)
+	assert.Equal(t, access.Scope{Toolsets: []string{"control", "packs"}, Ceiling: policy.Plan}, c.Scope)
+	assert.WithinDuration(t, time.Now().Add(24*time.Hour), c.ExpiresAt, time.Hour)
+	for r, err := range l.AuditTrail(t.Context(), 0) {
+		require.NoError(t, err)
+		doc, err := json.Marshal(r)
+		require.NoError(t, err)
+		assert.NotContains(t, string(doc), secret)
+	}
+	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Make the token", "name", "x", "toolsets", "no-such").Status)
+	assert.Contains(t, s.Get("/settings").Press("Make the token", "name", "ci <b>").Text(), "there is a token")
 }

@@ -45,7 +45,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 	if mode.UnmarshalText([]byte(r.URL.Query().Get("mode"))) != nil {
 		mode = policy.ModeUnset
 	}
-	p := page.Page{Title: string(spec.Name), Section: path, Crumbs: []page.Link{{Text: "Tools", Href: path}}, Notice: markup.Group{changed(r), s.desk.Notice(r)}}
+	p := page.Page{Title: string(spec.Name), Section: path, Crumbs: []page.Link{{Text: "Tools", Href: path}}, Notice: s.desk.Notice(r)}
 	status := http.StatusOK
 	if problem != nil {
 		status = http.StatusBadRequest

@@ -2,10 +2,10 @@ package toolpages
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -53,13 +53,11 @@ func (s *Section) set(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	if err == nil && to > policy.SettingNone && !s.desk.Decides(v, spec.Name) && to != policy.Blocked && to != policy.AlwaysConfirm {
 		err = ErrReach
 	}
+	var call tool.Call
 	if err == nil {
-		_, err = s.door.ChangeSettings(r.Context(), v.Call("", nil), func(set *app.Settings) error {
+		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) error {
 			if now := set.Tools[name]; now != was {
 				return ErrMeanwhile.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
-			}
-			if set.Tools == nil {
-				set.Tools = map[string]policy.Setting{}
 			}
 			set.Tools[name] = to
 			if to == policy.SettingNone {
@@ -76,18 +74,8 @@ func (s *Section) set(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 	if r.PostFormValue("from") == "list" {
 		back = path
 	}
-	http.Redirect(w, r, back+"?"+url.Values{"set": {name}, "was": {was.String()}, "is": {to.String()}}.Encode(), http.StatusSeeOther)
+	s.desk.Do(w, r, v, work.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: name + " was " + word(was) + " and is " + word(to) + " now."})
 }
 
 // ErrReach reports a browser that would allow more than its log-in may do.
 var ErrReach = fault.New(fault.Denied, "setting_out_of_reach", "this browser's log-in does not reach as far as this tool, so it cannot allow it")
-
-// changed tells what a switch was and is, on the page that it was turned on; nil when none was.
-func changed(r *http.Request) markup.Node {
-	q := r.URL.Query()
-	var was, is policy.Setting
-	if q.Get("set") == "" || was.UnmarshalText([]byte(q.Get("was"))) != nil || is.UnmarshalText([]byte(q.Get("is"))) != nil {
-		return nil
-	}
-	return page.Notice(page.Good, markup.P(markup.Textf("%s was %s and is %s now.", page.Printable(q.Get("set")), word(was), word(is))))
-}

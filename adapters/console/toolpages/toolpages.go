@@ -33,7 +33,7 @@ type Door interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 	Settings(ctx context.Context) (app.Settings, error)
-	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
+	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
 }
 
 // ErrUnknown reports a tool that this server does not serve.
@@ -111,7 +111,7 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 	for _, t := range s.door.Toolsets() {
 		choices = append(choices, page.Choice{Value: t.Name, Text: t.Name})
 	}
-	p := page.Page{Title: "Tools", Section: path, Notice: markup.Group{changed(r), s.desk.Notice(r)}}
+	p := page.Page{Title: "Tools", Section: path, Notice: s.desk.Notice(r)}
 	p.Body = append(p.Body,
 		markup.P(markup.Text("What agents and people can call here, and what would happen if an agent did now, in a session of which nothing is known.")),
 		page.Search(path, page.Field("q", "q", "Name or description", q), page.Select("toolset", "toolset", "Toolset", only, choices...), page.Button("Search")))

@@ -57,11 +57,11 @@ func (d *Desk) Notice(r *http.Request) markup.Node {
 	if now.State != Over || now.Outcome.Err != nil {
 		return nil
 	}
-	said := "done"
+	said := cmp.Or(j.Task.Done, j.Task.Title+": done.")
 	if now.Outcome.DryRun {
-		said = "nothing was changed: this is what would be done"
+		said = j.Task.Title + ": nothing was changed: this is what would be done."
 	}
-	return page.Notice(page.Good, markup.P(markup.Text(j.Task.Title+": "+said+". "), page.To("/work/"+j.ID, "See what came of it")))
+	return page.Notice(page.Good, markup.P(markup.Text(said+" "), page.To("/work/"+j.ID, "See what came of it")), late(now))
 }
 
 // Mount adds the pages of work to a mux, through what lets people in.
@@ -85,7 +85,7 @@ func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 		p.Live = Decided()
 		p.Body = j.question(v, now)
 	case Over:
-		p.Body = append(j.told(now.Outcome), back(j))
+		p.Body = append([]markup.Node{late(now)}, append(j.told(now.Outcome), back(j))...)
 	default:
 		p.Live = []string{"tick"}
 		p.Body = []markup.Node{page.Notice(page.Plain, markup.P(markup.Text("It runs. This page follows it; it goes on when you leave."))),
@@ -109,6 +109,14 @@ func (j *Job) crumbs() []page.Link {
 	return []page.Link{{Text: "Back", Href: j.Task.Back}}
 }
 
+// late says that somebody else had decided before; nil when nobody had.
+func late(now View) markup.Node {
+	if now.Late == nil {
+		return nil
+	}
+	return page.Notice(page.Warn, markup.P(page.Text("Your answer came second and changed nothing: "+fault.From(now.Late).Message+".")))
+}
+
 func back(j *Job) markup.Node {
 	return markup.P(page.To(cmp.Or(j.Task.Back, "/"), "Back"))
 }
@@ -116,7 +124,7 @@ func back(j *Job) markup.Node {
 func (j *Job) question(v httpguard.Visitor, now View) []markup.Node {
 	i := now.Outcome.Issued
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
-		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Veil: i.Veil}
+		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs, Veil: i.Veil}
 	return j.questionOf(v, view, now)
 }
 
@@ -147,13 +155,26 @@ func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) mar
 	if c.Strength >= policy.Typed {
 		typed = page.Field("typed-"+c.ID, FieldTyped, "Type \""+c.Target+"\" to approve", "", markup.Required())
 	}
+	if !v.Proof().Meets(c.Needs) {
+		return markup.Div(markup.Class("decide"), page.Notice(page.Warn, markup.P(markup.ID("missing-"+c.ID), page.Text("Approving this needs "+c.Needs.Words()+
+			", and this browser has shown none. It can deny it; countersign approve "+c.ID+" in a terminal says which proofs there are."))), Deny(v, action, c))
+	}
 	if always && c.Lasting() {
-		lasting = page.Button("Always allow in this session", markup.Name(FieldDecision), markup.Value("always"), markup.Data("patience", patient), about("Always allow in this session", c))
+		label := Always(c)
+		lasting = page.Button(label, markup.Name(FieldDecision), markup.Value("always"), markup.Data("patience", patient), about(label, c))
 	}
 	return markup.Div(markup.Class("decide"), Reveal(v, action, c),
 		page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()), markup.If(c.Revealed, page.Hidden(FieldRevealed, "yes")), typed, markup.Div(markup.Class("buttons"),
 			page.Button("Approve", markup.Name(FieldDecision), markup.Value("approve"), markup.Class("go"), markup.Data("patience", patient), about("Approve", c)), lasting)),
 		Deny(v, action, c))
+}
+
+// Always is the button that approves for the rest of a session: what is bound then, and what is not.
+func Always(c confirm.View) string {
+	if c.Scope == "" {
+		return "Always allow in this session: " + page.Printable(c.Tool) + " with any arguments"
+	}
+	return "Always allow in this session: " + page.Printable(c.Tool) + " of " + page.Printable(c.Scope) + ", with any other arguments and contents"
 }
 
 // Deny is the form in which a person denies a confirmation, and may say why.

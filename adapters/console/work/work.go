@@ -93,8 +93,7 @@ func (d *Desk) Decides(v httpguard.Visitor, name tool.Name) bool {
 	if !served { // by another process perhaps: as little is known of it as may be
 		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
 	}
-	free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute
-	return free && spec.Effects&^v.Principal.Grants&policy.Mutating == 0 && tool.Covered(v.Within, spec)
+	return v.Reaches(spec)
 }
 
 // Task is something to be done.
@@ -104,6 +103,7 @@ type Task struct {
 	Args  any         // marshals to a JSON object; nil is {}
 	Mode  policy.Mode // how far this very call may go: policy.Plan shows what would be done; unset is as things are
 	Back  string      // path of the page to go back to
+	Done  string      // what the page that it goes back to says of it; empty is that it is done
 	// Watch shows more of what goes on than the task's reports, while it runs; nil shows those alone. The page asks for it every second.
 	Watch func(ctx context.Context, said []tool.Progress) markup.Node
 	// Show is what came of the task, where that is what people want to see: it is shown before anybody goes back. Nil, and what it has no node for,
@@ -138,6 +138,7 @@ type Job struct {
 	out     tool.Outcome
 	said    []tool.Progress // the last of them
 	wrong   error           // why an answer was not taken
+	late    error           // somebody else had answered before
 }
 
 // View is a job at one moment.
@@ -146,13 +147,14 @@ type View struct {
 	Outcome  tool.Outcome // of the last round; what it asks, while it is Asking
 	Progress []tool.Progress
 	Wrong    error // why the last answer was not taken, while it is Asking
+	Late     error // the answer that was given here came after another one, which counts
 }
 
 // Now is the job as it is now.
 func (j *Job) Now() View {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return View{j.state, j.out, append([]tool.Progress(nil), j.said...), j.wrong}
+	return View{j.state, j.out, append([]tool.Progress(nil), j.said...), j.wrong, j.late}
 }
 
 // Begin starts a task and waits a moment for it to ask or to be over.
@@ -271,6 +273,11 @@ func (j *Job) run(ctx context.Context) {
 	for {
 		out := j.desk.door.Call(ctx, call)
 		asks := out.Issued != nil && out.Err != nil
+		if prior := j.Now().Outcome; call.Answer != nil && prior.Issued != nil && answered(out.Err) {
+			call.Answer, call.Token, call.Asked = nil, prior.Issued.Token, prior.Issued.Digest // the first answer counts: the call finds what
+			j.tooLate(out.Err)
+			continue
+		}
 		if prior := j.Now().Outcome; !asks && call.Answer != nil && retryable(out.Err) && prior.Issued != nil {
 			j.set(Asking, prior, out.Err) // the same question again, with what was wrong
 			out = prior
@@ -293,7 +300,19 @@ func (j *Job) run(ctx context.Context) {
 }
 
 // retryable reports an answer that may be given again.
-func retryable(err error) bool { return err != nil && fault.From(err).Code == confirm.ErrTyped.Code }
+func retryable(err error) bool {
+	return err != nil && (fault.From(err).Code == confirm.ErrTyped.Code || fault.From(err).Code == confirm.ErrProof.Code)
+}
+
+// answered reports an answer that came after another one.
+func answered(err error) bool { return err != nil && fault.From(err).Code == confirm.ErrAnswered.Code }
+
+// tooLate keeps that the answer that was given here was not the first.
+func (j *Job) tooLate(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.late = err
+}
 
 // await waits for a person's answer to the question, until it runs out; nil is one that was given elsewhere. It reports false when none will come.
 func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, bool) {

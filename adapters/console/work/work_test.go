@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -212,7 +213,7 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 	j, _ := s.desk.Find("job-1")
 	var shown confirm.Answer
 	shown.Shown = j.Now().Outcome.Issued.PlanHash
-	shown.Approve, shown.Typed = true, "wrong"
+	shown.Approve, shown.Typed, shown.Proof = true, "wrong", consoletest.Visitor("key_one").Proof()
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() { j.Answer(t.Context(), shown) })
@@ -233,15 +234,16 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			s := open(t, changes...)
 			s.Post("/do/write_note", "name", "approved")
 			j, _ := s.desk.Find("job-1")
-			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal"})
+			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 			require.NoError(t, j.Now().Outcome.Err)
+			require.NoError(t, j.Now().Late, "nobody answered here")
 			assert.Equal(t, "x", s.house.Notes.Read("approved"))
 
 			s.Post("/do/write_note", "name", "denied")
 			j, _ = s.desk.Find("job-2")
-			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal"})
+			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
 			require.ErrorIs(t, j.Now().Outcome.Err, confirm.ErrDenied)
@@ -348,13 +350,21 @@ func TestWhoMayDecide(t *testing.T) {
 func TestTheFormOfADecision(t *testing.T) {
 	t.Parallel()
 	render := func(c confirm.View, always bool) string {
-		b := string(markup.HTML(work.Decide(httpguard.Visitor{Form: "f"}, "/x", c, always)))
+		b := string(markup.HTML(work.Decide(httpguard.Visitor{Form: "f", Person: true, Credential: "key_1"}, "/x", c, always)))
 		return b
 	}
 	simple := confirm.View{ID: "cf_1", Strength: policy.Simple, Prompt: `write "a"`, PlanHash: canon.Bytes("t", nil)}
 	assert.Contains(t, render(simple, true), "Always allow")
 	assert.NotContains(t, render(simple, false), "Always allow")
 	assert.NotContains(t, render(simple, false), "typed_value")
+	scoped := simple
+	scoped.Tool, scoped.Scope = "run_script", "p_1/build"
+	assert.Contains(t, render(scoped, true), "run_script of p_1/build, with any other arguments and contents")
+	touch := simple
+	touch.Needs = policy.ProvingTouch
+	assert.Contains(t, render(touch, true), "Approving this needs a touched security key or a passkey")
+	assert.NotContains(t, render(touch, true), `value="approve"`)
+	assert.Contains(t, render(touch, true), `value="deny"`)
 	high := simple
 	high.Risk = "high"
 	assert.NotContains(t, render(high, true), "Always allow")
@@ -369,4 +379,47 @@ func TestTheFormOfADecision(t *testing.T) {
 	doc, err := json.Marshal(simple)
 	require.NoError(t, err)
 	assert.NotContains(t, string(doc), "answerer")
+}
+
+// slow is a door behind which an answer of this process comes after one of another.
+type slow struct {
+	*consoletest.House
+	before func()
+}
+
+func (s slow) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	if c.Answer != nil && s.before != nil {
+		s.before()
+	}
+	return s.House.Call(ctx, c)
+}
+
+// TestTheFirstAnswerWins: an answer that comes second changes nothing, and is told so; the call goes by the first.
+func TestTheFirstAnswerWins(t *testing.T) {
+	t.Parallel()
+	for name, approve := range map[string]bool{"approved": true, "denied": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := consoletest.Open(t, t.TempDir())
+			door := &slow{House: h}
+			d := work.New(t.Context(), door, func() string { return "job-1" })
+			j := d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "write_note", Args: map[string]string{"name": "mine", "text": "x"}})
+			asked := j.Now().Outcome.Issued
+			require.NotNil(t, asked)
+			door.before = func() {
+				_, err := h.Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: approve, By: "terminal", Proof: person.AtTerminal})
+				require.NoError(t, err)
+			}
+			j.Answer(t.Context(), confirm.Answer{Approve: !approve, Shown: asked.PlanHash, By: "console key_one", Proof: consoletest.Visitor("key_one").Proof()})
+			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+			require.ErrorIs(t, j.Now().Late, confirm.ErrAnswered)
+			if approve {
+				require.NoError(t, j.Now().Outcome.Err)
+				assert.Equal(t, "x", h.Notes.Read("mine"))
+				return
+			}
+			require.ErrorIs(t, j.Now().Outcome.Err, confirm.ErrDenied)
+			assert.Empty(t, h.Notes.Read("mine"))
+		})
+	}
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
-	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 var _ feed.Source = (*app.App)(nil)
@@ -112,7 +112,8 @@ func TestWhatIsToldOfADenial(t *testing.T) {
 	d.answer(t, true)
 	require.Error(t, d.do(t, "wipe", "stuck").Err)
 	b.WriteString(e.story(feed.Result, 1))
-	person.Settings(t, d.App, func(s *app.Settings) error { return s.Level.UnmarshalText([]byte("read_only")) })
+	_, err := d.store.Save(t.Context(), app.Settings{Level: policy.ReadOnly}) // what narrows counts, whoever stored it
+	require.NoError(t, err)
 	require.Error(t, d.do(t, "write", "x").Err)
 	b.WriteString(e.story(feed.Result, 1))
 	golden.Text(t, "refused", b.String())
@@ -124,7 +125,7 @@ func TestWhatRunsOutIsTold(t *testing.T) {
 	e := listen(t, newHub(t, d), feed.Filter{Kinds: []string{feed.Confirmation, feed.Closed, feed.Result}})
 	require.Error(t, d.do(t, "wipe", "x").Err)
 	e.until(feed.Confirmation)
-	d.clock.Advance(confirm.DefaultTTL)
+	d.clock.Advance(confirm.QuestionTTL)
 	heard := map[string]feed.Event{} // in either order: the clock moves while somebody looks
 	for range 2 {
 		event := e.next()
@@ -207,7 +208,7 @@ func TestReplay(t *testing.T) {
 	require.Error(t, d.do(t, "wipe", "3").Err)
 	d.answer(t, false)
 	require.Error(t, d.do(t, "wipe", "4").Err)
-	d.clock.Advance(confirm.DefaultTTL)
+	d.clock.Advance(confirm.QuestionTTL)
 	require.Error(t, d.do(t, "wipe", "5").Err)
 	require.NoError(t, d.Close(t.Context())) // what was read is in the audit now
 	want := []string{"2 completed", "3 denied", "4 denied"}

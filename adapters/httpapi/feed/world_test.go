@@ -113,6 +113,7 @@ func elsewhere(t *testing.T, home string) func(name, args string) string {
 type depot struct {
 	*app.App
 	path  string
+	store *sqlitestore.Store
 	clock *clock.Fake
 	reads atomic.Int64 // looks whether anything has changed
 }
@@ -137,6 +138,7 @@ func newDepot(t testing.TB, home string) *depot {
 	d := &depot{path: filepath.Join(home, "countersign.db"), clock: &clock.Fake{}}
 	d.clock.Set(time.Now())
 	store := sqlitestore.Open(d.path)
+	d.store = store
 	plan := func(_ context.Context, _ tool.Scope, in target) (wiping, error) { return wiping{in.Name}, nil }
 	spec := func(s policy.Strength) tool.Spec {
 		return tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: s, Risk: policy.RiskMedium}
@@ -187,7 +189,7 @@ func (d *depot) answer(t testing.TB, yes bool) {
 	views, err := d.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.NotEmpty(t, views)
-	_, err = d.Answer(t.Context(), confirm.Answer{ID: views[len(views)-1].ID, Approve: yes, Reason: "not now", By: "terminal"})
+	_, err = d.Answer(t.Context(), confirm.Answer{ID: views[len(views)-1].ID, Approve: yes, Reason: "not now", By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 }
 

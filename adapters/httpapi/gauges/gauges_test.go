@@ -83,7 +83,7 @@ func TestWhatIsCounted(t *testing.T) {
 	views, err := l.Confirmations(ctx, "")
 	require.NoError(t, err)
 	for i, yes := range []bool{true, false} {
-		_, err = l.Answer(ctx, confirm.Answer{ID: views[i].ID, Approve: yes, By: []string{"terminal", "console key_secret"}[i]})
+		_, err = l.Answer(ctx, confirm.Answer{ID: views[i].ID, Approve: yes, By: []string{"terminal", "console key_secret"}[i], Proof: person.AtTerminal})
 		require.NoError(t, err)
 	}
 	n := 0

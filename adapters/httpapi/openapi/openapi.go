@@ -188,7 +188,7 @@ func refusals() object {
 	all := object{}
 	for name, says := range map[string]string{
 		"NotFound": "it is not there", "Conflict": "it is not what it was, or somebody was faster; details say how", "Invalid": "the query or the body is not understood",
-		"UnsupportedMediaType": "the body is not application/json", "Unprocessable": "it is not what was asked for", "Unavailable": "something that is needed does not answer",
+		"UnsupportedMediaType": "the body is not application/json", "Unprocessable": "it is not what was asked for", "ApprovalRequired": "a person has to approve it first: details have the question", "Unavailable": "something that is needed does not answer",
 	} {
 		all[name] = object{"description": says, "content": content(schema("Error"))}
 	}

@@ -30,7 +30,7 @@ func (r fixed) operation() object {
 		op["parameters"] = parameters
 	}
 	all := op["responses"].(object)
-	names := map[string]string{"400": "Invalid", "404": "NotFound", "409": "Conflict", "413": "TooLong", "415": "UnsupportedMediaType", "422": "Unprocessable", "503": "Unavailable"}
+	names := map[string]string{"400": "Invalid", "404": "NotFound", "409": "Conflict", "413": "TooLong", "415": "UnsupportedMediaType", "422": "Unprocessable", "428": "ApprovalRequired", "503": "Unavailable"}
 	refuses := r.refuses
 	if r.body != "" {
 		op["requestBody"] = object{"content": content(schema(r.body)), "required": r.body == "Approval" || r.body == "Settings"}
@@ -67,8 +67,8 @@ func routes() []fixed {
 		fixed{method: method(http.MethodDelete), path: "/grants/{id}", id: "revokeGrant", tag: "confirmations", says: "Have calls ask again, from the next one on; only for a person's browser",
 			answer: gives("Grant", "it has ended"), refuses: []string{"404"}},
 		fixed{method: get, path: "/settings", id: "showSettings", tag: "settings", says: "Show what people set", answer: gives("Settings", "the settings")},
-		fixed{method: method(http.MethodPut), path: "/settings", id: "putSettings", tag: "settings", says: "Store settings made from the newest revision; only for a person's browser",
-			body: "Settings", answer: gives("Settings", "the settings now"), refuses: []string{"409"}},
+		fixed{method: method(http.MethodPut), path: "/settings", id: "putSettings", tag: "settings", says: "Store settings made from the newest revision; what opens something waits for a person, and is repeated then",
+			body: "Settings", answer: gives("Settings", "the settings now"), refuses: []string{"409", "428"}},
 		fixed{method: get, path: "/events", id: "streamEvents", tag: "events", says: "Hear what happens, as server-sent events", parameters: eventParameters(),
 			answer: object{"description": "events until one side ends", "content": object{"text/event-stream": object{"schema": text()}}}, refuses: []string{"400", "503"}},
 		fixed{method: get, path: "/openapi.json", id: "showDocument", tag: "api", says: "Show this document", answer: object{"description": "this document", "content": content(object{"type": "object"})}},

@@ -41,7 +41,7 @@ type Site struct {
 
 // Person is who sits at the console.
 func Person() httpguard.Visitor {
-	return httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Form: Form}
+	return httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
 }
 
 // LetIn lets everybody in as that person; forms that do not carry what they have to are refused.

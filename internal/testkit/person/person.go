@@ -56,7 +56,7 @@ func Settings(t testing.TB, a *app.App, change func(*app.Settings) error) app.Se
 	o := Call(t.Context(), a, c)
 	require.NoError(t, o.Err)
 	var saved app.Settings
-	require.NoError(t, json.Unmarshal(o.Value, &saved))
+	require.NoError(t, json.Unmarshal(c.Args, &saved))
 	return saved
 }
 

@@ -141,7 +141,8 @@
     let over = false;
     for (const c of all) {
       const left = Math.round((Date.parse(c.dataset.until) - Date.now()) / 1000);
-      c.textContent = left > 0 ? "in " + (left >= 60 ? Math.floor(left / 60) + " min " : "") + left % 60 + " s" : "now";
+      const minutes = Math.floor(left / 60) % 60 + " min";
+      c.textContent = left <= 0 ? "now" : "in " + (left >= 3600 ? Math.floor(left / 3600) + " h " + minutes : (left >= 60 ? minutes + " " : "") + left % 60 + " s");
       over = over || left === 0;
     }
     if (over && lives().length) look();

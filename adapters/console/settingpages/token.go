@@ -1,0 +1,98 @@
+package settingpages
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/markup"
+	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// lasting is how long a token can be good, by the word of the form; forever is the empty word.
+func lasting() []page.Choice {
+	return []page.Choice{{Value: "", Text: "until it is revoked"}, {Value: "24h", Text: "a day"}, {Value: "168h", Text: "a week"}, {Value: "2160h", Text: "90 days"}}
+}
+
+func tokenForm(v httpguard.Visitor) markup.Node {
+	return page.Fold("Make a token", false, page.Form(v, section+"/tokens", page.Field("token-name", "name", "Name, for people", ""),
+		page.Field("token-toolsets", "toolsets", "Only these toolsets (empty: all that is served)", ""), page.Check("token-read-only", "read_only", "Only to read", false),
+		page.Select("token-max-mode", "max_mode", "Up to mode", "", page.Choice{Value: "", Text: "as the operator says"}, page.Choice{Value: "ask", Text: "ask"},
+			page.Choice{Value: "plan", Text: "plan"}, page.Choice{Value: "execute", Text: "execute"}),
+		page.Select("token-lasts", "lasts", "Good", "", lasting()...), page.Button("Make the token")))
+}
+
+// token makes a token once a person has approved what it opens. The secret stays in this process until its page has shown it; the call carries its
+// digest alone.
+func (s Pages) token(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+	c := access.Credential{Kind: access.Token, Name: strings.TrimSpace(r.PostFormValue("name")),
+		Scope: access.Scope{Toolsets: names(r.PostFormValue("toolsets")), ReadOnly: r.PostFormValue("read_only") == "true"}}
+	err := whole(v)
+	if err == nil {
+		err = s.known(c.Scope.Toolsets)
+	}
+	if err == nil {
+		err = c.Scope.Ceiling.UnmarshalText([]byte(r.PostFormValue("max_mode")))
+	}
+	if lasts := r.PostFormValue("lasts"); err == nil && lasts != "" {
+		d, wrong := time.ParseDuration(lasts)
+		if wrong != nil || d <= 0 {
+			err = policy.ErrWord.Sayf("%q is no time that a token is good for", page.Printable(lasts))
+		}
+		c.ExpiresAt = time.Now().Add(d).UTC().Truncate(time.Second)
+	}
+	if err != nil {
+		fail(w, v, err)
+		return
+	}
+	secret := httpguard.Secret(httpguard.TokenPrefix)
+	c.Digest = access.DigestOf(secret)
+	s.desk.Do(w, r, v, work.Task{Title: "Make the token " + page.Printable(c.Name), Tool: control.CreateCredential.Name, Args: control.CredentialOf(c), Back: section,
+		Show: told(secret)})
+}
+
+// toldFor is how long a page shows a secret, from the first time that it is asked for it.
+const toldFor = 5 * time.Minute
+
+// told shows a secret for a while.
+func told(secret string) func(tool.Outcome) markup.Node {
+	var mu sync.Mutex
+	var until time.Time
+	return func(o tool.Outcome) markup.Node {
+		if o.Err != nil {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if until.IsZero() {
+			until = time.Now().Add(toldFor)
+		}
+		if time.Now().After(until) {
+			secret = ""
+			return page.Notice(page.Plain, markup.P(page.Text("The token was made, and is not shown any more.")))
+		}
+		return page.Notice(page.Good, markup.P(page.Text("This is the token. Keep it now: it is shown for five minutes, and is stored nowhere. Programs send it as Authorization: Bearer TOKEN.")),
+			page.Pre("token", secret))
+	}
+}
+
+// known fails for a toolset that there is not: a token for it would let nothing be done, and nobody would know why.
+func (s Pages) known(toolsets []string) error {
+	there := map[string]bool{}
+	for _, t := range s.door.Toolsets() {
+		there[t.Name] = true
+	}
+	for _, name := range toolsets {
+		if !there[name] {
+			return tool.ErrUnknown.Sayf("there is no toolset %q here", page.Printable(name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package control
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Credentials makes credentials: an *admission.Keeper.
+type Credentials interface {
+	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
+	List(ctx context.Context) ([]access.Credential, error)
+}
+
+// CredentialInput is a way in that is to be made. Whoever made the secret keeps it: only its digest travels.
+type CredentialInput struct {
+	Name      string    `json:"name" jsonschema:"minLength=1,description=for people; unique among tokens"`
+	Kind      string    `json:"kind" jsonschema:"enum=token,enum=login"`
+	Digest    string    `json:"digest" jsonschema:"description=what is stored of the secret: 64 hex digits"`
+	Toolsets  []string  `json:"toolsets,omitempty" jsonschema:"description=only these; default all that is served"`
+	ReadOnly  bool      `json:"read_only,omitempty"`
+	MaxMode   string    `json:"max_mode,omitempty" jsonschema:"enum=ask,enum=plan,enum=execute"`
+	ExpiresAt time.Time `json:"expires_at,omitzero" jsonschema:"description=of a token; default when it is revoked"`
+}
+
+// CredentialOf is the input that makes that credential.
+func CredentialOf(c access.Credential) CredentialInput {
+	return CredentialInput{Name: c.Name, Kind: c.Kind.String(), Digest: c.Digest.String(), Toolsets: c.Scope.Toolsets, ReadOnly: c.Scope.ReadOnly,
+		MaxMode: c.Scope.Ceiling.String(), ExpiresAt: c.ExpiresAt}
+}
+
+// CreateCredential makes a token, or a one-time log-in of a browser. It is for people alone, and always asks one.
+var CreateCredential = tool.Ref[CredentialInput, access.Credential]{Name: "create_credential"}
+
+// credentialSpec claims to read alone, so that a server that changes nothing can be logged in to: the credential is Countersign's own, and on record
+// before it is made.
+func credentialSpec() tool.Spec {
+	return tool.Spec{Title: "Create a credential", Description: "Let a program or a browser in over the network; a person approves it first.", Class: policy.ClassScratch,
+		Effects: policy.Read, Human: policy.Preview, Input: json.RawMessage(credentialSchema), People: true}
+}
+
+// credentialPlan is a way in that is made once a person has approved it.
+type credentialPlan struct {
+	Opens     string       `json:"opens"`
+	Name      string       `json:"name"`
+	Kind      access.Kind  `json:"kind"`
+	Scope     access.Scope `json:"scope"`
+	ExpiresAt time.Time    `json:"expires_at,omitzero"`
+	Digest    string       `json:"digest_sha256"`
+	require   policy.Proving
+	digest    access.Digest
+}
+
+// Hash is over everything that is stored.
+func (p credentialPlan) Hash() canon.Hash {
+	sum, err := canon.Sum("credential.plan.v1", p)
+	if err != nil { // words and times always have a form
+		return canon.Hash{}
+	}
+	return sum
+}
+
+// Assessment has a person asked. A token is of high risk: it stays.
+func (p credentialPlan) Assessment() policy.Assessment {
+	a := policy.Assessment{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskMedium}
+	if p.Kind == access.Token {
+		a.Risk = policy.RiskHigh
+	}
+	return a
+}
+
+// Insists has a person asked whatever was allowed beforehand.
+func (p credentialPlan) Insists() bool { return true }
+
+// Needs is a terminal or a logged-in browser, and for a token the strongest proof that policy wants for anything. A log-in lets nothing through that
+// wants more than a browser: whoever has lost the passkey still comes in.
+func (p credentialPlan) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
+
+// Prompt says what it opens.
+func (p credentialPlan) Prompt() string { return p.Opens }
+
+func (s service) planCredential(ctx context.Context, sc tool.Scope, in CredentialInput) (credentialPlan, error) {
+	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
+		return credentialPlan{}, ErrNarrow
+	}
+	c := access.Credential{Name: in.Name, Scope: access.Scope{Toolsets: slices.Clone(in.Toolsets), ReadOnly: in.ReadOnly}, ExpiresAt: in.ExpiresAt.UTC().Round(0)}
+	if err := c.Kind.UnmarshalText([]byte(in.Kind)); err != nil {
+		return credentialPlan{}, err
+	}
+	if err := c.Scope.Ceiling.UnmarshalText([]byte(in.MaxMode)); err != nil {
+		return credentialPlan{}, err
+	}
+	if c.Kind == access.Browser {
+		return credentialPlan{}, access.ErrKind.Sayf("a browser is let in by a log-in, not by hand")
+	}
+	if err := c.Valid(); err != nil {
+		return credentialPlan{}, err
+	}
+	if n, err := hex.Decode(c.Digest[:], []byte(in.Digest)); err != nil || n != len(c.Digest) || len(in.Digest) != 2*len(c.Digest) {
+		return credentialPlan{}, tool.ErrArguments.Sayf("digest is no digest: %d hex digits, of the secret that stays with you", 2*len(c.Digest))
+	}
+	now := s.Clock.Now()
+	if c.Kind == access.Login && !c.ExpiresAt.IsZero() || !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) {
+		return credentialPlan{}, tool.ErrArguments.Sayf("expires_at has to be in the future, and a log-in takes none: it lasts %s", access.LoginTTL)
+	}
+	there, err := s.Credentials.List(ctx)
+	if err != nil {
+		return credentialPlan{}, err
+	}
+	if c.Kind == access.Token && slices.ContainsFunc(there, func(have access.Credential) bool { return have.Holds(c.Name) && have.Live(now) == nil }) {
+		return credentialPlan{}, access.ErrTaken.Sayf("there is a token %q already; revoke it, or choose another name", c.Name)
+	}
+	rules, err := s.required(ctx)
+	if err != nil {
+		return credentialPlan{}, err
+	}
+	p := credentialPlan{Name: c.Name, Kind: c.Kind, Scope: c.Scope, ExpiresAt: c.ExpiresAt, Digest: c.Digest.String(), digest: c.Digest, Opens: opens(c, rules.Approval.ByCaller())}
+	if c.Kind == access.Token {
+		p.require = strongest(rules)
+	}
+	return p, nil
+}
+
+// required is the policy in force.
+func (s service) required(ctx context.Context) (policy.Resolved, error) {
+	set, err := s.Settings.Load(ctx)
+	if err != nil {
+		return policy.Resolved{}, err
+	}
+	return s.rules(ctx, set)
+}
+
+// strongest is the strongest proof that policy wants for anything.
+func strongest(r policy.Resolved) policy.Proving {
+	most := policy.ProvingNone
+	for _, needs := range r.Require {
+		most = max(most, needs)
+	}
+	return most
+}
+
+// opens is what the credential lets happen, in a sentence.
+func opens(c access.Credential, byCaller bool) string {
+	if c.Kind == access.Login {
+		return fmt.Sprintf("log a browser in to the console: whoever opens the link first, within %d minutes, approves and changes settings in your name for up to %d days",
+			int(access.LoginTTL.Minutes()), int(access.BrowserTTL.Hours()/24))
+	}
+	what := "every tool that is served"
+	if len(c.Scope.Toolsets) > 0 {
+		what = "the tools of " + strings.Join(c.Scope.Toolsets, ", ")
+	}
+	if c.Scope.ReadOnly {
+		what += ", only to read"
+	}
+	if c.Scope.Ceiling != policy.ModeUnset {
+		what += ", up to mode " + c.Scope.Ceiling.String()
+	}
+	until := "until it is revoked"
+	if !c.ExpiresAt.IsZero() {
+		until = "until " + c.ExpiresAt.Format(time.RFC3339)
+	}
+	asks := "what needs a person still asks one"
+	if byCaller {
+		asks = "no person is asked: it approves its own plans"
+	}
+	return fmt.Sprintf("make a token for %s. Whoever has it calls %s, %s; %s", c.Name, what, until, asks)
+}
+
+func (s service) createCredential(ctx context.Context, sc tool.Scope, p credentialPlan) (access.Credential, error) {
+	return s.Credentials.Issue(ctx, "call "+sc.CallID, access.Credential{Kind: p.Kind, Name: p.Name, Scope: p.Scope, ExpiresAt: p.ExpiresAt, Digest: p.digest})
+}
