@@ -33,7 +33,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account and Leases.
+// Core is what the door needs from outside. Every field is required but Account, Leases and Bell.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -47,6 +47,7 @@ type Core struct {
 	Runs     ports.Runs
 	Owner    ports.Owner
 	Leases   ports.Leases            // where people say that an owner has ended; nil where nobody can
+	Bell     ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
 	Redact   func() *redact.Redactor // built on first need
 	Log      *slog.Logger
 }
@@ -97,6 +98,9 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 		core.Sessions == nil || core.Limiter == nil || core.Runs == nil || core.Owner == nil || core.Redact == nil || core.Log == nil {
 		return nil, ErrWiring.Sayf("every part of app.Core is required")
 	}
+	if core.Bell == nil {
+		core.Bell = unheard{}
+	}
 	registry, err := tool.NewRegistry(caps...)
 	if err != nil {
 		return nil, err
@@ -107,7 +111,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	}
 	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
 	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs,
-		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Owner: core.Owner, Log: core.Log})}, nil
+		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.

@@ -353,7 +353,8 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "denied", view.State)
 	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
-	require.ErrorIs(t, err, confirm.ErrUnknown, "a denial is final")
+	require.ErrorIs(t, err, confirm.ErrAnswered, "a denial is final")
+	require.ErrorContains(t, err, "denied already (terminal); the first answer counts")
 }
 
 func TestAnAnswerInTheCallCountsAsThePersons(t *testing.T) {

@@ -232,7 +232,7 @@ func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (c
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Veil: g.Veil,
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Veil: g.Veil, Formable: g.Formable(),
 	}
 	if g.HumanOnly && !token.IsZero() {
 		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(grants.TTL(r.app.opts.ConfirmTTL, r.plan))
@@ -251,7 +251,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
-		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs},
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan)},
 	}
 	if r.human {
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)
@@ -271,6 +271,12 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		return g, confirm.Token{}, nil
 	}
 	return g, token, nil
+}
+
+// opening reports a plan that opens something, or is a tool's for people alone: no form answers it.
+func (r *run) opening(plan tool.Plan) bool {
+	i, ok := plan.(tool.Insistent)
+	return r.entry.Spec.People || ok && i.Insists()
 }
 
 // offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where people approve it names the plan and asks nobody:
@@ -316,12 +322,28 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 
 // answer settles the grant an answer names. What a person says about it holds no secret.
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
+	if answer.Proof.Surface == confirm.SurfaceForm {
+		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {
+			return confirm.Grant{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first (countersign connect HOST --forms)", answer.Proof.Entry)))
+		}
+	}
 	mask := masking.New(a.core.Redact)
 	answer.Reason = mask.Text(visible.Text(masking.Runes(answer.Reason, confirm.MaxReason)))
 	return a.grants.Answer(ctx, answer)
 }
 
-// Waiting reports whether nobody has decided yet on the confirmation of that id. It is cheap enough to ask several times a second.
+// unheard is the bell where there is none.
+type unheard struct{}
+
+func (unheard) Ring(string) {}
+
+func (unheard) Listen(string) (<-chan struct{}, func()) { return nil, func() {} }
+
+// Decided is told, until stop is called, when it is worth asking Waiting about the confirmation of that id: at once when somebody decides on it, in
+// whatever process. It may be told without cause. Where nothing tells (Core.Bell) the channel is silent, so whoever waits asks now and then all the same.
+func (a *App) Decided(id string) (told <-chan struct{}, stop func()) { return a.core.Bell.Listen(id) }
+
+// Waiting reports whether nobody has decided yet on the confirmation of that id.
 func (a *App) Waiting(ctx context.Context, id string) (bool, error) { return a.grants.Waiting(ctx, id) }
 
 // Withdraw ends a confirmation whose call nobody waits for any more: its client cancelled it.

@@ -81,6 +81,25 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	return now, nil
 }
 
+// FormsOn reports whether a person switched on that forms of the host entry answer: in the settings of this home, with the change on record, and in those
+// below the account's own directory where they are others.
+func (a *App) FormsOn(ctx context.Context, entry string) (bool, error) {
+	if entry == "" {
+		return false, nil
+	}
+	s, err := a.core.Settings.Load(ctx)
+	if err != nil || !slices.Contains(s.Forms, entry) {
+		return false, err
+	}
+	if a.core.Account != nil {
+		account, err := a.core.Account.Load(ctx)
+		if err != nil || !slices.Contains(account.Forms, entry) {
+			return false, err
+		}
+	}
+	return a.vouched(ctx, s)
+}
+
 // vouched reports whether the newest change of settings on record left them as they stand: a row that somebody edited opens nothing.
 func (a *App) vouched(ctx context.Context, s ports.Settings) (bool, error) {
 	found, err := a.core.Audit.Search(ctx, audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: 20})

@@ -63,6 +63,15 @@ type Ledger interface {
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 
+// Bell wakes who waits for a person to decide, in whatever process.
+type Bell interface {
+	// Ring is called once what was decided on the confirmation of that id is stored. It wakes at once, and promises nothing: who listens looks now and
+	// then all the same.
+	Ring(id string)
+	// Listen hears when the confirmation of that id may have been decided, until stop is called. It may ring without cause.
+	Listen(id string) (rings <-chan struct{}, stop func())
+}
+
 // AuditLog keeps the hash chain of what happened.
 type AuditLog interface {
 	// Append stores the events in order, durably and all or none; records of several processes interleave but never break the chain.

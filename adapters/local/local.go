@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
+	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/local/ecohost"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -118,7 +119,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	})
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: rundb.New(store), Owner: owners, Leases: leases, Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Runs: rundb.New(store), Owner: owners, Leases: leases, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 	}
 }
 

@@ -27,7 +27,7 @@ func (l *Local) toolsets(core app.Core) []toolset {
 }
 
 func (l *Local) control(core app.Core) tool.Capability {
-	return control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Owner: core.Owner, Leases: core.Leases,
+	return control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Owner: core.Owner, Leases: core.Leases,
 		Settings: core.Settings, Operator: l.operator,
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return l.Resolve(ctx, s) },
 		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() }),

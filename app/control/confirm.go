@@ -79,4 +79,7 @@ func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
 // nothing depends on it; a record that stays open expires.
 func (s service) ended(ctx context.Context, confirmation string, reason toolrun.Reason) {
 	_ = s.Runs.Change(ctx, confirmation, toolrun.Denial(reason, s.Clock.Now()))
+	if s.Bell != nil {
+		s.Bell.Ring(confirmation)
+	}
 }

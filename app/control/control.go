@@ -34,6 +34,7 @@ type Deps struct {
 	Settings ports.SettingsStore
 	Owner    ports.Owner
 	Leases   ports.Leases          // nil where nobody keeps any, and no owner can be forgotten
+	Bell     ports.Bell            // wakes the calls that wait for what is taken back; nil: they learn of it when they look
 	Operator policy.Policy         // as the server was started
 	Toolsets func() []tool.Toolset // of the assembled door
 	// Rules is the policy that these settings make with every other layer; nil is Operator and the settings alone.

@@ -60,6 +60,7 @@ type Parts struct {
 	Clock    ports.Clock
 	Runs     Records
 	Owner    ports.Owner
+	Bell     ports.Bell // rung after every decision
 	Log      *slog.Logger
 }
 
@@ -143,6 +144,7 @@ func (k *Keeper) crowded(ctx context.Context, open []confirm.Grant) {
 			continue
 		}
 		k.Runs.Deny(ctx, g.ID, toolrun.Expired, "")
+		k.Bell.Ring(g.ID)
 	}
 }
 
@@ -214,6 +216,7 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 && found[0].State == confirm.Pending {
 		k.Runs.Deny(ctx, answer.ID, toolrun.UserDenied, answer.Reason) // before the call learns of the denial, so that it is told why
 	}
+	defer k.Bell.Ring(answer.ID) // last, so that whoever it wakes finds all of it
 	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Grant) error { return answer.Settle(g, now) })
 	if errors.Is(err, confirm.ErrBurnt) {
 		k.Runs.Deny(ctx, settled.ID, toolrun.Mistyped, "")
@@ -230,6 +233,7 @@ const Outdated = "changed"
 // Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
 func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
 	now := k.Clock.Now()
+	defer k.Bell.Ring(id)
 	g, err := k.settle(ctx, id, "cancel", by, func(g *confirm.Grant) error { return g.Cancel(now) })
 	if g.State == confirm.Canceled {
 		reason := toolrun.Cancelled
@@ -263,19 +267,21 @@ func proven(p *confirm.Proof, err error) (json.RawMessage, error) {
 	return doc, err
 }
 
-// answered is confirm.ErrAnswered for a confirmation that somebody has answered, as the audit has it; nil for any other.
-func (k *Keeper) answered(ctx context.Context, id string) error {
-	found, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
-	if err != nil {
-		return nil //nolint:nilerr // that it waits for nobody is known all the same
-	}
-	for _, r := range slices.Backward(found) { // the first one counts
-		word := map[string]string{"approve": "approved", "deny": "denied"}[r.Event.Verdict]
-		if r.Event.Code == "" && word != "" {
-			return confirm.ErrAnswered.Sayf("this was %s already (%s); the first answer counts", word, r.Event.ApprovedBy)
+// over says why nobody can answer the confirmation of that id, or withdraw it: somebody has answered, or there is none that waits.
+func (k *Keeper) over(ctx context.Context, id, word string) error {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id})
+	for _, r := range said {
+		if err != nil || word == "cancel" || r.Event.Code != "" {
+			continue
+		}
+		switch r.Event.Verdict {
+		case "approve":
+			return confirm.ErrAnswered.Sayf("this was approved already (%s); the first answer counts", r.Event.ApprovedBy)
+		case "deny":
+			return confirm.ErrAnswered.Sayf("this was denied already (%s); the first answer counts", r.Event.ApprovedBy)
 		}
 	}
-	return nil
+	return confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been withdrawn", id)
 }
 
 // settle runs f on the waiting confirmation of that id, and has the audit know.
@@ -286,10 +292,7 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 		return settled, err
 	}
 	if len(found) == 0 {
-		if err := k.answered(ctx, id); err != nil {
-			return settled, err
-		}
-		return settled, confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id)
+		return settled, k.over(ctx, id, word)
 	}
 	err = k.Ledger.Settle(ctx, found[0].Digest, func(g *confirm.Grant) error {
 		err := f(g)

@@ -166,6 +166,8 @@ type Extra struct {
 	Client string `json:"client,omitempty"`
 	// GoneAt is when whoever asked was found to be gone; zero while there is somebody.
 	GoneAt time.Time `json:"gone_at,omitzero"`
+	// NoForm says that a form does not count for it: it opens something, or is for people alone.
+	NoForm bool `json:"no_form,omitempty"`
 	// Needs is the least proof that an approval has to come with.
 	Needs policy.Proving `json:"needs,omitempty"`
 	// Proof is how the answer is known to be a person's; nil while there is none.
@@ -208,6 +210,12 @@ func (g *Grant) Lasting() bool {
 	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting()
 }
 
+// Formable reports whether the host's form may answer it, where a person switched that on for the host entry: it asks for a yes and no more, little is
+// at stake, and no stronger proof is needed (consent design, section 3).
+func (g *Grant) Formable() bool {
+	return g.HumanOnly && g.Entry != "" && !g.NoForm && g.Strength < policy.Typed && g.Risk < policy.RiskHigh && g.Needs == policy.ProvingNone
+}
+
 // View is the grant as people see it.
 func (g *Grant) View() View {
 	risk := ""
@@ -247,10 +255,13 @@ type Answer struct {
 // Settle applies the answer to the grant: Approve, or Deny, which is reported as ErrDenied.
 func (a Answer) Settle(g *Grant, now time.Time) error {
 	proof := a.Proof
+	if err := g.answerable(now); err != nil {
+		return err
+	}
+	if proof.Surface == SurfaceForm && (!g.Formable() || proof.Entry != g.Entry) {
+		return ErrProof.Sayf("a form does not answer this; a terminal or the console does")
+	}
 	if a.Approve {
-		if err := g.answerable(now); err != nil {
-			return err
-		}
 		if !proof.Meets(g.Needs) {
 			return ErrProof.Sayf("approving this needs %s, and %s is not that", g.Needs.Words(), proof.Surface.Words())
 		}

@@ -261,6 +261,7 @@ type Issued struct {
 	Pending   bool           // a person has to answer it
 	Names     bool           // Token names the plan: the call that presents it asks a person
 	AtOnce    bool           // the call that opened it answers at once; the repeated one waits for the person
+	Formable  bool           // the host's form may answer it, where a person switched that on for the host entry
 	Needs     policy.Proving // how strong a proof the answer has to come with
 	ID        string
 	Token     confirm.Token

@@ -110,7 +110,7 @@ func (h *Host) assembled() ecosystems.Deps {
 	b := footing.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Logs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
 		Clock: core.Clock, UUIDs: system.IDs{},
 		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
-	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
+	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
 		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode {
 			_, ceiling := h.modes()
 			return ceiling

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/dualera/sessions"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
 	"github.com/countersign-dev/countersign/adapters/mcp/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -43,11 +42,10 @@ func (e *Endpoint) serveNewer(x *exchange) {
 	}
 	ctx, cancel := within(x.r.Context(), e.life) // a client that goes away has cancelled its call
 	defer cancel()
-	c.Forms, c.Sessionless = who.forms, true
+	c.Sessionless = true
 	result, done, err := e.opts.Server.CallDirect(ctx, &c.Direct)
 	if !done {
 		x.forward(e.newer, x.body)
-		x.request.Begun.Drop()
 		return
 	}
 	x.answer(result, err)
@@ -75,7 +73,6 @@ type clients struct {
 type client struct {
 	name   string
 	client string // name and version
-	forms  bool   // it shows forms
 	sound  bool   // the SDK would take it
 }
 
@@ -122,6 +119,6 @@ func read(info, caps json.RawMessage) client {
 	soundInfo := info == nil || json.Unmarshal(info, &self) == nil && info[0] == '{'
 	soundCaps := len(caps) > 0 && caps[0] == '{' && json.Unmarshal(caps, &can) == nil
 	return client{
-		name: shortened(self.Name), client: shortened(strings.TrimSpace(self.Name + " " + self.Version)), forms: soundCaps && asking.Possible(&can), sound: soundInfo && soundCaps,
+		name: shortened(self.Name), client: shortened(strings.TrimSpace(self.Name + " " + self.Version)), sound: soundInfo && soundCaps,
 	}
 }

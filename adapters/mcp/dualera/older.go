@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/dualera/sessions"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
 	"github.com/countersign-dev/countersign/adapters/mcp/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -77,7 +76,6 @@ func (e *Endpoint) open(x *exchange) {
 func (e *Endpoint) opened(x *exchange, s *mcp.ServerSession) {
 	f := sessions.Facts{ID: s.ID(), Owner: x.visitor.Credential, Principal: x.visitor.Principal.ID, Instance: instance("session", s.ID()), Client: x.visitor.Client}
 	if p := s.InitializeParams(); p != nil {
-		f.Forms = asking.Possible(p.Capabilities)
 		if p.ClientInfo != nil {
 			f.Client = shortened(strings.TrimSpace(p.ClientInfo.Name + " " + p.ClientInfo.Version))
 		}
@@ -139,12 +137,10 @@ func (e *Endpoint) callDirect(x *exchange, s *sessions.Session, c *call, id stri
 		return
 	}
 	defer s.Finish(id)
-	c.Forms = s.Forms
 	result, done, err := e.opts.Server.CallDirect(ctx, &c.Direct)
 	if !done {
 		x.request.Cancelled = cancelled // so that the notification reaches it on the way, too
 		x.forward(e.stateful, x.body)
-		x.request.Begun.Drop()
 		return
 	}
 	x.answer(result, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A call that only a person may confirm waits so long for one, and says that it does so often (packageflow contract §5.2, MCP wait
@@ -48,14 +49,18 @@ func ConfirmWait(value string) (time.Duration, bool) {
 	return d, err == nil && d >= -1 && d <= confirm.MaxTTL
 }
 
-// look is how often it is looked whether a person has decided.
-const look = 250 * time.Millisecond
+// look is how often it is looked whether a person has decided, where nothing says so.
+const look = 2 * time.Second
 
 // maxWaiting bounds how many calls wait for people at a time. One more is answered at once; its confirmation stays.
 const maxWaiting = 32
 
 // People is where people decide while a call waits: in a terminal, in the console, in whatever process.
 type People interface {
+	// Decided tells, until stop is called, when that may have changed.
+	Decided(id string) (told <-chan struct{}, stop func())
+	// FormsOn reports whether a person switched on that forms of the host entry answer.
+	FormsOn(ctx context.Context, entry string) (bool, error)
 	// Waiting reports whether nobody has decided yet on the confirmation of that id.
 	Waiting(ctx context.Context, id string) (bool, error)
 	// Withdraw ends the confirmation of that id: nobody waits for its call any more.
@@ -64,19 +69,26 @@ type People interface {
 
 // waits reports whether the call behind an outcome waits for a person: its caller has no token to confirm it with.
 func (s *Server) waits(r *request, out tool.Outcome) bool {
-	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && out.Issued.Pending && !out.Issued.AtOnce
+	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && !out.Issued.AtOnce
 }
 
-// await has the call wait until a person has decided, and carries it out, or says that it was denied. When nobody decides in time, or the
-// client leaves, the outcome stays what it is; a client that cancels the call withdraws the question.
-func (s *Server) await(ctx context.Context, r *request, out tool.Outcome) tool.Outcome {
+// await has the call wait until a person has decided, in the form if there is one or elsewhere, and carries it out, or says that it was denied. The first
+// answer counts. When nobody decides in time, or the client leaves, the outcome stays what it is; a client that cancels the call withdraws the question.
+func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *mcp.ElicitParams) tool.Outcome {
 	r.turn.Release() // nothing waits for a person
 	if !s.patience.TryAcquire(1) {
 		return out
 	}
-	decided := s.decision(ctx, r, out.Issued.ID)
+	answer, decided := s.decision(ctx, r, out.Issued, form)
 	s.patience.Release(1)
+	r.call.ID = out.CallID
 	switch {
+	case answer != nil && ctx.Err() == nil:
+		r.call.Answer = answer
+		if done := s.again(ctx, r); !late(done) {
+			return done
+		}
+		r.call.Answer = nil // somebody was faster elsewhere
 	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session is over; a person may still answer
 		return out
 	case ctx.Err() != nil:
@@ -88,36 +100,63 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome) tool.O
 	case !decided:
 		return out
 	}
-	r.call.ID, r.call.Asked = out.CallID, out.Issued.Digest
+	r.call.Asked = out.Issued.Digest
 	return s.again(ctx, r)
 }
 
-// decision waits for one, and reports whether there is one now.
-func (s *Server) decision(ctx context.Context, r *request, id string) bool {
-	over, began, told := time.NewTimer(r.wait), time.Now(), 0
+// late reports an answer that came when there was nothing to answer any more.
+func late(out tool.Outcome) bool {
+	f := fault.From(out.Err)
+	return f != nil && (f.Code == confirm.ErrAnswered.Code || f.Code == confirm.ErrUnknown.Code)
+}
+
+// again is the next round of a call that a person was asked about: it has gone to the end of the line.
+func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
+	r.turn = s.turnOf(r.call.Session, r.spec, r.call.Args)
+	defer r.turn.Release()
+	return s.run(ctx, r)
+}
+
+// decision waits for one. It is what a person said in the form, or the word that somebody has decided elsewhere.
+func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (*confirm.Answer, bool) {
+	told, deaf := s.opts.People.Decided(i.ID)
+	defer deaf()
+	ways := "countersign approve " + i.ID + ", or countersign deny " + i.ID
+	var said <-chan *confirm.Answer
+	if form != nil {
+		answers, closeForm := s.show(ctx, r, i, form)
+		defer closeForm()
+		said, ways = answers, "in the form; or "+ways
+	}
+	over, began, heard := time.NewTimer(r.wait), time.Now(), 0
 	defer over.Stop()
 	looking := time.NewTicker(min(look, r.wait, s.opts.Beat))
 	defer looking.Stop()
 	for last := false; ; {
-		waiting, err := s.opts.People.Waiting(ctx, id)
+		waiting, err := s.opts.People.Waiting(ctx, i.ID)
 		switch {
 		case err == nil && !waiting:
-			return true
+			return nil, true
 		case last || ctx.Err() != nil:
-			return false
+			return nil, false
 		}
 		select {
 		case <-ctx.Done():
+		case answer := <-said:
+			if answer != nil {
+				return answer, false
+			}
+			said = nil // nobody was there; a person may answer elsewhere
+		case <-told:
 		case <-r.ending:
 			last = true
 		case <-over.C:
 			last = true
 		case <-looking.C:
 		}
-		if beats := int(time.Since(began) / s.opts.Beat); beats > told && !last {
-			told = beats
-			r.progress.Report(tool.Progress{Message: fmt.Sprintf("waiting for a person (%s of %s): countersign approve %s, or countersign deny %s",
-				time.Since(began).Round(time.Second), r.wait, id, id)})
+		if beats := int(time.Since(began) / s.opts.Beat); beats > heard && !last {
+			heard = beats
+			r.progress.Report(tool.Progress{Message: fmt.Sprintf("waiting for a person (%s of %s): %s", time.Since(began).Round(time.Second), r.wait, ways)})
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -48,7 +49,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			v := w.asked(t)
 			assert.JSONEq(t, `{"name":"Carthage"}`, string(v.Arguments))
 			require.False(t, call(t, s, "look", map[string]any{"name": "x"}).IsError, "others go on")
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, Typed: "Carthage", By: "terminal"})
+			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, Typed: "Carthage", By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			r := <-answered
 			require.False(t, r.IsError, text(r))
@@ -69,7 +70,7 @@ func TestADenialEndsTheWait(t *testing.T) {
 	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
 	answered := make(chan *mcp.CallToolResult, 1)
 	go func() { answered <- call(t, s, "wipe", map[string]any{"name": "x"}) }()
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Reason: "not today\u202e" + strings.Repeat("!", 600), By: "terminal"})
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Reason: "not today\u202e" + strings.Repeat("!", 600), By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	r := <-answered
 	require.True(t, r.IsError)
@@ -93,7 +94,7 @@ func TestNobodyDecides(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
 	require.True(t, r.IsError)
 	assert.Contains(t, text(r), `"confirm_token_required"`)
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal"})
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.False(t, call(t, s, "wipe", map[string]any{"name": "x"}).IsError)
 	assert.EqualValues(t, 1, w.razed.Load())
@@ -121,7 +122,7 @@ func TestWaitingIsReported(t *testing.T) {
 		assert.Greater(t, m.Params.Progress, last)
 		last = m.Params.Progress
 	}
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal"})
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"1:ok"}, gistsBut(t, c, "notifications/progress", 1))
 }
@@ -138,7 +139,7 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 			v := w.asked(t)
 			c.Send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 			require.Contains(t, gist(t, c.Recv()), "1:")
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: approved, By: "terminal"})
+			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: approved, By: "terminal", Proof: person.AtTerminal})
 			require.ErrorIs(t, err, confirm.ErrUnknown)
 			runs, err := w.Runs(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
@@ -179,18 +180,6 @@ func TestThoseWhoHaveATokenDoNotWait(t *testing.T) {
 	assert.NotEmpty(t, findToken(t, text(r)))
 }
 
-// TestAFormComesFirst: a client that shows one is asked there, and its answer is the answer.
-func TestAFormComesFirst(t *testing.T) {
-	for _, era := range []string{"2025-11-25", "2026-07-28"} {
-		w := newTown(t, true)
-		s := connect(t, w, era, patient(w, time.Minute), func(*mcp.ElicitParams) *mcp.ElicitResult {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}
-		})
-		assert.True(t, call(t, s, "wipe", map[string]any{"name": "x"}).IsError)
-		assert.Zero(t, w.razed.Load())
-	}
-}
-
 // TestTheSameCallTwiceRunsOnce: both wait for the same person, whose yes is for one.
 func TestTheSameCallTwiceRunsOnce(t *testing.T) {
 	w := newTown(t, true)
@@ -202,67 +191,11 @@ func TestTheSameCallTwiceRunsOnce(t *testing.T) {
 	c.Send(callTool("2", "wipe", `{"name":"x"}`))
 	c.Send(callTool("3", "look", `{"name":"x"}`))
 	require.Equal(t, "3:ok", gist(t, c.Recv()), "the second has asked, too")
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal"})
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	got := []string{gist(t, c.Recv()), gist(t, c.Recv())}
 	assert.Len(t, strings.Split(strings.Join(got, " "), ":ok"), 2, "%v", got)
 	assert.EqualValues(t, 1, w.razed.Load())
-}
-
-// TestAlwaysInAForm is offered where it may be said: the second call is not asked about.
-func TestAlwaysInAForm(t *testing.T) {
-	for _, era := range eras {
-		w, shown := newTown(t, true), 0
-		s := connect(t, w, era, nil, func(p *mcp.ElicitParams) *mcp.ElicitResult {
-			shown++
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "always"}}
-		})
-		for range 2 {
-			r := call(t, s, "wipe", map[string]any{"name": "x"})
-			require.False(t, r.IsError, text(r))
-		}
-		assert.EqualValues(t, 2, w.razed.Load(), era)
-		assert.Equal(t, 1, shown, era)
-	}
-}
-
-// TestAForgedAlwaysIsNoYes: what is of high risk, or has to be typed, never offers it, and a client that says it all the same has said no.
-func TestAForgedAlwaysIsNoYes(t *testing.T) {
-	const forged = `{"action":"accept","content":{"decision":"always","typed_value":"x"}}`
-	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
-	refused := func(t *testing.T, w *town, c *stdiotest.Client) {
-		t.Helper()
-		assert.Equal(t, "2:fails", gist(t, c.Recv()))
-		assert.Zero(t, w.razed.Load())
-	}
-	for _, name := range []string{"raze", "blast"} {
-		t.Run(name+" in the older era", func(t *testing.T) {
-			w := newTown(t, true)
-			r, wr := serve(t, w, nil)
-			c := stdiotest.Pipe(t, wr, r)
-			c.SendBytes(in(`{"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}}}`, callTool("2", name, `{"name":"x"}`)))
-			require.Equal(t, "0:ok", gist(t, c.Recv()))
-			question := c.Recv()
-			assert.NotContains(t, string(question), "always")
-			var q struct{ ID json.RawMessage }
-			require.NoError(t, json.Unmarshal(question, &q))
-			c.Send(`{"id":` + string(q.ID) + `,"result":` + forged + `}`)
-			refused(t, w, c)
-		})
-		t.Run(name+" in the newer era", func(t *testing.T) {
-			w := newTown(t, true)
-			r, wr := serve(t, w, nil)
-			c := stdiotest.Pipe(t, wr, r)
-			params := `"name":"` + name + `","arguments":{"name":"x"},` + meta
-			c.Send(`{"id":1,"method":"tools/call","params":{` + params + `}}`)
-			question := c.Recv()
-			assert.NotContains(t, string(question), "always")
-			var first struct{ Result struct{ RequestState string } }
-			require.NoError(t, json.Unmarshal(question, &first))
-			c.Send(`{"id":2,"method":"tools/call","params":{` + params + `,"inputResponses":{"confirmation":` + forged + `},"requestState":"` + first.Result.RequestState + `"}}`)
-			refused(t, w, c)
-		})
-	}
 }
 
 // TestAlwaysWhileACallWaits: the waiting call is carried out by the very confirmation that was answered, and the next is not asked about.
@@ -271,7 +204,7 @@ func TestAlwaysWhileACallWaits(t *testing.T) {
 	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
 	answered := make(chan *mcp.CallToolResult, 1)
 	go func() { answered <- call(t, s, "wipe", map[string]any{"name": "x"}) }()
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, Always: true, By: "terminal"})
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	r := <-answered
 	require.False(t, r.IsError, text(r))

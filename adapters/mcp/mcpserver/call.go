@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/progress"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
@@ -23,14 +24,16 @@ import (
 
 // request is a tools/call, whichever way it came.
 type request struct {
-	spec     tool.Spec
-	call     tool.Call
-	turn     *turns.Ticket
-	session  *mcp.ServerSession
-	progress *progress.Reporter
-	wait     time.Duration   // how long it waits for a person; less than nothing is not at all
-	over     context.Context //nolint:containedctx // of the client's session; nil never ends
-	ending   <-chan struct{} // closed when the client sends no more, or nobody listens any more
+	spec       tool.Spec
+	call       tool.Call
+	turn       *turns.Ticket
+	session    *mcp.ServerSession
+	progress   *progress.Reporter
+	wait       time.Duration   // how long it waits for a person; less than nothing is not at all
+	over       context.Context //nolint:containedctx // of the client's session; nil never ends
+	forms      bool            // its client shows forms, and it came over standard input and output
+	unanswered bool            // a form was shown already, and nobody has answered it
+	ending     <-chan struct{} // closed when the client sends no more, or nobody listens any more
 }
 
 // newRequest makes a request of a caller out of what the transport knows. Whoever calls it stops its progress.
@@ -70,7 +73,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 		if args := bytes.TrimSpace(req.Params.Arguments); len(args) > 0 && args[0] != '{' {
 			return nil, invalid("params.arguments of %q must be an object", req.Params.Name)
 		}
-		r, begun, err := s.received(ctx, req, spec)
+		r, err := s.received(ctx, req, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -80,28 +83,24 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 			r.turn = s.turnOf(r.call.Session, spec, r.call.Args)
 			defer func() { r.turn.Release() }()
 		}
-		var out tool.Outcome
-		if begun != nil && begun.taken.CompareAndSwap(false, true) {
-			out = begun.outcome
-		} else {
-			out = s.run(ctx, r)
-		}
-		if wantsAnswer(out) && canBeAsked(req.Session) {
-			return results.Of(s.ask(ctx, r, out)), nil
-		}
-		if question := s.question(req, r.call, out); question != nil {
-			r.turn.Release() // nothing waits for a person
-			return question, nil
-		}
+		out := s.run(ctx, r)
 		if s.waits(r, out) {
-			out = s.await(ctx, r, out)
+			form := s.form(ctx, r, &out)
+			if form != nil && !canBeAsked(req.Session) {
+				if question := s.question(r, out, form); question != nil {
+					r.turn.Release() // nothing waits for a person
+					return question, nil
+				}
+				form = nil
+			}
+			out = s.await(ctx, r, out, form)
 		}
 		return results.Of(out), nil // the transport lets the next call go when it has sent this
 	}
 }
 
-// received makes a request out of what came through the SDK, and says what has been begun of it before.
-func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec tool.Spec) (*request, *Begun, error) {
+// received makes a request out of what came through the SDK.
+func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec tool.Spec) (*request, error) {
 	wire, known := stdio.CallOf(req.Extra)
 	if !known {
 		wire = stdio.Call{Arguments: req.Params.Arguments, ProgressToken: progressToken(req)}
@@ -114,17 +113,17 @@ func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec to
 	if client := clientIn(req); client != "" {
 		r.call.Client = client
 	}
-	var begun *Begun
 	if q != nil {
-		begun, r.over, r.wait = q.Begun, q.Over, cmp.Or(q.Wait, r.wait)
+		r.over, r.wait = q.Over, cmp.Or(q.Wait, r.wait)
 	}
+	r.forms = known && q == nil && asking.Possible(req.ClientCapabilities())
 	if asked, ok := req.Params.Meta[MetaConfirmWait]; ok {
 		said, _ := json.Marshal(asked) // it was decoded from JSON
 		if err := r.waitAs(said); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return r, begun, s.answered(req, &r.call)
+	return r, s.answered(req, r)
 }
 
 // run calls the door when it is the call's turn, a slot is free, and its caller does not hold too many. The turn comes first: a slot is held

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"runtime/debug"
-	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
@@ -20,23 +19,7 @@ type Direct struct {
 	Tool        string
 	Arguments   json.RawMessage // an object, or nil
 	ConfirmWait json.RawMessage // what MetaConfirmWait says, or nil
-	Forms       bool            // the client shows forms, so that a person is asked there
 	Sessionless bool            // it is of the era without sessions
-}
-
-// Begun is a call that was made and now wants a person's answer in the client's form.
-type Begun struct {
-	outcome tool.Outcome
-	taken   atomic.Bool // the SDK has gone on with it
-	deny    func()
-}
-
-// Drop denies what was asked when the SDK has never gone on with it, because the call was cancelled on the way. Whoever left it to the SDK says so
-// when that is done. Of nil there is nothing to drop.
-func (b *Begun) Drop() {
-	if b != nil && !b.taken.Load() {
-		b.deny()
-	}
 }
 
 // Direct reports whether calls of the tool can be direct: it is served, and its arguments have no place among a request's headers, which the SDK
@@ -44,8 +27,7 @@ func (b *Begun) Drop() {
 func (s *Server) Direct(name string) bool { return s.plain[name] }
 
 // CallDirect carries a call out without the SDK and returns the object of its result, as the SDK would have it. It reports false when the SDK has to
-// go on with it: the caller is not served the tool, or a person is to be asked in the client's form. What was begun of it is then in the request. An
-// error is a *jsonrpc.Error.
+// go on with it: the caller is not served the tool. An error is a *jsonrpc.Error.
 //
 // (The SDK decodes a request over HTTP six times and more, with 32 KiB of garbage each time.)
 func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMessage, done bool, err error) {
@@ -72,12 +54,8 @@ func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMess
 	r.turn = s.turnOf(r.call.Session, spec, r.call.Args)
 	defer func() { r.turn.Release() }()
 	out := s.run(ctx, r)
-	switch {
-	case wantsAnswer(out) && d.Forms:
-		d.Begun = &Begun{outcome: out, deny: func() { s.answeredBy(context.WithoutCancel(ctx), r, out, nil) }}
-		return nil, false, nil
-	case s.waits(r, out):
-		out = s.await(ctx, r, out)
+	if s.waits(r, out) {
+		out = s.await(ctx, r, out, nil) // no form counts over a network
 	}
 	return s.directResult(out, d.Sessionless)
 }

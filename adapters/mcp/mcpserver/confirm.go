@@ -1,48 +1,97 @@
 package mcpserver
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// question is the result that asks a person, when the outcome wants one and the client can show a form; else
-// nil, and the outcome itself says what to do.
-func (s *Server) question(req *mcp.CallToolRequest, call tool.Call, out tool.Outcome) *mcp.CallToolResult {
-	if !wantsAnswer(out) || !asking.Possible(req.ClientCapabilities()) {
+// form is what the client shows a person about the outcome, where a form counts: over standard input and output alone, where a person switched forms on
+// for this host entry, for little, and where the form can show all of it. The client's own name is no evidence. Where a form is not offered although
+// forms are on, the outcome says why.
+func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.ElicitParams {
+	if !r.forms || r.unanswered || r.call.Entry == "" {
 		return nil
 	}
-	sealed, err := s.seal.Close(asking.State{
-		Confirmation: out.Issued.ID, Call: out.CallID, Subject: asking.Subject(call), Expires: out.Issued.ExpiresAt, Lasting: out.Issued.Lasting(),
-	})
+	if on, err := s.opts.People.FormsOn(ctx, r.call.Entry); err != nil || !on {
+		return nil
+	}
+	form, why := asking.Form(out.Issued)
+	if f := fault.From(out.Err); form == nil {
+		out.Err = f.Sayf("%s (%s)", f.Message, why)
+	}
+	return form
+}
+
+// question is the result that asks a person, for the era in which a question is a result and the call comes again with the answer.
+func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) *mcp.CallToolResult {
+	sealed, err := s.seal.Close(asking.State{Confirmation: out.Issued.ID, Call: out.CallID, Subject: asking.Subject(r.call), Expires: out.Issued.ExpiresAt,
+		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
 	if err != nil {
 		s.opts.Log.Error("a confirmation cannot be sealed", "error", err)
 		return nil
 	}
-	return &mcp.CallToolResult{
-		InputRequests: mcp.InputRequestMap{asking.Key: asking.Form(out.Issued)},
-		RequestState:  sealed,
-	}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{asking.Key: form}, RequestState: sealed}
 }
 
-// wantsAnswer reports whether a person's answer would let the call pass. (A preview that offers a token for
-// another tool has succeeded.)
-func wantsAnswer(out tool.Outcome) bool { return out.Issued != nil && out.Err != nil }
-
-// answered puts a person's answer into a call that comes back with one. Whatever is not an approval denies.
-// A state without an answer is a new call, which asks again.
-func (s *Server) answered(req *mcp.CallToolRequest, call *tool.Call) error {
+// answered puts a person's answer into a call that comes back with one. A form that nobody has answered leaves the question as it is, and the call waits
+// for a person elsewhere. A state without an answer is a new call, which asks again; an answer without a form that was offered is refused.
+func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 	answer, given := req.Params.InputResponses[asking.Key]
 	if !given {
 		return nil
 	}
-	st, err := s.seal.Open(req.Params.RequestState, *call, time.Now())
+	if !r.forms {
+		return invalid("no form was offered for this call, so none can answer it; call again without inputResponses and requestState")
+	}
+	st, err := s.seal.Open(req.Params.RequestState, r.call, time.Now())
 	if err != nil {
 		return invalid("requestState is not this call's, or has expired; call again without inputResponses and requestState")
 	}
 	result, _ := answer.(*mcp.ElicitResult)
-	call.ID, call.Answer = st.Call, asking.Answer(st.Confirmation, st.Lasting, result)
+	r.call.ID, r.call.Answer = st.Call, asking.Answer(st.Confirmation, st.Entry, st.Lasting, result)
+	r.unanswered = r.call.Answer == nil
 	return nil
+}
+
+// wantsAnswer reports whether a person's answer would let the call pass. (A preview that offers a token for
+// another tool has succeeded.)
+func wantsAnswer(out tool.Outcome) bool {
+	return out.Issued != nil && out.Err != nil && out.Issued.Pending
+}
+
+// show opens the form at the client, in the era that knows questions on the way, and hears what a person says there; nil is a form that nobody has
+// answered. stop closes it, so that nobody answers what has been decided elsewhere.
+func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (said <-chan *confirm.Answer, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	answers, over := make(chan *confirm.Answer, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		filled, err := s.elicit(ctx, r, form)
+		if err != nil {
+			s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
+			filled = nil
+		}
+		answers <- asking.Answer(i.ID, r.call.Entry, i.Lasting(), filled)
+	}()
+	return answers, func() {
+		cancel()
+		<-over
+	}
+}
+
+// elicit is the SDK's, with a panic turned into an error.
+func (s *Server) elicit(ctx context.Context, r *request, form *mcp.ElicitParams) (filled *mcp.ElicitResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			filled, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return r.session.Elicit(ctx, form)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/adapters/present"
-	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -39,6 +38,7 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		session, _ := req.GetSession().(*mcp.ServerSession)
 		r := s.newRequest(ctx, session, spec, s.callerOf(nil), wire)
 		defer r.progress.Stop()
+		r.forms = canBeAsked(session)
 		if wire.Meta != nil {
 			if err := r.waitAs(wire.Meta); err != nil {
 				return nil, err
@@ -49,11 +49,8 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 			defer r.turn.Release()
 		}
 		out := s.run(ctx, r)
-		switch {
-		case wantsAnswer(out) && canBeAsked(session):
-			out = s.ask(ctx, r, out)
-		case s.waits(r, out):
-			out = s.await(ctx, r, out)
+		if s.waits(r, out) {
+			out = s.await(ctx, r, out, s.form(ctx, r, &out))
 		}
 		return results.From(present.For(out.Spec.Contract)(out)), nil
 	}
@@ -63,30 +60,4 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 func canBeAsked(session *mcp.ServerSession) bool {
 	p := session.InitializeParams()
 	return p != nil && p.ProtocolVersion < stdio.FirstModern && asking.Possible(p.Capabilities)
-}
-
-// ask puts the question of an outcome to a person and calls again with the answer. No answer denies.
-func (s *Server) ask(ctx context.Context, r *request, out tool.Outcome) tool.Outcome {
-	r.turn.Release() // nothing waits for a person
-	patience, cancel := context.WithDeadline(ctx, out.Issued.ExpiresAt)
-	form, err := r.session.Elicit(patience, asking.Form(out.Issued))
-	cancel()
-	if err != nil {
-		s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
-		form, ctx = nil, context.WithoutCancel(ctx) // a call that was cancelled still denies
-	}
-	return s.answeredBy(ctx, r, out, form)
-}
-
-// answeredBy calls again with what a person has filled into a form; nil is nothing.
-func (s *Server) answeredBy(ctx context.Context, r *request, out tool.Outcome, form *mcp.ElicitResult) tool.Outcome {
-	r.call.ID, r.call.Answer = out.CallID, asking.Answer(out.Issued.ID, out.Issued.Lasting(), form)
-	return s.again(ctx, r)
-}
-
-// again is the next round of a call that a person was asked about: it has gone to the end of the line.
-func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
-	r.turn = s.turnOf(r.call.Session, r.spec, r.call.Args)
-	defer r.turn.Release()
-	return s.run(ctx, r)
 }

@@ -21,7 +21,6 @@ type Request struct {
 	Cancelled     context.Context          //nolint:containedctx // ends when the client cancels the request in a way that the SDK does not see; nil never does
 	Ending        <-chan struct{}          // closed when nobody listens for the answer any more; nil never is
 	Opened        func(*mcp.ServerSession) // told of the session that the request has opened; may be nil
-	Begun         *Begun                   // what CallDirect has left to the SDK; nil: nothing
 }
 
 const requestKey = "countersign/request"
@@ -45,7 +44,7 @@ func (s *Server) callerOf(extra *mcp.RequestExtra) caller.Caller {
 	if q := requestOf(extra); q != nil {
 		return q.Caller
 	}
-	return caller.Caller{Principal: s.opts.Principal, Session: s.opts.Session}
+	return caller.Caller{Principal: s.opts.Principal, Session: s.opts.Session, Entry: s.opts.Entry}
 }
 
 // narrowed leaves of the list of tools what the caller is served, each as it is published to that caller.

@@ -46,6 +46,7 @@ type Options struct {
 	Instructions string           // for the model, about the tools as a whole
 	Principal    policy.Principal // of requests whose transport names no Caller
 	Session      string           // likewise: the client instance, which mode, grants and confirmations belong to
+	Entry        string           // likewise: the host entry that the server was started from; empty shows no forms
 	Concurrency  int              // zero is DefaultConcurrency
 	Each         int              // how many calls of one client instance run at once; zero is as many as of all
 	People       People           // nil: no call waits for a person

@@ -51,6 +51,7 @@ const (
 	xSys         = "golang.org/x/sys"
 	xSync        = "golang.org/x/sync"
 	sqlite       = "modernc.org/sqlite"
+	fsnotify     = "github.com/fsnotify/fsnotify"
 	flock        = "github.com/gofrs/flock"
 	yaml         = "go.yaml.in/yaml/v4"
 	frontmatter  = "github.com/adrg/frontmatter"
@@ -186,6 +187,8 @@ func drivenRows() []Row {
 			Reason: "clock, randomness and who runs come from the operating system through one door"},
 		{Packages: []string{"adapters/ownerfile"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
 			Reason: "leases are small durable files, for those who cannot see who holds them"},
+		{Packages: []string{"adapters/bell"}, Std: []string{Any}, Module: inner, Modules: []string{fsnotify},
+			Reason: "files are watched in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},

@@ -51,7 +51,6 @@ type Facts struct {
 	Principal string // id of it
 	Instance  string // the client instance of the door
 	Client    string // name and version, for people
-	Forms     bool   // the client shows forms
 }
 
 // Conn is what a session is served on: the SDK's session.

@@ -1,106 +1,151 @@
 // Package asking puts a confirmation to a person in the form that an MCP client shows, reads what comes back, and seals what a call carries through
 // the client meanwhile.
 //
-// It refuses to decide anything: what makes an approval good, and good once, is the ledger behind the door.
+// It refuses to decide anything: whether a form counts, and what makes an approval good, and good once, is decided behind the door.
 package asking
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/adapters/present/orderly"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Key names the one question a call can ask among the input requests of its result.
 const Key = "confirmation"
 
-// The fields of the form, and the words of a decision.
+// The field of the form, and the words of a decision.
 const (
 	fieldDecision = "decision"
-	fieldTyped    = "typed_value"
 	wordApprove   = "approve"
 	wordDeny      = "deny"
 	wordAlways    = "always"
 )
 
-// Bounds of the plan and the arguments in a form, in bytes.
-const (
-	maxShownPlan = 8 << 10
-	maxShownArgs = 4 << 10
-)
+// MaxMessage is how long the text of a form is at most, in bytes. What is longer is not asked about in a form: nothing of it is ever cut.
+const MaxMessage = 8 << 10
 
 // Possible reports whether a client with these capabilities shows forms.
 func Possible(caps *mcp.ClientCapabilities) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// Form shows the plan and asks for a decision. It always has a required field, because some hosts accept an
-// empty form without showing it to anybody.
-func Form(i *tool.Issued) *mcp.ElicitParams {
+// Form shows all that would happen and asks for a decision; nil where a form cannot, with the reason. It always has a required field, because some
+// hosts accept an empty form without showing it to anybody.
+func Form(i *tool.Issued) (form *mcp.ElicitParams, why string) {
+	text, err := message(i)
+	switch {
+	case !i.Formable:
+		return nil, "too much is at stake for the form of this host"
+	case err != nil:
+		return nil, "the form of this host cannot show its plan"
+	case len(text) > MaxMessage:
+		return nil, "its plan is longer than the form of this host can show whole"
+	case i.Masked > 0 || strings.Contains(text, "[REDACTED:"):
+		return nil, "parts of its plan are masked, which the form of this host cannot reveal"
+	}
 	words, meaning := []string{wordApprove, wordDeny}, "approve carries out exactly this plan, once"
 	if i.Lasting() {
 		words, meaning = append(words, wordAlways), meaning+"; always also allows the same again for the rest of this session"
 	}
-	properties := map[string]any{
-		fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": words, "description": meaning},
-	}
-	required := []string{fieldDecision}
-	if i.Strength >= policy.Typed {
-		properties[fieldTyped] = map[string]any{
-			"type": "string", "title": "Type to confirm", "description": fmt.Sprintf("type %s to approve", i.Target),
-		}
-	}
 	return &mcp.ElicitParams{
-		Mode: "form", Message: message(i),
-		RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": required},
-	}
+		Mode: "form", Message: text,
+		RequestedSchema: map[string]any{"type": "object", "required": []string{fieldDecision}, "properties": map[string]any{
+			fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": words, "description": meaning},
+		}},
+	}, ""
 }
 
-// message is what the person reads: the question, the plan, and until when it can be answered.
-func message(i *tool.Issued) string {
+// message is what the person reads: the question, the call, its plan and what stands beside that, whole, and until when it can be answered.
+func message(i *tool.Issued) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign asks: %s\n", oneLine(i.Prompt))
-	if i.Strength >= policy.Typed {
-		fmt.Fprintf(&b, "To approve, type: %s\n", oneLine(i.Target))
-	}
-	if len(i.Args) > 0 {
-		fmt.Fprintf(&b, "Arguments: %s\n", cut(string(i.Args), maxShownArgs))
-	}
-	if len(i.Plan) > 0 {
-		var plan bytes.Buffer
-		if json.Indent(&plan, i.Plan, "", "  ") == nil {
-			fmt.Fprintf(&b, "\nPlan %s:\n%s\n", i.PlanHash, cut(plan.String(), maxShownPlan))
+	for _, part := range []struct {
+		head string
+		doc  []byte
+	}{{"What the call says", i.Args}, {"The plan", i.Plan}, {"What it changes", i.Exhibit}} {
+		if len(part.doc) == 0 || string(part.doc) == "null" {
+			continue
 		}
+		v, err := orderly.Parse(part.doc)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\n%s:\n", part.head)
+		laidOut(&b, "  ", v)
 	}
-	fmt.Fprintf(&b, "\nTool: %s. Until %s.", i.Tool, i.ExpiresAt.Format(time.RFC3339))
-	return b.String()
+	fmt.Fprintf(&b, "\nTool %s, plan %s. It can be answered until %s.", i.Tool, i.PlanHash, i.ExpiresAt.UTC().Format(time.RFC3339))
+	return b.String(), nil
 }
 
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
+// laidOut writes a value in lines, everything in it: members with their names, items with a dash, and texts of several lines behind a bar, so that none
+// of them passes for what stands around it.
+func laidOut(b *strings.Builder, margin string, v any) {
+	switch v := v.(type) {
+	case []orderly.Field:
+		if len(v) == 0 {
+			b.WriteString(margin + "(nothing)\n")
+		}
+		for _, f := range v {
+			member(b, margin, visible.Text(oneLine(f.Name))+":", f.Value)
+		}
+	case []any:
+		if len(v) == 0 {
+			b.WriteString(margin + "(none)\n")
+		}
+		for _, item := range v {
+			member(b, margin, "-", item)
+		}
+	default:
+		member(b, strings.TrimSuffix(margin, " "), "", v)
 	}
-	return strings.ToValidUTF8(text[:n], "") + "\n… (cut; list_confirmations has the whole plan)"
+}
+
+// member writes one value behind what it is called.
+func member(b *strings.Builder, margin, called string, v any) {
+	switch v := v.(type) {
+	case []orderly.Field, []any:
+		b.WriteString(margin + called + "\n")
+		laidOut(b, margin+"  ", v)
+	case string:
+		if text := visible.Text(v); strings.ContainsAny(text, "\r\n") {
+			b.WriteString(margin + called + "\n")
+			for line := range strings.Lines(strings.ReplaceAll(text, "\r", "␣U+000D")) {
+				b.WriteString(margin + "  | " + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		} else {
+			b.WriteString(margin + called + " " + text + "\n")
+		}
+	case nil:
+		b.WriteString(margin + called + " -\n")
+	default: // a number or a truth value
+		fmt.Fprintf(b, "%s%s %v\n", margin, called, v)
+	}
 }
 
 // oneLine keeps a text from looking like another part of the message.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Answer reads a form that was shown for the confirmation of that id; nil is one that nobody answered. Only an accepted form that says so
-// approves, in a word that was offered: lasting says that "always" was.
-func Answer(confirmation string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
-	a := &confirm.Answer{ID: confirmation, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm}}
-	if r != nil && r.Action == "accept" {
-		decision, _ := r.Content[fieldDecision].(string)
-		a.Always = lasting && decision == wordAlways
-		a.Approve = decision == wordApprove || a.Always
-		a.Typed, _ = r.Content[fieldTyped].(string)
+// Answer reads a form of the host entry that was shown for the confirmation of that id. It is nil where nobody has answered: only an accepted form says
+// something, in a word that was offered; lasting says that "always" was. What is cancelled, dismissed or declined has not been answered, since hosts
+// without anybody before them do that by themselves.
+func Answer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
+	if r == nil || r.Action != "accept" {
+		return nil
+	}
+	a := &confirm.Answer{ID: confirmation, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: entry}}
+	switch decision, _ := r.Content[fieldDecision].(string); {
+	case decision == wordApprove:
+		a.Approve = true
+	case decision == wordAlways && lasting:
+		a.Approve, a.Always = true, true
+	case decision != wordDeny:
+		return nil
 	}
 	return a
 }

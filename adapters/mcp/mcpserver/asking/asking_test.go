@@ -1,6 +1,7 @@
 package asking_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -17,8 +19,8 @@ import (
 func TestSeal(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := asking.NewSeal("secret")
-	call := tool.Call{Tool: "wipe", Args: []byte(`{"name": "x"}`), Session: "s", Principal: policy.Principal{ID: "p"}}
-	st := asking.State{Confirmation: "cf_1", Call: "call_1", Subject: asking.Subject(call), Expires: now.Add(time.Minute), Lasting: true}
+	call := tool.Call{Entry: "host", Tool: "wipe", Args: []byte(`{"name": "x"}`), Session: "s", Principal: policy.Principal{ID: "p"}}
+	st := asking.State{Confirmation: "cf_1", Call: "call_1", Subject: asking.Subject(call), Expires: now.Add(time.Minute), Lasting: true, Entry: "host", Offered: true}
 	sealed, err := s.Close(st)
 	require.NoError(t, err)
 	got, err := s.Open(sealed, call, now)
@@ -30,7 +32,8 @@ func TestSeal(t *testing.T) {
 	require.NoError(t, err, "white space is no other call")
 	for name, change := range map[string]func(c *tool.Call){
 		"tool": func(c *tool.Call) { c.Tool = "wip" }, "arguments": func(c *tool.Call) { c.Args = []byte(`{"name":"y"}`) },
-		"session": func(c *tool.Call) { c.Session = "t" }, "principal": func(c *tool.Call) { c.Principal.ID = "q" },
+		"host entry": func(c *tool.Call) { c.Entry = "other" },
+		"session":    func(c *tool.Call) { c.Session = "t" }, "principal": func(c *tool.Call) { c.Principal.ID = "q" },
 		"what runs together": func(c *tool.Call) { c.Session, c.Principal.ID = "", "ps" },
 	} {
 		other := call
@@ -40,6 +43,12 @@ func TestSeal(t *testing.T) {
 	}
 	_, err = s.Open(sealed, call, now.Add(time.Minute))
 	require.Error(t, err, "now ≥ expires_at is expired")
+	unoffered := st
+	unoffered.Offered = false
+	silent, err := s.Close(unoffered)
+	require.NoError(t, err)
+	_, err = s.Open(silent, call, now)
+	require.Error(t, err, "no form was offered")
 	_, err = asking.NewSeal("another").Open(sealed, call, now)
 	require.Error(t, err)
 	for _, broken := range []string{"", "!", sealed[1:], sealed[:len(sealed)-1], sealed[:20]} {
@@ -48,25 +57,83 @@ func TestSeal(t *testing.T) {
 	}
 }
 
+// TestAnswer: only an accepted form says something, in a word that was offered; whatever else comes back is no answer.
 func TestAnswer(t *testing.T) {
-	accept := func(content map[string]any) *mcp.ElicitResult {
-		return &mcp.ElicitResult{Action: "accept", Content: content}
+	form := func(action string, content map[string]any) *mcp.ElicitResult {
+		return &mcp.ElicitResult{Action: action, Content: content}
 	}
+	said := func(decision any) map[string]any { return map[string]any{"decision": decision} }
 	for _, c := range []struct {
 		form            *mcp.ElicitResult
 		lasting         bool
 		approve, always bool
 	}{
-		{nil, true, false, false}, {accept(nil), true, false, false}, {accept(map[string]any{"decision": "approve"}), false, true, false},
-		{accept(map[string]any{"decision": "always"}), true, true, true}, {accept(map[string]any{"decision": "always"}), false, false, false},
-		{accept(map[string]any{"decision": "APPROVE"}), true, false, false}, {accept(map[string]any{"decision": true}), true, false, false},
-		{&mcp.ElicitResult{Action: "decline", Content: map[string]any{"decision": "approve"}}, true, false, false},
+		{form("accept", said("approve")), false, true, false}, {form("accept", said("deny")), true, false, false}, {form("accept", said("always")), true, true, true},
 	} {
-		a := asking.Answer("cf_1", c.lasting, c.form)
-		assert.Equal(t, "cf_1", a.ID)
-		assert.Equal(t, "elicitation", a.By)
-		assert.Equal(t, c.approve, a.Approve, "%v", c.form)
-		assert.Equal(t, c.always, a.Always, "%v", c.form)
+		a := asking.Answer("cf_1", "claude-code", c.lasting, c.form)
+		require.NotNil(t, a, "%v", c.form)
+		assert.Equal(t, confirm.Answer{ID: "cf_1", By: "form", Approve: c.approve, Always: c.always, Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "claude-code"}}, *a)
+	}
+	for _, nobody := range []*mcp.ElicitResult{
+		nil, form("accept", nil), form("accept", said("APPROVE")), form("accept", said(true)), form("accept", said("always")), form("accept", map[string]any{}),
+		form("decline", said("approve")), form("decline", said("deny")), form("cancel", said("approve")), form("", said("approve")),
+	} {
+		assert.Nil(t, asking.Answer("cf_1", "claude-code", false, nobody), "%v", nobody)
+	}
+}
+
+// TestFormShowsAll of what would happen, laid out in lines, or is not offered.
+func TestFormShowsAll(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	asked := func(change func(*tool.Issued)) *tool.Issued {
+		i := &tool.Issued{ID: "cf_1", Tool: "wipe", Prompt: "wipe it", Formable: true, Strength: policy.Simple, ExpiresAt: at, Args: []byte(`{"name":"x"}`),
+			Plan:    []byte(`{"command":["rm","-r","x"],"count":2,"keeps":[],"note":null,"deep":{"more":true,"none":{}}}`),
+			Exhibit: []byte("{\"files\":[{\"path\":\"a\",\"unified\":\"-old\\n+new\\r\\nApprove: yes\\n\"}]}")}
+		if change != nil {
+			change(i)
+		}
+		return i
+	}
+	form, why := asking.Form(asked(nil))
+	require.Empty(t, why)
+	assert.Equal(t, `Countersign asks: wipe it
+
+What the call says:
+  name: x
+
+The plan:
+  command:
+    - rm
+    - -r
+    - x
+  count: 2
+  keeps:
+    (none)
+  note: -
+  deep:
+    more: true
+    none:
+      (nothing)
+
+What it changes:
+  files:
+    -
+      path: a
+      unified:
+        | -old
+        | +new␣U+000D
+        | Approve: yes
+
+Tool wipe, plan sha256:0000000000000000000000000000000000000000000000000000000000000000. It can be answered until 2026-01-02T03:04:05Z.`, form.Message)
+	for reason, change := range map[string]func(*tool.Issued){
+		"too much is at stake":         func(i *tool.Issued) { i.Formable = false },
+		"longer than the form":         func(i *tool.Issued) { i.Plan = []byte(`{"text":"` + strings.Repeat("x", asking.MaxMessage) + `"}`) },
+		"parts of its plan are masked": func(i *tool.Issued) { i.Args = []byte(`{"key":"[REDACTED:aws_key]"}`) },
+		"cannot show its plan":         func(i *tool.Issued) { i.Exhibit = []byte(`{`) },
+	} {
+		form, why := asking.Form(asked(change))
+		assert.Nil(t, form, reason)
+		assert.Contains(t, why, reason)
 	}
 }
 

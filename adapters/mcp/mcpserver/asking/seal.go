@@ -20,6 +20,8 @@ type State struct {
 	Subject      []byte    `json:"s"` // of whose call it is
 	Expires      time.Time `json:"e"`
 	Lasting      bool      `json:"l,omitempty"` // "always" was offered
+	Entry        string    `json:"h"`           // the host entry whose form was offered
+	Offered      bool      `json:"o"`           // a form was: without that no answer counts
 }
 
 // Subject names a call: the tool, its arguments and who makes it. The same call repeats them byte for byte, or at least in the same canonical
@@ -59,7 +61,7 @@ func (s Seal) Close(st State) (string, error) {
 // errSeal reports a state that is not ours, not this call's, or too old. Clients are told no more than that.
 var errSeal = errors.New("the seal is broken")
 
-// Open is the state that Close sealed, when it is that of this call and not yet expired at now.
+// Open is the state that Close sealed, when a form was offered to this call in this host entry, and it has not expired at now.
 func (s Seal) Open(sealed string, c tool.Call, now time.Time) (State, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
@@ -72,7 +74,7 @@ func (s Seal) Open(sealed string, c tool.Call, now time.Time) (State, error) {
 	if err := json.Unmarshal(raw[sha256.Size:], &st); err != nil {
 		return State{}, err
 	}
-	if !bytes.Equal(st.Subject, Subject(c)) || !now.Before(st.Expires) {
+	if !st.Offered || st.Entry != c.Entry || !bytes.Equal(st.Subject, Subject(c)) || !now.Before(st.Expires) {
 		return State{}, errSeal
 	}
 	return st, nil

@@ -15,6 +15,7 @@ import (
 type Caller struct {
 	Principal policy.Principal
 	Session   string           // client instance: mode, grants and confirmations belong to it, and its calls take effect in their order
+	Entry     string           // the host entry that the server was started from; empty where there is none, as over a network
 	Client    string           // name and version, for the audit; empty: as the client names itself in the protocol
 	Within    []tool.Narrowing // what it is served of what the operator serves
 }
@@ -35,5 +36,5 @@ func (c Caller) Call(name tool.Name, args json.RawMessage) tool.Call {
 	if tool.ReadsOnly(c.Within) {
 		c.Principal.Grants &= app.ReadOnlyGrants
 	}
-	return tool.Call{Session: c.Session, Client: c.Client, Principal: c.Principal, Within: c.Within, Tool: name, Args: args}
+	return tool.Call{Session: c.Session, Entry: c.Entry, Client: c.Client, Principal: c.Principal, Within: c.Within, Tool: name, Args: args}
 }
