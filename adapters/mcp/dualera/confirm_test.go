@@ -1,12 +1,8 @@
 package dualera_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,9 +11,14 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
+
+// atConsole is the proof of an answer in the console.
+var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "tester"}
 
 // asked is the confirmation that waits, as soon as there is one.
 func (s *site) asked() confirm.View {
@@ -60,7 +61,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			if meta != "" {
 				<-time.After(60 * time.Millisecond) // a beat or two
 			}
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console"})
+			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err)
 			a := soon(t, answers)
 			text, failed := resultOf(t, a)
@@ -108,7 +109,7 @@ func TestPendingAtOnce(t *testing.T) {
 			assert.Contains(t, text, v.ID, "the id to poll: %s", name)
 			listed, _ := c.call("list_confirmations", "{}")
 			assert.Contains(t, listed, v.ID)
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console"})
+			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err)
 			_, failed = c.call("wipe", `{"name":"x"}`)
 			assert.False(t, failed, "the same call again passes")
@@ -117,7 +118,7 @@ func TestPendingAtOnce(t *testing.T) {
 		s := serve(t, newTown(t, true), waits(-1))
 		c := s.as("ann").in(era)
 		answers := c.later(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, `{"countersign/confirm_wait_ms":60000}`)))
-		_, err := s.Answer(t.Context(), confirm.Answer{ID: s.asked().ID, Approve: true, By: "console"})
+		_, err := s.Answer(t.Context(), confirm.Answer{ID: s.asked().ID, Approve: true, By: "console", Proof: atConsole})
 		require.NoError(t, err)
 		_, failed := resultOf(t, soon(t, answers))
 		assert.False(t, failed, "and one that waits although nobody else does")
@@ -169,7 +170,7 @@ func TestAQuestionAndItsClient(t *testing.T) {
 			soon(t, answers)
 			require.Eventually(t, func() bool { return time.Since(time.Unix(0, s.looked.Load())) > 10*beat }, patience, beat, "nobody waits any more")
 			assert.Equal(t, 1, s.pending())
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console"})
+			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err, "a person may still answer")
 			assert.Zero(t, s.razed.Load(), "nobody is there to have it done")
 			hangUp()
@@ -177,145 +178,60 @@ func TestAQuestionAndItsClient(t *testing.T) {
 	}
 }
 
-// form is what a client of the older era was asked on the stream of its call.
-type form struct {
-	id     string
-	params json.RawMessage
-}
-
-// elicit calls a tool and answers the form that comes with reply.
-func (c *caller) elicit(r *http.Request, reply string) (shown form, last message) {
-	c.t.Helper()
-	res, err := c.client.Do(r)
-	require.NoError(c.t, err)
-	defer res.Body.Close()
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
-		if !ok {
-			continue
-		}
-		last = message{}
-		require.NoError(c.t, json.Unmarshal(data, &last))
-		if last.Method == "elicitation/create" {
-			shown = form{id: string(last.ID), params: last.Params}
-			assert.Equal(c.t, 202, c.post(`{"jsonrpc":"2.0","id":`+shown.id+reply+`}`).status)
-		}
-	}
-	return shown, last
-}
-
-// A client that shows forms is asked there, and one call is made of it; whatever is not an approval denies.
-func TestElicitation(t *testing.T) {
+// TestNoFormCounts over a network: none is shown, whatever the client says it can do and calls itself, and an answer of its own making is refused.
+func TestNoFormCounts(t *testing.T) {
 	t.Parallel()
-	for reply, razed := range map[string]int64{
-		`,"result":{"action":"accept","content":{"decision":"approve"}}`: 1, `,"result":{"action":"accept","content":{"decision":"deny"}}`: 0,
-		`,"result":{"action":"accept","content":{}}`: 0, `,"result":{"action":"decline"}`: 0, `,"error":{"code":-32601,"message":"no forms"}`: 0,
-	} {
-		for _, humanOnly := range []bool{false, true} {
-			for _, meta := range []string{"", `{"progressToken":1}`} {
-				s := serve(t, newTown(t, humanOnly), waits(time.Minute))
-				c := s.as("ann").connect("2025-11-25", `{"elicitation":{}}`)
-				shown, last := c.elicit(c.ask("1", "tools/call", toolCall("wipe", `{"name":"Carthage"}`, meta)), reply)
-				assert.Contains(t, string(shown.params), "raze Carthage to the ground", reply)
-				require.Nil(t, last.Error)
-				assert.Equal(t, razed == 0, strings.Contains(string(last.Result), `"isError":true`), "%s", last.Result)
-				assert.Equal(t, razed, s.razed.Load(), reply)
-				assert.Zero(t, s.pending(), "the question is settled either way")
-				assert.Len(t, intents(t, s.town), int(razed))
-				for _, e := range intents(t, s.town) {
-					assert.Equal(t, "elicitation", e.ApprovedBy)
-					assert.Equal(t, "probe 9", e.Client)
-				}
+	yes := `"inputResponses":{"confirmation":{"action":"accept","content":{"decision":"approve"}}}`
+	for _, era := range []string{"2025-11-25", modern} {
+		for _, meta := range []string{"", `{"progressToken":1}`} {
+			s := serve(t, newTown(t, true), waits(beat), func(_ *dualera.Options, m *mcpserver.Options) { m.Entry = "some-host" })
+			person.Settings(t, s.App, func(now *app.Settings) error { now.Forms = []string{"some-host", "", "probe"}; return nil })
+			c := s.as("ann")
+			if c.caps = `{"elicitation":{}}`; era == modern {
+				c.newer()
+			} else {
+				c.connect(era, c.caps)
 			}
+			a := c.do(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, meta)))
+			_, failed := resultOf(t, a)
+			assert.True(t, failed)
+			assert.NotContains(t, string(a.body), "elicitation/create")
+			assert.NotContains(t, string(a.body), "input_required")
+			v := s.asked()
+			for _, own := range []string{yes, yes + `,"requestState":"` + v.ID + `"`} {
+				a = c.do(c.ask("2", "tools/call", `{"name":"wipe","arguments":{"name":"x"},`+own+`}`))
+				m := a.last(t)
+				require.NotNil(t, m.Error, "%s", a.body)
+				assert.EqualValues(t, -32602, m.Error.Code)
+			}
+			assert.Zero(t, s.razed.Load())
+			assert.Equal(t, v.ID, s.asked().ID)
 		}
 	}
-}
-
-// In the newer era the question is the result, and the call comes again with the answer, from the same client alone.
-func TestElicitationInRounds(t *testing.T) {
-	t.Parallel()
-	s := serve(t, newTown(t, true), waits(time.Minute))
-	c, thief := s.as("ann").newer(), s.as("bob").newer()
-	c.caps, thief.caps = `{"elicitation":{}}`, `{"elicitation":{}}`
-	var first struct {
-		ResultType, RequestState string
-		InputRequests            map[string]struct{ Params json.RawMessage }
-	}
-	a := c.do(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, "")))
-	require.NoError(t, json.Unmarshal(a.last(t).Result, &first))
-	assert.Equal(t, "input_required", first.ResultType)
-	assert.Contains(t, string(first.InputRequests["confirmation"].Params), "raze x to the ground")
-	second := `{"name":"wipe","arguments":{"name":"x"},"inputResponses":{"confirmation":{"action":"accept","content":{"decision":"approve"}}},"requestState":"` + first.RequestState + `"}`
-	a = thief.do(thief.ask("2", "tools/call", second))
-	assert.Equal(t, 400, a.status)
-	assert.EqualValues(t, -32602, a.last(t).Error.Code)
-	assert.Equal(t, 1, s.pending(), "nobody else answers for it")
-	_, failed := resultOf(t, c.do(c.ask("2", "tools/call", second)))
-	assert.False(t, failed)
-	assert.EqualValues(t, 1, s.razed.Load())
-	_, failed = resultOf(t, c.do(c.ask("3", "tools/call", second)))
-	assert.True(t, failed, "once")
-	assert.EqualValues(t, 1, s.razed.Load())
-	assert.Len(t, intents(t, s.town), 1)
-}
-
-// A call that is cancelled while a form is shown is denied, although it was begun without the SDK.
-func TestCancellingAForm(t *testing.T) {
-	t.Parallel()
-	s := serve(t, newTown(t, true), waits(time.Minute))
-	for range 20 { // at whatever moment
-		c := s.as("ann").connect("2025-11-25", `{"elicitation":{}}`)
-		answers := c.later(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, "")))
-		s.asked()
-		c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		soon(t, answers)
-		require.Eventually(t, func() bool { return s.pending() == 0 }, patience, time.Millisecond)
-	}
-	assert.Zero(t, s.razed.Load())
 }
 
 // What a client was granted for a session goes with the session.
 func TestGrantsEndWithTheSession(t *testing.T) {
 	t.Parallel()
-	s := serve(t, newTown(t, false))
-	c := s.as("ann").connect("2025-11-25", `{"elicitation":{}}`)
-	c.elicit(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, "")), `,"result":{"action":"accept","content":{"decision":"always"}}`)
-	a := c.do(c.ask("2", "tools/call", toolCall("wipe", `{"name":"x"}`, "")))
-	assert.Equal(t, "application/json", a.header.Get("Content-Type"), "it is not asked again")
+	s := serve(t, newTown(t, true), waits(time.Minute))
+	c := s.as("ann").connect("2025-11-25", "{}")
+	wipe := func() *http.Request { return c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, "")) }
+	answers := c.later(wipe())
+	_, err := s.Answer(t.Context(), confirm.Answer{ID: s.asked().ID, Approve: true, Always: true, By: "console", Proof: atConsole})
+	require.NoError(t, err)
+	_, failed := resultOf(t, soon(t, answers))
+	require.False(t, failed)
+	_, failed = resultOf(t, c.do(wipe()))
+	require.False(t, failed, "it is not asked again")
 	assert.EqualValues(t, 2, s.razed.Load())
 	old := c.session
 	assert.Equal(t, 204, c.do(c.request(http.MethodDelete, "")).status)
 	c.session = ""
-	c.connect("2025-11-25", `{"elicitation":{}}`)
+	c.connect("2025-11-25", "{}")
 	assert.NotEqual(t, old, c.session)
-	shown, _ := c.elicit(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, "")), `,"result":{"action":"decline"}`)
-	assert.NotEmpty(t, shown.id)
+	c.extra["X-Mcp-Confirm-Wait"] = []string{"0s"}
+	_, failed = resultOf(t, c.do(wipe()))
+	assert.True(t, failed)
+	s.asked()
 	assert.EqualValues(t, 2, s.razed.Load())
-}
-
-// A connection that is lost while a form is shown cancels nothing in the older era: the answer comes by another one, and counts.
-func TestAFormOutlivesItsConnection(t *testing.T) {
-	t.Parallel()
-	for _, meta := range []string{"", `{"progressToken":1}`} {
-		s := serve(t, newTown(t, true), waits(time.Minute))
-		c := s.as("ann").connect("2025-11-25", `{"elicitation":{}}`)
-		ctx, hangUp := context.WithCancel(context.Background())
-		res, err := c.client.Do(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, meta)).WithContext(ctx))
-		require.NoError(t, err)
-		lines := bufio.NewScanner(res.Body)
-		var shown message
-		for shown.Method != "elicitation/create" && lines.Scan() {
-			if data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: ")); ok {
-				require.NoError(t, json.Unmarshal(data, &shown))
-			}
-		}
-		hangUp()
-		_ = res.Body.Close()
-		<-time.After(50 * time.Millisecond) // for the server to see it
-		assert.Equal(t, 1, s.pending())
-		assert.Equal(t, 202, c.post(`{"jsonrpc":"2.0","id":`+string(shown.ID)+`,"result":{"action":"accept","content":{"decision":"approve"}}}`).status)
-		require.Eventually(t, func() bool { return s.razed.Load() == 1 }, patience, time.Millisecond)
-	}
 }

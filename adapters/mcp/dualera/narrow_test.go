@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -365,17 +364,16 @@ func TestAPanicIsAnError(t *testing.T) {
 	}
 }
 
-// The SDK's own client is content, in either era, with forms and without.
+// The SDK's own client is content, in either era. One that shows forms is shown none: over a network they do not count.
 func TestOfficialClient(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
 		for _, forms := range []bool{false, true} {
-			s := serve(t, newTown(t, false))
-			var asked sync.Map
+			s := serve(t, newTown(t, true), waits(beat))
 			o := &mcp.ClientOptions{}
 			if forms {
-				o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					asked.Store("message", r.Params.Message)
+				o.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					t.Error("a form was shown")
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 				}
 			}
@@ -393,11 +391,8 @@ func TestOfficialClient(t *testing.T) {
 			assert.Contains(t, r.Content[0].(*mcp.TextContent).Text, `"Client":"official 1"`)
 			r, err = session.CallTool(ctx, &mcp.CallToolParams{Name: "wipe", Arguments: map[string]any{"name": "x"}})
 			require.NoError(t, err)
-			assert.Equal(t, !forms, r.IsError)
-			if forms {
-				said, _ := asked.Load("message")
-				assert.Contains(t, said, "raze x to the ground")
-			}
+			assert.True(t, r.IsError)
+			assert.Contains(t, r.Content[0].(*mcp.TextContent).Text, s.asked().ID)
 			_, err = session.CallTool(ctx, &mcp.CallToolParams{Name: "no_such"})
 			assert.Error(t, err)
 			_ = session.Close()

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
@@ -111,7 +112,7 @@ func newTown(t testing.TB, humanOnly bool) *town {
 			func(_ context.Context, _ tool.Scope, r razing) (razing, error) { w.razed.Add(1); return r, nil }),
 	}
 	core := app.Core{
-		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
+		Bell: bell.New("", nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
 		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
 	}
@@ -121,7 +122,7 @@ func newTown(t testing.TB, humanOnly bool) *town {
 	w.App, err = app.New(core, app.Options{Policy: p},
 		tool.Capability{Name: "town", Contract: "countersign.v1", Mode: policy.Execute, Entries: entries},
 		tool.Capability{Name: "abroad", Contract: "countersign.v1", Mode: policy.Execute, Entries: others},
-		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: p,
+		control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: p,
 			Toolsets: func() []tool.Toolset { return w.Toolsets() }}))
 	require.NoError(t, err)
 	return w
