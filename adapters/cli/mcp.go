@@ -24,6 +24,7 @@ func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
   countersign mcp --toolsets packs --read-only
   countersign mcp --list-tools`}
 	c.Flags().BoolVar(&list, listTools, false, "print the tools these flags would serve, and end")
+	servecmd.HostFlag(c)
 	servecmd.Flags(c, "packs,deployments as far as there are tools")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		servecmd.Apply(cmd, s)

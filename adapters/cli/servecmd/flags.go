@@ -24,9 +24,20 @@ func options(toolsets string) []option {
 		{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "highest mode anybody can set: ask, plan or execute"},
 		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who confirms: host (the client, or the caller with a token) or human (never the caller)"},
 		{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long a confirmation may be answered: 1m to 10m (default 5m)"},
-		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person under --approval human: 0s to 10m (default 45s)"},
+		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person: 0s to 10m (default 45s)"},
 		{flag: "permission-level", variable: "COUNTERSIGN_PERMISSION_LEVEL", usage: "read_only, execute_with_confirm or full_access"},
 	}
+}
+
+// HostEntry is the variable that names the host entry a server was started from. It is no evidence of who started it.
+const HostEntry = "COUNTERSIGN_HOST"
+
+// host is the flag that stands for HostEntry.
+const host = "host"
+
+// HostFlag adds the flag with which a host's configuration says which of its entries started the server.
+func HostFlag(c *cobra.Command) {
+	c.Flags().String(host, "", "name of the host entry that starts this server: its questions are picked up by it alone, and its forms count where you switched them on")
 }
 
 // Flags adds the flags of a server to its command. toolsets is what is served when nobody chooses, in words.
@@ -43,6 +54,9 @@ func Flags(c *cobra.Command, toolsets string) {
 // Apply has the flags that were given stand for their environment variables, and nothing else for any.
 func Apply(cmd *cobra.Command, s *shell.Shell) {
 	s.Forget()
+	if named := cmd.Flags().Lookup(host); named != nil && named.Changed {
+		s.Set(HostEntry, named.Value.String())
+	}
 	for _, o := range options("") {
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if f.Name == o.flag {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
+	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/local"
@@ -169,6 +170,7 @@ func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
 	o := published(heedful{d.App, d.heed}, d.version)
 	o.Principal, o.Session, o.Log, o.People, o.Wait, o.Forecaster = d.Principal, session, log, d.App, wait, d.App
+	o.Entry = env(servecmd.HostEntry)
 	err = mcpserver.New(ctx, o.door, o.Options).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
 	if endErr := d.App.EndSession(context.WithoutCancel(ctx), d.Principal.ID, session); endErr != nil {
 		log.Warn("what this session was granted could not be forgotten", "cause", endErr)

@@ -113,9 +113,9 @@ func member(b *strings.Builder, margin, called string, v any) {
 		b.WriteString(margin + called + "\n")
 		laidOut(b, margin+"  ", v)
 	case string:
-		if text := visible.Text(v); strings.ContainsAny(text, "\r\n") {
+		if text := visible.Text(v); strings.Contains(text, "\n") {
 			b.WriteString(margin + called + "\n")
-			for line := range strings.Lines(strings.ReplaceAll(text, "\r", "␣U+000D")) {
+			for line := range strings.Lines(text) {
 				b.WriteString(margin + "  | " + strings.TrimSuffix(line, "\n") + "\n")
 			}
 		} else {

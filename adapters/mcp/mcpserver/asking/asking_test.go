@@ -121,7 +121,7 @@ What it changes:
       path: a
       unified:
         | -old
-        | +new␣U+000D
+        | +new␍
         | Approve: yes
 
 Tool wipe, plan sha256:0000000000000000000000000000000000000000000000000000000000000000. It can be answered until 2026-01-02T03:04:05Z.`, form.Message)
