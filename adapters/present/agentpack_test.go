@@ -37,13 +37,14 @@ func TestEveryOutcomeOfTheAgentpackContract(t *testing.T) {
 	report := json.RawMessage(`{"data":{"applied":false,"changes":[],"profile":"default","targets":["codex"]},"warnings":["mind the gap"]}`)
 	issued := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "deploy_apply", Strength: policy.Preview, Prompt: "deploy it",
 		PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC)}
-	person := *issued
-	person.Token = confirm.Token{}
+	named, token, person := *issued, *issued, *issued
+	named.Names, token.Pending = true, true
+	person.Token, person.Pending = confirm.Token{}, true
 	changed := app.Changed{Current: canon.Bytes("t", []byte("now")), Confirmed: canon.Bytes("t", []byte("then"))}
 	for name, o := range map[string]tool.Outcome{
 		"success":        answer("plan", func(o *tool.Outcome) { o.Value = report }),
 		"offer":          answer("deploy", func(o *tool.Outcome) { o.Value, o.Issued = report, issued }),
-		"offer_human":    answer("deploy", func(o *tool.Outcome) { o.Value, o.Issued = report, &person }),
+		"offer_human":    answer("deploy", func(o *tool.Outcome) { o.Value, o.Issued = report, &named }),
 		"apply":          answer("deploy_apply", func(o *tool.Outcome) { o.Value = report }),
 		"dry_run":        answer("rollback", func(o *tool.Outcome) { o.Value, o.DryRun = report, true }),
 		"explain_diff":   answer("explain", func(o *tool.Outcome) { o.Value, o.Args = report, json.RawMessage(`{"kind":"diff"}`) }),
@@ -62,8 +63,9 @@ func TestEveryOutcomeOfTheAgentpackContract(t *testing.T) {
 		"explained": answer("rollback", func(o *tool.Outcome) {
 			o.Err, o.Explained, o.Value = app.ErrMode, true, report
 		}),
-		"waiting": answer("rollback", func(o *tool.Outcome) { o.Err, o.Issued = app.ErrRequired, &person }),
-		"nothing": answer("plan", func(*tool.Outcome) {}),
+		"waiting_token": answer("deploy_apply", func(o *tool.Outcome) { o.Err, o.Issued = app.ErrRequired, &token }),
+		"waiting":       answer("rollback", func(o *tool.Outcome) { o.Err, o.Issued = app.ErrRequired, &person }),
+		"nothing":       answer("plan", func(*tool.Outcome) {}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := present.For(present.Agentpack)(o)

@@ -96,7 +96,10 @@ func opencodeFailure(o tool.Outcome) opencodeError {
 		e.Suggestion = "leave project_name out: projects go by git_url alone, and their names are derived from it"
 	}
 	if i := o.Issued; i != nil && i.Pending {
-		e.Suggestion = "a person answers this in a form of the client, with countersign approve, or in the console; then repeat the very same call"
+		if f.Code == "confirm_token_required" {
+			e.Error = opencodeCodes()["confirm_pending"]
+		}
+		e.Suggestion = "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; repeat the very same call to wait for that, or to go on"
 	} else if i != nil && i.Strength >= policy.Typed {
 		e.Suggestion += " and, as typed_value, the name that the person typed"
 	}

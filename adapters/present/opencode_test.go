@@ -48,8 +48,8 @@ func boxes() map[string]tool.Outcome {
 	pending := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "opencode_sandbox_delete", Strength: policy.Preview,
 		Prompt: "delete the sandbox fix-1 of acme-shop", PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"git_url":"git@github.com:acme/shop.git","lost":["M a.go"]}`)}
-	person, typed := *pending, *pending
-	person.Token = confirm.Token{}
+	person, token, typed := *pending, *pending, *pending
+	person.Token, person.Pending, token.Pending = confirm.Token{}, true, true
 	typed.Strength, typed.Target = policy.Typed, "acme-shop"
 	asking := func(i *tool.Issued) func(*tool.Outcome) { return func(o *tool.Outcome) { o.Issued = i } }
 	return map[string]tool.Outcome{
@@ -88,13 +88,14 @@ func boxes() map[string]tool.Outcome {
 		"explained": boxed(app.ErrMode, args(`{"name":"x"}`), func(o *tool.Outcome) {
 			o.Explained, o.Value = true, json.RawMessage(`{"git_url":"git@github.com:acme/shop.git","lost":[]}`)
 		}),
-		"pending":    boxed(app.ErrRequired, asking(pending), args(`{"git_url":"./shop"}`)),
-		"pending_by": boxed(app.ErrRequired, asking(&person)),
-		"typed":      boxed(app.ErrRequired, asking(&typed)),
-		"expired":    boxed(confirm.ErrExpired),
-		"used":       boxed(confirm.ErrUsed),
-		"refused":    boxed(confirm.ErrDenied),
-		"mistyped":   boxed(confirm.ErrTyped),
+		"pending":       boxed(app.ErrRequired, asking(pending), args(`{"git_url":"./shop"}`)),
+		"pending_by":    boxed(app.ErrRequired, asking(&person)),
+		"pending_token": boxed(app.ErrRequired, asking(&token)),
+		"typed":         boxed(app.ErrRequired, asking(&typed)),
+		"expired":       boxed(confirm.ErrExpired),
+		"used":          boxed(confirm.ErrUsed),
+		"refused":       boxed(confirm.ErrDenied),
+		"mistyped":      boxed(confirm.ErrTyped),
 		"stale": boxed(confirm.ErrMismatch.With(app.Changed{Current: canon.Bytes("t", []byte("now")), Confirmed: canon.Bytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"lost":[]}`), json.RawMessage(`{"lost":["M a.go"]}`))})),
 	}

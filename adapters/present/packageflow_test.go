@@ -44,8 +44,8 @@ func flows() map[string]tool.Outcome {
 		Args:   json.RawMessage(`{"scriptName":"build","args":["--token","[REDACTED:cli_flag]"]}`),
 		Prompt: "run build in /w/shop", PlanHash: canon.Bytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"cwd":"/w/shop","context":{"command":"vite build","argv":["pnpm","run","build"]}}`)}
-	person, bare := *pending, *pending
-	person.Token = confirm.Token{}
+	person, token, bare := *pending, *pending, *pending
+	person.Token, person.Pending, token.Pending = confirm.Token{}, true, true
 	bare.Risk = ""
 	bare.Plan, bare.Strength, bare.Target = json.RawMessage(`{"name":"ship","context":"not an object"}`), policy.Typed, "ship"
 	asking := func(i *tool.Issued) func(*tool.Outcome) { return func(o *tool.Outcome) { o.Issued = i } }
@@ -64,12 +64,13 @@ func flows() map[string]tool.Outcome {
 		"explained": flow(app.ErrMode, func(o *tool.Outcome) {
 			o.Explained, o.Value = true, json.RawMessage(`{"name":"ship"}`)
 		}),
-		"pending":    flow(app.ErrRequired, asking(pending)),
-		"pending_by": flow(app.ErrRequired, asking(&person)),
-		"typed":      flow(app.ErrRequired, asking(&bare)),
-		"expired":    flow(confirm.ErrExpired),
-		"refused":    flow(confirm.ErrDenied),
-		"conflict":   flow(project.ErrConflict.With(map[string]any{"expected": 3, "actual": 4, "differences": []string{"steps"}})),
+		"pending":       flow(app.ErrRequired, asking(pending)),
+		"pending_by":    flow(app.ErrRequired, asking(&person)),
+		"pending_token": flow(app.ErrRequired, asking(&token)),
+		"typed":         flow(app.ErrRequired, asking(&bare)),
+		"expired":       flow(confirm.ErrExpired),
+		"refused":       flow(confirm.ErrDenied),
+		"conflict":      flow(project.ErrConflict.With(map[string]any{"expected": 3, "actual": 4, "differences": []string{"steps"}})),
 		"stale": flow(confirm.ErrMismatch.With(app.Changed{Current: canon.Bytes("t", []byte("now")), Confirmed: canon.Bytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"context":{"command":"vite build"}}`), json.RawMessage(`{"context":{"command":"curl evil"}}`))})),
 		"not_found":   flow(project.ErrNotFound),
@@ -88,7 +89,8 @@ func TestEveryOutcomeOfThePackageflowContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := present.For(present.Packageflow)(o)
 			golden.JSON(t, "packageflow/"+name, map[string]any{"text": d.Text, "object": d.Object, "body": d.Body, "meta": d.Meta, "fail": d.Fail})
-			assert.Equal(t, o.Err != nil, d.Fail)
+			waits := o.Issued != nil && o.Issued.Pending // over MCP no error, so that the model repeats the call (contract §5.2)
+			assert.Equal(t, o.Err != nil && !waits, d.Fail)
 			if d.Object != nil {
 				assert.JSONEq(t, d.Text, string(d.Object), "text and object say the same")
 				assert.True(t, strings.HasPrefix(string(d.Object), "{"), "structured content is an object")
@@ -98,8 +100,8 @@ func TestEveryOutcomeOfThePackageflowContract(t *testing.T) {
 			assert.Len(t, fields, 4, "the seed's envelope has four fields")
 			var e present.Envelope
 			require.NoError(t, json.Unmarshal(d.Body, &e))
-			assert.Equal(t, !d.Fail, e.Success)
-			if d.Fail {
+			assert.Equal(t, o.Err == nil, e.Success)
+			if o.Err != nil {
 				assert.Empty(t, e.Output)
 				assert.Equal(t, fault.From(o.Err).Message, *e.Error)
 				assert.Nil(t, e.DurationMS)

@@ -30,7 +30,7 @@ func outcomes() map[string]tool.Outcome {
 	unconfirmed.Issued = issued
 	human := err(fault.Unconfirmed, "confirm_token_required", nil)
 	byPerson := *issued
-	byPerson.Token = confirm.Token{}
+	byPerson.Token, byPerson.Pending = confirm.Token{}, true
 	human.Issued = &byPerson
 	explained := err(fault.Denied, "mode_forbids", nil)
 	explained.Explained, explained.Value = true, json.RawMessage(`{"burns":["it"]}`)

@@ -95,7 +95,10 @@ func issued(t testing.TB, strength policy.Strength, change ...func(*tool.Issued)
 	return func(o *tool.Outcome) { o.Issued, o.Err = i, app.ErrRequired.Sayf("ask a person") }
 }
 
-func person(i *tool.Issued) { i.Token = confirm.Token{} }
+func person(i *tool.Issued) { i.Token, i.Pending = confirm.Token{}, true }
+
+// pending is a question that a person answers, with a token that names its plan (seed 004).
+func pending(i *tool.Issued) { i.Pending = true }
 
 func act(id, name, mode string, priority int) footing.Action {
 	return footing.Action{ID: id, Label: strings.ToUpper(id), Tool: name, Args: object{"ecosystem": "demo"}, Scope: "ecosystem", ModeRequired: mode, Safety: "read-only", Confirm: "none", Priority: priority,
@@ -138,6 +141,7 @@ func outcomes(t testing.TB) map[string]tool.Outcome {
 		"asked_type":    outcome(issued(t, policy.Typed)),
 		"person_simple": outcome(issued(t, policy.Simple, person)),
 		"person_type":   outcome(issued(t, policy.Typed, person)),
+		"person_token":  outcome(issued(t, policy.Typed, pending)),
 		"asked_long": outcome(issued(t, policy.Typed, func(i *tool.Issued) {
 			i.Plan = encode(t, object{"ecosystem": "demo", "summary": long, "preview": object{"lines": lines}})
 		})),

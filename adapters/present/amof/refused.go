@@ -68,7 +68,7 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 		way += ", and typed_value as the person types it: " + i.Target
 	}
 	if i.Pending {
-		way = "Confirm: " + asksPerson(i) + ", or call amof_confirm with token " + token
+		way = "Confirm: " + asksPerson(i)
 	}
 	fields["confirm_with"] = map[string]any{"tool": "amof_confirm", "arguments": args}
 	fields["cancel_with"] = map[string]any{"tool": "amof_cancel_confirm", "arguments": map[string]any{"token": token}}
@@ -77,7 +77,11 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 
 // asksPerson says how a confirmation is answered that no caller may answer.
 func asksPerson(i *tool.Issued) string {
-	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; repeat the very same call to wait for that, or to go on"
+	repeat := "repeat the very same call"
+	if token := i.Token.Reveal(); token != "" {
+		repeat += ", or call amof_confirm with token " + token + ","
+	}
+	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; " + repeat + " to wait for that, or to go on"
 }
 
 // prompt is the question (seed 004).
