@@ -58,7 +58,7 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		if apply {
 			g.Unchanged()
 		} else if !p.Summary.Empty() {
-			g.Screen().Next([]string{"agentpack deploy --apply"})
+			g.Screen().Next([]string{"countersign agents deploy --apply"})
 		}
 		return nil
 	})

@@ -5,10 +5,19 @@ package spoken
 
 import "strings"
 
+// ours is how our commands begin, and original how seed 000 writes them where it fixes the words.
+const (
+	ours     = "countersign agents "
+	original = "agentpack "
+)
+
 // Command is a next action of seed 000 as a person types it: our program, and without the flags that are for programs. What is no command of the
 // contract stays as it is.
 func Command(action string) string {
-	rest, ok := strings.CutPrefix(action, "agentpack ")
+	rest, ok := strings.CutPrefix(action, original)
+	if !ok {
+		rest, ok = strings.CutPrefix(action, ours)
+	}
 	if !ok {
 		return action
 	}
@@ -19,14 +28,14 @@ func Command(action string) string {
 			kept = append(kept, w)
 		}
 	}
-	return "countersign agents " + strings.Join(kept, " ")
+	return ours + strings.Join(kept, " ")
 }
 
-// Prose is a sentence with the commands of the contract in it as a person types them.
+// Prose is a sentence with the command that ends it as a person types it.
 func Prose(s string) string {
-	head, command, ok := strings.Cut(s, "agentpack --")
+	head, command, ok := strings.Cut(s, ours+"--")
 	if !ok {
-		return head
+		return s
 	}
-	return head + "countersign agents --" + strings.TrimSuffix(strings.TrimSuffix(command, " --json"), " --yes")
+	return head + ours + "--" + strings.TrimSuffix(strings.TrimSuffix(command, " --json"), " --yes")
 }

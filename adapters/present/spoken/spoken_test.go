@@ -10,14 +10,15 @@ import (
 
 func TestCommandsAsAPersonTypesThem(t *testing.T) {
 	for action, want := range map[string]string{
-		"agentpack --target codex bootstrap --yes --json": "countersign agents --target codex bootstrap",
-		"agentpack doctor --fix --yes --json":             "countersign agents doctor --fix",
-		"git pull --json":                                 "git pull --json",
-		"agentpacker --json":                              "agentpacker --json",
-		"":                                                "",
+		"countersign agents --target codex bootstrap --yes --json": "countersign agents --target codex bootstrap",
+		"countersign agents doctor --fix --yes --json":             "countersign agents doctor --fix",
+		"agentpack evolve restore":                                 "countersign agents evolve restore", // words that seed 000 fixes
+		"git pull --json":                                          "git pull --json",
+		"agentpacker --json":                                       "agentpacker --json",
+		"":                                                         "",
 	} {
 		assert.Equal(t, want, spoken.Command(action))
 	}
-	assert.Equal(t, "write them with countersign agents --target codex bootstrap", spoken.Prose("write them with agentpack --target codex bootstrap --yes --json"))
+	assert.Equal(t, "write them with countersign agents --target codex bootstrap", spoken.Prose("write them with countersign agents --target codex bootstrap --yes --json"))
 	assert.Equal(t, "nothing to say", spoken.Prose("nothing to say"))
 }

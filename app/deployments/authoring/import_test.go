@@ -173,7 +173,7 @@ func TestImportElsewhere(t *testing.T) {
 	require.Len(t, data.Plan, 2)
 	assert.Equal(t, "command:go", data.Plan[0].ID)
 	assert.Equal(t, "prompt:p", data.Plan[1].ID)
-	assert.Equal(t, []string{"agentpack --repo /w/user/.agentpack/repo preview --diff --json", "agentpack --repo /w/user/.agentpack/repo deploy --apply --yes --json"}, data.Next)
+	assert.Equal(t, []string{"countersign agents --repo /w/user/.agentpack/repo preview --diff --json", "countersign agents --repo /w/user/.agentpack/repo deploy --apply --yes --json"}, data.Next)
 }
 
 // TestImportLeavesDeployedFilesAlone: what came from a module becomes none.

@@ -214,8 +214,8 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 	require.Len(t, warnings, 4)
 	assert.Contains(t, warnings[2], "operator assets missing (codex/user)")
 	assert.Equal(t, []string{
-		"agentpack --repo /repo --target claude_code bootstrap --scope project --yes --json", "agentpack --repo /repo --target claude_code bootstrap --scope user --yes --json",
-		"agentpack --repo /repo --target codex bootstrap --scope project --yes --json", "agentpack --repo /repo --target codex bootstrap --scope user --yes --json"}, actions)
+		"countersign agents --repo /repo --target claude_code bootstrap --scope project --yes --json", "countersign agents --repo /repo --target claude_code bootstrap --scope user --yes --json",
+		"countersign agents --repo /repo --target codex bootstrap --scope project --yes --json", "countersign agents --repo /repo --target codex bootstrap --scope user --yes --json"}, actions)
 
 	w.Must(bootstrap, `{"yes":true}`)
 	warnings, actions = answer(`{}`)
@@ -231,8 +231,8 @@ func TestStatusAsksForABootstrap(t *testing.T) {
 	assert.Contains(t, warnings[0], "operator assets missing (claude_code/project): ap-diff.md;")
 	assert.Contains(t, warnings[1], "operator assets outdated (claude_code/project): ap-plan.md;")
 	assert.Contains(t, warnings[2], "operator assets outdated (codex/user)")
-	assert.Equal(t, []string{"agentpack --repo /repo --target claude_code --machine box bootstrap --scope project --yes --json",
-		"agentpack --repo /repo --target codex --machine box bootstrap --scope user --yes --json"}, actions)
+	assert.Equal(t, []string{"countersign agents --repo /repo --target claude_code --machine box bootstrap --scope project --yes --json",
+		"countersign agents --repo /repo --target codex --machine box bootstrap --scope user --yes --json"}, actions)
 }
 
 func TestABootstrapCanBeRolledBack(t *testing.T) {

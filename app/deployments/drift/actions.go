@@ -41,9 +41,9 @@ func (d Drift) Next(prefix string) []string {
 	return out
 }
 
-// Prefix is how every command begins that continues this call.
+// Prefix is how every command begins that continues this call: as it is typed here, so that whoever reads it can run it.
 func Prefix(c inputs.Call) string {
-	prefix := "agentpack"
+	prefix := "countersign agents"
 	add := func(flag, value string) {
 		if value != "" {
 			prefix += " --" + flag + " " + value
@@ -78,7 +78,7 @@ func kinds() []struct {
 
 // kindOf finds what a command does behind its global flags.
 func kindOf(command string) (action string, order int) {
-	words := strings.Fields(command)[1:]
+	words := strings.Fields(command)[2:]
 	for len(words) > 1 && strings.HasPrefix(words[0], "--") {
 		words = words[2:]
 	}

@@ -38,7 +38,7 @@ func (s *service) pending(ctx context.Context, _ tool.Scope, c inputs.Call) (any
 		return nil, err
 	}
 	if data.Interrupted != nil {
-		prefix := "agentpack "
+		prefix := "countersign agents "
 		if c.Repo != "" {
 			prefix += "--repo " + c.Repo + " "
 		}

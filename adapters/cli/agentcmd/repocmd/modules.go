@@ -220,6 +220,6 @@ func (g author) sayInit(data desk.Fields, done bool) {
 		g.Line("%s the operator files into it", show.Done(done, "wrote", "write"))
 	}
 	if done {
-		g.Screen().Next([]string{"agentpack add instructions local:modules/instructions/base --tags base", "agentpack doctor", "agentpack preview --diff"})
+		g.Screen().Next([]string{"countersign agents add instructions local:modules/instructions/base --tags base", "countersign agents doctor", "countersign agents preview --diff"})
 	}
 }

@@ -25,8 +25,8 @@ func drawn(t *testing.T, draw func(show.Screen) error) string {
 
 func TestCommandsForPeople(t *testing.T) {
 	for in, want := range map[string]string{
-		"missing; write them with agentpack --target codex bootstrap --yes --json": "missing; write them with countersign agents --target codex bootstrap",
-		"the agentpack config repo, with --yes --json":                             "the agentpack config repo, with --yes --json",
+		"missing; write them with countersign agents --target codex bootstrap --yes --json": "missing; write them with countersign agents --target codex bootstrap",
+		"the agentpack config repo, with --yes --json":                                      "the agentpack config repo, with --yes --json",
 		"two\nlines\x1b[2J": "two lines␣U+001B[2J",
 	} {
 		assert.Equal(t, want, show.Prose(in))
@@ -83,7 +83,7 @@ func TestStatusIsByRoot(t *testing.T) {
 		{"kind":"missing","target":"codex","root":"/h","path":"/h/b"},
 		{"kind":"extra","target":"vscode","root":"/p","path":"/p/c"},
 		{"kind":"missing","target":"zed","path":"/q/d"}],
-		"summary":{"modified":1,"missing":2,"extra":1},"summary_total":{"modified":1,"missing":2,"extra":1},"next_actions":["agentpack deploy --apply --yes --json"]}`)
+		"summary":{"modified":1,"missing":2,"extra":1},"summary_total":{"modified":1,"missing":2,"extra":1},"next_actions":["countersign agents deploy --apply --yes --json"]}`)
 	assert.Equal(t, `codex  /h
   missing   b
 vscode  /p
@@ -110,7 +110,7 @@ func TestRebaseAndImport(t *testing.T) {
 	rebase := json.RawMessage(`{"module_id":"skill:x","overlay_dir":"/o","report":{"updated":["a"],"deleted":["b"],"skipped":["c"],"conflicts":["d"]}}`)
 	assert.Equal(t, "update    a\ndelete    b\nskip      c\nconflict  d\nwould rebase the overlay of skill:x in /o\n",
 		drawn(t, func(s show.Screen) error { return s.Rebased(rebase, false) }))
-	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["agentpack import --apply --yes --json"],
+	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["countersign agents import --apply --yes --json"],
 		"plan":[{"op":"create","module_id":"prompt:a","source_path":"/h/a.md","dest_path":"/r/a.md"},
 		{"op":"skip_invalid","module_id":"skill:b","source_path":"/h/b","dest_path":"/r/b","skip_reason":"invalid_module_source"}],
 		"summary":{"candidates":2,"create":1,"skipped_existing_module":0,"skipped_invalid":1}}`)
