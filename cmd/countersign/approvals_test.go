@@ -408,9 +408,11 @@ func TestApprovalsOfADeployment(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	a := site.agentIn(site.project, "--approval", "human")
-	require.True(t, a.ask("deploy", nil).OK)
+	offer := a.ask("deploy", nil)
+	require.True(t, offer.OK)
+	named := offer.answer(t).Token
 	applied := make(chan stdiotest.Result, 1)
-	go func() { applied <- a.Call("deploy_apply", args{"yes": true}) }()
+	go func() { applied <- a.Call("deploy_apply", args{"yes": true, "confirm_token": named}) }()
 	s := sit(t, site.commandIn(site.project, "approvals"), 120, 200)
 	s.sees("1 waiting", "deploy_apply")
 	s.types("\r")
