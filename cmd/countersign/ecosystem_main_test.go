@@ -234,7 +234,7 @@ func TestEcosystemFromTheCommandLine(t *testing.T) {
 	assert.Contains(t, c.must("eco", "release", "status"), "v0.1.0")
 	_, problems, code = c.try("eco", "discard", "-y")
 	assert.Equal(t, 6, code, "-y never answers what has to be typed: %s", problems)
-	c.must("eco", "discard", "--type", "shop")
+	c.must("eco", "discard", "--confirm-name", "shop")
 	assert.NoDirExists(t, c.at("ws/worktrees/shop"))
 	c.must("eco", "restore", "-y")
 	assert.FileExists(t, c.at("ws/worktrees/shop/repos/web/main.txt"))

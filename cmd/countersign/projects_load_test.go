@@ -78,7 +78,7 @@ func TestProjectsCrowd(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t)
 	shop := w.shop(map[string]string{"nap": "sleep 0.5"}, nil)
-	w.must("policy", "set", "full_access")
+	w.must("policy", "set", "full_access", "--yes")
 	h := w.serve()
 	const crowd = 50
 	for i := range crowd {

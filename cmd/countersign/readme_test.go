@@ -30,7 +30,7 @@ func TestReadme(t *testing.T) {
 	require.Greater(t, len(flags), 10)
 	for _, f := range flags {
 		switch f[1] {
-		case "help", "json", "yes", "type", "version":
+		case "help", "json", "yes", "confirm-name", "version":
 			continue
 		}
 		assert.Contains(t, readme, "--"+f[1])

@@ -26,6 +26,9 @@ func HandedOn(changes []plan.Change, read func(plan.Change) ([]byte, error)) (h 
 	for _, c := range changes {
 		path := deployment.Posix(c.Path)
 		what := handover.Of(path, c.Mode)
+		if c.Op == plan.Delete && !handover.Restrains(path) {
+			continue // what is gone runs nothing
+		}
 		if what == "" && c.Op != plan.Delete && c.Link == "" && handover.Reads(path) {
 			if c.After.Size > maxRead {
 				what = "too long to be looked through"

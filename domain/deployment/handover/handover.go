@@ -16,6 +16,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/module"
 )
 
+const (
+	settings = "settings: permissions, hooks, servers"
+	hook     = "a hook"
+)
+
 // Of is in a few words what a file hands on, by where it stands and whether it is executable; empty for what is only read. The path has slashes.
 func Of(file string, mode fs.FileMode) string {
 	dirs := strings.Split(strings.ToLower(file), "/")
@@ -28,9 +33,9 @@ func Of(file string, mode fs.FileMode) string {
 	case slices.Contains([]string{".mcp.json", "mcp.json", ".claude.json", "mcp_config.json"}, name):
 		return "MCP servers"
 	case slices.Contains([]string{"settings.json", "settings.local.json", "config.toml", "opencode.json", "opencode.jsonc", "config.json", "permissions.json", "requirements.toml"}, name):
-		return "settings: permissions, hooks, servers"
+		return settings
 	case has("hooks") || strings.HasPrefix(name, "hooks."):
-		return "a hook"
+		return hook
 	case has("plugins", "plugin", "extensions", ".claude-plugin") || name == "plugin.json":
 		return "a plugin"
 	case has("tool", "tools") && program(name):
@@ -39,6 +44,12 @@ func Of(file string, mode fs.FileMode) string {
 		return "a program"
 	}
 	return ""
+}
+
+// Restrains reports a file whose absence may let an agent do more: settings say what is forbidden, and a hook may forbid something.
+func Restrains(file string) bool {
+	what := Of(file, 0)
+	return what == settings || what == hook
 }
 
 // within are the directories that are an agent's own: from the last one on that begins with a dot, else the last two. What a project lies in says
