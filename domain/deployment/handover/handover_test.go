@@ -21,6 +21,13 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, "a program", handover.Of("/p/.claude/skills/x/run", deployment.Executable))
 }
 
+// TestRestrains: what may have forbidden something is missed when it is gone; a program is not.
+func TestRestrains(t *testing.T) {
+	for file, want := range map[string]bool{"/h/.claude/settings.json": true, "/p/.claude/hooks/guard.sh": true, "/p/.claude/skills/x/run.sh": false, "/p/.mcp.json": false, "/p/AGENTS.md": false} {
+		assert.Equal(t, want, handover.Restrains(file), file)
+	}
+}
+
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"---\ndescription: x\n---\n!`git status`": "a command that runs programs", "prompt = \"!{git diff}\"": "a command that runs programs",
