@@ -160,7 +160,7 @@ func TestMCPSession(t *testing.T) {
 
 			out, _, code := p.run("audit", "verify", "--json")
 			assert.Equal(t, 0, code)
-			assert.Equal(t, `{"intact":true,"records":11}`, strings.TrimSpace(out), "five changes of two records, one read")
+			assert.True(t, strings.HasPrefix(out, `{"intact":true,"records":11,`), "five changes of two records, one read: %s", out)
 		})
 	}
 }
