@@ -184,7 +184,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if r.invocation, err = r.entry.Handler.Decode(r.call.Args); err != nil {
 		return nil, err
 	}
-	if err := r.claim(); err != nil {
+	if err := r.claim(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.decide(ctx); err != nil {

@@ -107,8 +107,8 @@ func (r *run) takeToken() error {
 	return nil
 }
 
-// takeMode takes the call's own mode from its arguments, where its tool has one. It may not pass the operator's ceiling.
-func (r *run) takeMode() error {
+// takeMode takes the call's own mode from its arguments, where its tool has one. It may not pass the highest mode that any layer of policy leaves.
+func (r *run) takeMode(ctx context.Context) error {
 	m, ok := r.invocation.(tool.Moded)
 	if !ok || m.CallMode() == "" {
 		return nil
@@ -116,7 +116,11 @@ func (r *run) takeMode() error {
 	if err := r.call.Mode.UnmarshalText([]byte(m.CallMode())); err != nil {
 		return tool.ErrArguments.Sayf("mode %q is none; there are ask, plan and execute", m.CallMode())
 	}
-	ceiling := max(r.app.opts.Policy.Ceiling, policy.Ask)
+	p, err := r.app.PolicyInForce(ctx)
+	if err != nil {
+		return nil // decide says what may happen where the settings cannot be read
+	}
+	ceiling := max(p.Ceiling, policy.Ask)
 	for _, own := range []policy.Mode{r.entry.Spec.Ceiling, r.call.Principal.Ceiling} {
 		if own != policy.ModeUnset {
 			ceiling = min(ceiling, own)
@@ -129,7 +133,7 @@ func (r *run) takeMode() error {
 }
 
 // claim holds a call to what its tool may do at most, and its mode to what it may be.
-func (r *run) claim() error {
+func (r *run) claim(ctx context.Context) error {
 	r.claims = r.invocation.Claims()
 	s := r.entry.Spec
 	if r.claims.Class > s.Class || r.claims.Effects&^s.Effects != 0 {
@@ -137,9 +141,9 @@ func (r *run) claim() error {
 	}
 	r.assessment = r.assess(s, nil)
 	if r.claims.Class > policy.ClassRead {
-		r.assessment = r.surveyed(context.Background(), r.assessment, nil, r.call.Args)
+		r.assessment = r.surveyed(ctx, r.assessment, nil, r.call.Args)
 	}
-	return r.takeMode()
+	return r.takeMode(ctx)
 }
 
 // assess is what policy has to know of a plan for that tool: the tool's own strength and risk, raised by the plan. A scope is stored and
