@@ -35,7 +35,8 @@ type PolicyAnswer struct {
 	Auto            policy.AutoApprove        `json:"auto_approve"`
 	AlwaysAllowed   []string                  `json:"always_allowed"`
 	SettingsVersion int64                     `json:"settings_revision"`
-	Approval        policy.Approval           `json:"approval"`   // human: a person is asked; caller: nobody is
+	Approval        policy.Approval           `json:"approval"` // human: a person is asked; caller: nobody is
+	Require         map[string]policy.Proving `json:"require,omitempty"`
 	DecidedBy       map[string]string         `json:"decided_by"` // the layer that decided, by setting; what is missing is built in
 }
 
@@ -180,7 +181,7 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	if err != nil {
 		return PolicyAnswer{}, err
 	}
-	a := PolicyAnswer{Approval: max(p.Approval, policy.ApprovalHuman), DecidedBy: p.By, SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
+	a := PolicyAnswer{Approval: max(p.Approval, policy.ApprovalHuman), DecidedBy: p.By, Require: p.Require, SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
 		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: []string{}, SettingsVersion: settings.Revision}
 	for _, granted := range session.Granted {
 		if granted.Holds(s.Clock.Now()) {

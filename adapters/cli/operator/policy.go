@@ -28,8 +28,71 @@ func Policy(s *shell.Shell) *cobra.Command {
 		setting(s, "confirm", "Have a tool always ask", policy.AlwaysConfirm),
 		setting(s, "block", "Block a tool, whatever else says", policy.Blocked),
 		setting(s, "reset", "Forget what was set for a tool", policy.SettingNone),
-		autoCommand(s))
+		&cobra.Command{Use: "approval WHO", Short: "Say who approves plans: human (a person) or caller (whoever calls, with a token; for scripts and CI)", Args: shell.Args(1, 1),
+			ValidArgs: []cobra.Completion{"human", "caller"},
+			RunE: func(cmd *cobra.Command, args []string) error {
+				var who policy.Approval
+				if err := who.UnmarshalText([]byte(args[0])); err != nil || who == policy.ApprovalUnset {
+					return shell.ErrUsage.Sayf("%q cannot approve", args[0]).With(shell.Hint("human or caller"))
+				}
+				return change(cmd.Context(), s, func(set *app.Settings) error {
+					set.Approval = who
+					return nil
+				})
+			}},
+		&cobra.Command{Use: "max-mode MODE", Short: "Set the highest mode of any call: ask, plan or execute", Args: shell.Args(1, 1),
+			ValidArgs: []cobra.Completion{"ask", "plan", "execute"},
+			RunE: func(cmd *cobra.Command, args []string) error {
+				var mode policy.Mode
+				if err := mode.UnmarshalText([]byte(args[0])); err != nil || mode == policy.ModeUnset {
+					return shell.ErrUsage.Sayf("%q is no mode", args[0]).With(shell.Hint("ask, plan or execute"))
+				}
+				return change(cmd.Context(), s, func(set *app.Settings) error {
+					set.MaxMode = mode
+					return nil
+				})
+			}},
+		requireCommand(s), autoCommand(s))
 	return group
+}
+
+// requireCommand sets how strong a proof approvals have to come with.
+func requireCommand(s *shell.Shell) *cobra.Command {
+	return &cobra.Command{Use: "require PROOF [for] high|type|TOOL...", Short: "Have approvals come with a proof: person, touch, passkey, or none", Args: shell.Args(2, -1),
+		ValidArgs: []cobra.Completion{"person", "touch", "passkey", "none"},
+		Long: "Have approvals of plans of high risk (high), of plans for which a name is typed (type), or of single tools come with a proof:\n" +
+			"person is an answer in a terminal or the console, touch a touched security key, passkey a passkey; none takes the requirement away.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var needs policy.Proving
+			if args[0] != "none" {
+				if err := needs.UnmarshalText([]byte(args[0])); err != nil || needs == policy.ProvingNone {
+					return shell.ErrUsage.Sayf("%q is no proof", args[0]).With(shell.Hint("person, touch, passkey or none"))
+				}
+			}
+			keys := args[1:]
+			if keys[0] == "for" && len(keys) > 1 {
+				keys = keys[1:]
+			}
+			for _, key := range keys {
+				if key != policy.RequireHigh && key != policy.RequireType {
+					if err := allKnown(s, []string{key}); err != nil {
+						return err
+					}
+				}
+			}
+			return change(cmd.Context(), s, func(set *app.Settings) error {
+				if set.Require == nil {
+					set.Require = map[string]policy.Proving{}
+				}
+				for _, key := range keys {
+					set.Require[key] = needs
+					if needs == policy.ProvingNone {
+						delete(set.Require, key)
+					}
+				}
+				return nil
+			})
+		}}
 }
 
 func setting(s *shell.Shell, verb, short string, to policy.Setting) *cobra.Command {
@@ -136,6 +199,17 @@ type inForce struct {
 	Tools        map[string]string  `json:"tool_permissions"`
 	Auto         policy.AutoApprove `json:"auto_approve"`
 	Revision     int64              `json:"settings_revision"`
+	Approval     string             `json:"approval"`
+	Require      map[string]string  `json:"require"`
+	DecidedBy    map[string]string  `json:"decided_by"`
+}
+
+// by is the layer that decided a setting.
+func (p inForce) by(key string) string {
+	if name, ok := p.DecidedBy[key]; ok {
+		return name
+	}
+	return policy.BuiltIn
 }
 
 func showPolicy(ctx context.Context, s *shell.Shell) error {
@@ -163,18 +237,26 @@ func showPolicy(ctx context.Context, s *shell.Shell) error {
 	if len(p.Auto.Tools) > 0 {
 		auto += ": " + strings.Join(p.Auto.Tools, ", ")
 	}
+	who := "human: a person approves"
+	if p.Approval == policy.ApprovalCaller.String() {
+		who = "caller: no person is asked"
+	}
 	rows := [][]string{
-		{"permission level", either(p.Level, "unset: nothing may change")},
-		{"mode", either(p.OperatorMode, "the toolset's own")},
-		{"highest mode", p.Ceiling},
-		{"answered in advance", auto},
+		{"approval", who, p.by("approval")},
+		{"permission level", either(p.Level, "unset: nothing may change"), p.by("permission_level")},
+		{"mode", either(p.OperatorMode, "the toolset's own"), p.by("mode")},
+		{"maximum mode", p.Ceiling, p.by("max_mode")},
+		{"auto-approve", auto, p.by("auto_approve")},
 	}
 	if p.SessionMode != "" {
-		rows = append(rows, []string{"mode of this command line", p.SessionMode})
+		rows = append(rows, []string{"mode of this command line", p.SessionMode, "set_mode"})
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
-		rows = append(rows, []string{"tool " + name, p.Tools[name]})
+		rows = append(rows, []string{"tool " + name, p.Tools[name], p.by("tool " + name)})
 	}
-	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision)}, rows)
+	for _, key := range slices.Sorted(maps.Keys(p.Require)) {
+		rows = append(rows, []string{"approving " + key + " needs", p.Require[key], p.by("require " + key)})
+	}
+	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision), "decided by"}, rows)
 	return nil
 }
