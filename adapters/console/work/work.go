@@ -40,6 +40,9 @@ const (
 
 // Desk calls tools. It is safe for concurrent use; New makes it.
 type Desk struct {
+	// Patience is how long a page waits for work that may be over at once; New makes it short enough for a page.
+	Patience time.Duration
+
 	door Door
 	life context.Context //nolint:containedctx // work goes on when its page is closed, and ends with the server
 	ids  func() string
@@ -49,7 +52,7 @@ type Desk struct {
 
 // New is a desk before a door. When life ends, what runs is cancelled. ids makes identifiers that nobody can guess.
 func New(life context.Context, door Door, ids func() string) *Desk {
-	return &Desk{door: door, life: life, ids: ids}
+	return &Desk{Patience: patience, door: door, life: life, ids: ids}
 }
 
 // Outcome calls a tool for a page and waits for what comes of it: a read leaves no audit record. args marshals to a JSON object; nil is {}.
@@ -221,12 +224,12 @@ func (j *Job) settle(ctx context.Context) {
 	j.mu.Lock()
 	changed := j.changed
 	j.mu.Unlock()
-	pause(ctx, changed)
+	j.desk.pause(ctx, changed)
 }
 
 // pause waits for a channel to be closed, but not longer than a page waits.
-func pause(ctx context.Context, closed <-chan struct{}) {
-	timer := time.NewTimer(patience)
+func (d *Desk) pause(ctx context.Context, closed <-chan struct{}) {
+	timer := time.NewTimer(d.Patience)
 	defer timer.Stop()
 	select {
 	case <-closed:
@@ -254,7 +257,7 @@ func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
 // Cancel ends the job as soon as its tool lets it, and waits a moment for that.
 func (j *Job) Cancel(ctx context.Context) {
 	j.cancel()
-	pause(ctx, j.over)
+	j.desk.pause(ctx, j.over)
 }
 
 // run carries the job out, round by round: each question is a round.
