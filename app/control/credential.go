@@ -21,25 +21,8 @@ type Credentials interface {
 	List(ctx context.Context) ([]access.Credential, error)
 }
 
-// CredentialInput is a way in that is to be made. Whoever made the secret keeps it: only its digest travels.
-type CredentialInput struct {
-	Name      string    `json:"name" jsonschema:"minLength=1,description=for people; unique among tokens"`
-	Kind      string    `json:"kind" jsonschema:"enum=token,enum=login"`
-	Digest    string    `json:"digest" jsonschema:"description=what is stored of the secret: 64 hex digits"`
-	Toolsets  []string  `json:"toolsets,omitempty" jsonschema:"description=only these; default all that is served"`
-	ReadOnly  bool      `json:"read_only,omitempty"`
-	MaxMode   string    `json:"max_mode,omitempty" jsonschema:"enum=ask,enum=plan,enum=execute"`
-	ExpiresAt time.Time `json:"expires_at,omitzero" jsonschema:"description=of a token; default when it is revoked"`
-}
-
-// CredentialOf is the input that makes that credential.
-func CredentialOf(c access.Credential) CredentialInput {
-	return CredentialInput{Name: c.Name, Kind: c.Kind.String(), Digest: c.Digest.String(), Toolsets: c.Scope.Toolsets, ReadOnly: c.Scope.ReadOnly,
-		MaxMode: c.Scope.Ceiling.String(), ExpiresAt: c.ExpiresAt}
-}
-
 // CreateCredential makes a token, or a one-time log-in of a browser. It is for people alone, and always asks one.
-var CreateCredential = tool.Ref[CredentialInput, access.Credential]{Name: "create_credential"}
+var CreateCredential = tool.Ref[access.Request, access.Credential]{Name: "create_credential"}
 
 // credentialSpec claims to read alone, so that a server that changes nothing can be logged in to: the credential is Countersign's own, and on record
 // before it is made.
@@ -88,7 +71,7 @@ func (p credentialPlan) Needs() policy.Proving { return max(policy.ProvingPerson
 // Prompt says what it opens.
 func (p credentialPlan) Prompt() string { return p.Opens }
 
-func (s service) planCredential(ctx context.Context, sc tool.Scope, in CredentialInput) (credentialPlan, error) {
+func (s service) planCredential(ctx context.Context, sc tool.Scope, in access.Request) (credentialPlan, error) {
 	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
 		return credentialPlan{}, ErrNarrow
 	}

@@ -52,7 +52,7 @@ func gated(t *testing.T, p policy.Policy) *gate {
 
 func (g *gate) call(c access.Credential, grants policy.Effects) tool.Call {
 	g.t.Helper()
-	doc, err := tool.Encode(control.CredentialOf(c))
+	doc, err := tool.Encode(c.Request())
 	require.NoError(g.t, err)
 	return tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: grants}, Tool: control.CreateCredential.Name, Args: doc, Person: true}
 }
@@ -123,7 +123,7 @@ func TestWhatLetsSomebodyInAsksWhateverWasAllowed(t *testing.T) {
 // TestACredentialThatCannotBeMadeAsksNobody: nobody approves what then fails.
 func TestACredentialThatCannotBeMadeAsksNobody(t *testing.T) {
 	g := gated(t, policy.Policy{})
-	for name, in := range map[string]control.CredentialInput{
+	for name, in := range map[string]access.Request{
 		"browser":   {Kind: "browser", Name: "x", Digest: access.DigestOf("x").String()},
 		"no digest": {Kind: "token", Name: "x", Digest: "secret"},
 		"long":      {Kind: "token", Name: "x", Digest: access.DigestOf("x").String() + "00"},

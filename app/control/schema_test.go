@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
 
@@ -15,7 +16,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "confirmSchema", Doc: bind.SchemaOf[ConfirmInput]()},
 		{Name: "settingsSchema", Doc: bind.SchemaOf[SettingsInput]()},
 		{Name: "ownerSchema", Doc: bind.SchemaOf[OwnerInput]()},
-		{Name: "credentialSchema", Doc: bind.SchemaOf[CredentialInput]()},
+		{Name: "credentialSchema", Doc: bind.SchemaOf[access.Request]()},
 		{Name: "cancelSchema", Doc: bind.SchemaOf[CancelInput]()},
 		{Name: "tailSchema", Doc: bind.SchemaOf[TailInput]()},
 		{Name: "amofConfirmSchema", Doc: bind.SchemaOf[AmofConfirmInput]()},

@@ -269,8 +269,11 @@ func proven(p *confirm.Proof, err error) (json.RawMessage, error) {
 
 // over says why nobody can answer the confirmation of that id, or withdraw it: somebody has answered, or there is none that waits.
 func (k *Keeper) over(ctx context.Context, id, word string) error {
-	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id})
-	for _, r := range said {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+	if slices.ContainsFunc(said, func(r audit.Record) bool { return r.Event.Verdict == "cancel" && r.Event.Code == "" }) {
+		said = nil // it was withdrawn, whatever was said before
+	}
+	for _, r := range slices.Backward(said) { // the first one counts
 		if err != nil || word == "cancel" || r.Event.Code != "" {
 			continue
 		}

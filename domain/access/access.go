@@ -110,6 +110,23 @@ type Credential struct {
 	Digest    Digest    `json:"-"`
 }
 
+// Request is a way in that is to be made, as the tool create_credential takes it. Whoever made the secret keeps it: only its digest travels.
+type Request struct {
+	Name      string    `json:"name" jsonschema:"minLength=1,description=for people; unique among tokens"`
+	Kind      string    `json:"kind" jsonschema:"enum=token,enum=login"`
+	Digest    string    `json:"digest" jsonschema:"description=what is stored of the secret: 64 hex digits"`
+	Toolsets  []string  `json:"toolsets,omitempty" jsonschema:"description=only these; default all that is served"`
+	ReadOnly  bool      `json:"read_only,omitempty"`
+	MaxMode   string    `json:"max_mode,omitempty" jsonschema:"enum=ask,enum=plan,enum=execute"`
+	ExpiresAt time.Time `json:"expires_at,omitzero" jsonschema:"description=of a token; default when it is revoked"`
+}
+
+// Request is what asks for a credential of that kind, name, scope, digest and expiry.
+func (c Credential) Request() Request {
+	return Request{Name: c.Name, Kind: c.Kind.String(), Digest: c.Digest.String(), Toolsets: c.Scope.Toolsets, ReadOnly: c.Scope.ReadOnly,
+		MaxMode: c.Scope.Ceiling.String(), ExpiresAt: c.ExpiresAt}
+}
+
 // Copy shares nothing with the credential, and has its times in UTC.
 func (c Credential) Copy() Credential {
 	c.Scope.Toolsets = slices.Clone(c.Scope.Toolsets)

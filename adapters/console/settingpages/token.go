@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/console/work"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
-	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -54,7 +53,7 @@ func (s Pages) token(w http.ResponseWriter, r *http.Request, v httpguard.Visitor
 	}
 	secret := httpguard.Secret(httpguard.TokenPrefix)
 	c.Digest = access.DigestOf(secret)
-	s.desk.Do(w, r, v, work.Task{Title: "Make the token " + page.Printable(c.Name), Tool: control.CreateCredential.Name, Args: control.CredentialOf(c), Back: section,
+	s.desk.Do(w, r, v, work.Task{Title: "Make the token " + page.Printable(c.Name), Tool: "create_credential", Args: c.Request(), Back: section,
 		Show: told(secret)})
 }
 

@@ -40,7 +40,7 @@ func TestMarkdown(t *testing.T) {
 		"own paths":   {"[a](/logout) [b](//evil.example) [c](#d) [e](https:x)", "<p>a b c e</p>"},
 		"code":        {"```go\nfunc a\n```", `<pre tabindex="0" role="group" aria-label="brief: block 1"><code><span class="hl-k">func</span> a` + "\n</code></pre>"},
 		"indented":    {"    a <b>", `<pre tabindex="0" role="group" aria-label="brief: block 1"><code>a &lt;b&gt;` + "\n</code></pre>"},
-		"direction":   {"a \u202eb", "<p>a \uFFFDb</p>"},
+		"direction":   {"a \u202eb", "<p>a ␣U+202Eb</p>"},
 		"table":       {"|a|b|\n|-|:-|\n|`c`|<d>|", `<div class="wide" tabindex="0" role="group" aria-label="brief: table 1"><table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody><tr><td><code>c</code></td><td><code>&lt;d&gt;</code></td></tr></tbody></table></div>`},
 		"nothing":     {"", ""},
 		"line breaks": {"a\r\nb\rc", "<p>a\nb\nc</p>"},
