@@ -169,6 +169,14 @@ func TestAStreamMayBeSilent(t *testing.T) {
 					s.tls(t)
 				}
 			})
+			require.Eventually(t, func() bool { // on a busy machine shaking hands alone may take longer than that
+				res, err := r.client.Get(r.url("/healthz"))
+				if err == nil {
+					_, err = io.Copy(io.Discard, res.Body)
+					_ = res.Body.Close()
+				}
+				return err == nil
+			}, 30*time.Second, 10*time.Millisecond)
 			q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url("/late"), nil)
 			require.NoError(t, err)
 			q.Header.Set("Authorization", "Bearer "+r.token(t, "ci", access.Scope{}, noEnd()))
