@@ -118,6 +118,15 @@ func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
 		return confirm.Grant{}, false, err
 	}
 	for _, g := range pending {
+		if g.State == confirm.Approved && r.human {
+			vouched, err := r.app.grants.OnRecord(ctx, g)
+			if err != nil {
+				return confirm.Grant{}, false, err
+			}
+			if !vouched { // nobody has said so: it waits as before
+				g.State = confirm.Pending
+			}
+		}
 		if g.State == confirm.Approved || g.HumanOnly && r.human {
 			return g, true, nil
 		}
@@ -144,6 +153,16 @@ func (r *run) brought(ctx context.Context) error {
 		}
 		return r.explain(g, g.Check(r.binding(), r.call.Typed, r.app.core.Clock.Now()))
 	})
+	if err == nil && r.human {
+		var at confirm.Grant
+		err = r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Grant) error {
+			at = *g
+			return nil
+		})
+		if vouched, unread := r.app.grants.OnRecord(ctx, at); err == nil && (unread != nil || !vouched) {
+			err = cmp.Or(unread, error(confirm.ErrPending))
+		}
+	}
 	switch {
 	case errors.Is(err, confirm.ErrBurnt):
 		r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped, "")

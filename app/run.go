@@ -198,7 +198,7 @@ func (r *run) decide(ctx context.Context) error {
 	}
 	r.decision = p.Decide(policy.Request{
 		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: a.Strength, Risk: a.Risk, Action: a.Action, CallMode: r.call.Mode,
-		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling, Granted: session.Allows(string(r.call.Tool), a.Scope, r.app.core.Clock.Now()),
+		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling, Granted: r.granted(ctx, session, a.Scope),
 	})
 	switch {
 	case r.decision.Verdict == policy.Deny:
@@ -209,6 +209,19 @@ func (r *run) decide(ctx context.Context) error {
 		r.decision.Verdict, r.decision.Strength = policy.Confirm, max(a.Strength, policy.Preview)
 	}
 	return nil
+}
+
+// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where people approve, the answer has to be on record.
+func (r *run) granted(ctx context.Context, session ports.Session, scope string) bool {
+	for _, a := range session.Allowing(string(r.call.Tool), scope, r.app.core.Clock.Now()) {
+		if !r.human {
+			return true
+		}
+		if vouched, err := r.app.grants.AlwaysOnRecord(ctx, a); err == nil && vouched {
+			return true
+		}
+	}
+	return false
 }
 
 // decided reports a call that brings along what a person said to it: that holds, also where nobody would be asked any more.

@@ -196,9 +196,18 @@ func (s *Session) Grant(a confirm.Allowance) {
 
 // Allows reports whether "always allow" was answered for the tool, or for that scope of it, and still holds.
 func (s Session) Allows(tool, scope string, now time.Time) bool {
-	return slices.ContainsFunc(s.Granted, func(a confirm.Allowance) bool {
-		return a.Tool == tool && (a.Scope == "" || a.Scope == scope) && a.Holds(now)
-	})
+	return len(s.Allowing(tool, scope, now)) > 0
+}
+
+// Allowing is every "always allow" that was answered for the tool, or for that scope of it, and still holds.
+func (s Session) Allowing(tool, scope string, now time.Time) []confirm.Allowance {
+	var found []confirm.Allowance
+	for _, a := range s.Granted {
+		if a.Tool == tool && (a.Scope == "" || a.Scope == scope) && a.Holds(now) {
+			found = append(found, a)
+		}
+	}
+	return found
 }
 
 // SessionKey is the key of a principal's client instance in Sessions.

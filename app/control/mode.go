@@ -106,6 +106,8 @@ func (s service) base(ctx context.Context) (policy.Mode, error) {
 		return r.Mode, nil
 	case s.Base != nil:
 		return s.Base(), nil
+	case s.Default != nil:
+		return s.Default(), nil
 	}
 	return policy.Execute, nil
 }

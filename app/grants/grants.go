@@ -202,13 +202,44 @@ func same(a, b json.RawMessage) bool {
 // out or was withdrawn.
 func (k *Keeper) Waiting(ctx context.Context, id string) (bool, error) {
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
-	return len(found) > 0 && found[0].State == confirm.Pending, err
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	if found[0].State == confirm.Approved { // an approval counts once it is on record
+		vouched, err := k.OnRecord(ctx, found[0])
+		return !vouched, err
+	}
+	return found[0].State == confirm.Pending, nil
+}
+
+// OnRecord reports whether the audit has the answer that approved g, for the plan that g is about: a row that somebody edited approves nothing.
+func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant) (bool, error) {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: g.ID, Limit: audit.AtMost})
+	return slices.ContainsFunc(said, func(r audit.Record) bool {
+		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Plan == g.Binding.Subject && r.Event.Tool == g.Binding.Tool
+	}), err
+}
+
+// AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of its session.
+func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance) (bool, error) {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: a.ID, Limit: audit.AtMost})
+	return slices.ContainsFunc(said, func(r audit.Record) bool {
+		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == a.Tool && r.Event.Rule == alwaysRule(a.Scope)
+	}), err
+}
+
+// wordApprove is the verdict of an approval in the audit.
+const wordApprove = "approve"
+
+// alwaysRule is what the audit says of an answer that allowed the scope for the rest of the session.
+func alwaysRule(scope string) string {
+	return "always " + canon.Bytes("confirm.always.v1", []byte(scope)).Hex()[:16]
 }
 
 // Answer settles the confirmation that an answer names, records who said what, and remembers an "always" where one may be said. It fails
 // with the faults of package confirm, a denial with ErrDenied; the grant is there whenever it was found.
 func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
-	word := "approve"
+	word := wordApprove
 	if !answer.Approve {
 		word = "deny"
 	}
@@ -310,7 +341,11 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 			proof = nil
 		}
 	}
-	event := audit.Event{Surface: surface, Proof: proof, Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
+	rule := ""
+	if settled.Allowing {
+		rule = alwaysRule(settled.Scope)
+	}
+	event := audit.Event{Rule: rule, Surface: surface, Proof: proof, Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
 		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id}
 	if err != nil && (word != "deny" || !errors.Is(err, confirm.ErrDenied)) {
 		event.Code = string(fault.From(err).Code) // it settled nothing

@@ -131,7 +131,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 	cookies := v.http.Jar.Cookies(at)
 	require.NotEmpty(t, cookies)
 	var made struct{ Token string }
-	b.typed(&made, "token", "create", "robot")
+	b.asCaller(&made, "token", "create", "robot")
 	form := v.form("/settings").Get("form_token")
 	require.NotEmpty(t, form)
 

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -136,11 +137,20 @@ func (b *bureau) dies() {
 	b.server = nil
 }
 
+// asCaller is typed where the caller approves: no person has to sit at a terminal for what a test needs to begin with.
+func (b *bureau) asCaller(into any, arguments ...string) {
+	b.t.Helper()
+	env := b.env
+	b.env = append(slices.Clone(env), "COUNTERSIGN_APPROVAL=host")
+	defer func() { b.env = env }()
+	b.typed(into, arguments...)
+}
+
 // login is a new one-time link to a page.
 func (b *bureau) login(page string) string {
 	b.t.Helper()
 	var link struct{ URL string }
-	b.typed(&link, "login", page, "--print")
+	b.asCaller(&link, "login", page, "--print")
 	return link.URL
 }
 
@@ -272,7 +282,7 @@ type program struct {
 func (b *bureau) program(name string, scope ...string) *program {
 	b.t.Helper()
 	var made struct{ Token string }
-	b.typed(&made, append([]string{"token", "create", fmt.Sprintf("%s-%d", name, time.Now().UnixNano())}, scope...)...)
+	b.asCaller(&made, append([]string{"token", "create", fmt.Sprintf("%s-%d", name, time.Now().UnixNano())}, scope...)...)
 	p := &program{t: b.t, url: b.place.MCP, token: made.Token, http: &http.Client{Transport: &http.Transport{}}}
 	b.t.Cleanup(p.http.CloseIdleConnections)
 	answer := p.request("initialize", args{"protocolVersion": "2025-11-25", "capabilities": args{}, "clientInfo": args{"name": "program", "version": "1"}})

@@ -172,6 +172,8 @@ type Extra struct {
 	Needs policy.Proving `json:"needs,omitempty"`
 	// Proof is how the answer is known to be a person's; nil while there is none.
 	Proof *Proof `json:"proof,omitempty"`
+	// Allowing says that the answer allows the same for the rest of the session.
+	Allowing bool `json:"allowing,omitempty"`
 	Veil
 }
 
@@ -271,7 +273,7 @@ func (a Answer) Settle(g *Grant, now time.Time) error {
 		if err := g.Approve(a.By, a.Typed, now); err != nil {
 			return err
 		}
-		g.Proof = &proof
+		g.Proof, g.Allowing = &proof, a.Always && g.Lasting()
 		return nil
 	}
 	if err := g.Deny(a.By, now); err != nil {

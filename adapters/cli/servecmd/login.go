@@ -2,6 +2,7 @@ package servecmd
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // link is a one-time log-in.
@@ -18,11 +20,32 @@ type link struct {
 	Opened    bool      `json:"opened"` // in a browser
 }
 
-// newLink makes a one-time log-in of a server, that leads to the page wanted.
-func newLink(ctx context.Context, m Machine, door shell.Door, at Server, wanted string) (link, error) {
+// newLink makes a one-time log-in of a server, that leads to the page wanted, by way of issue.
+func newLink(m Machine, at Server, wanted string, issue func(access.Credential) (access.Credential, error)) (link, error) {
 	url, code := m.Link(at.URL, wanted)
-	c, err := door.Access.Issue(ctx, shell.ByTerminal, access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
+	c, err := issue(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
 	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
+}
+
+// byCaller reports whether no person is asked for anything.
+func byCaller(ctx context.Context, door shell.Door) bool {
+	p, err := door.App.PolicyInForce(ctx)
+	return err == nil && p.Approval.ByCaller()
+}
+
+// issue makes a credential: where people approve, one is asked for it first (consent design, section 5).
+func issue(ctx context.Context, s *shell.Shell, door shell.Door, c access.Credential) (made access.Credential, err error) {
+	if byCaller(ctx, door) {
+		return door.Access.Issue(ctx, shell.ByTerminal, c)
+	}
+	o, err := s.Call(ctx, "create_credential", c.Request())
+	if err != nil {
+		return made, err
+	}
+	if err := json.Unmarshal(o.Value, &made); err != nil {
+		return made, fault.From(err)
+	}
+	return made, nil
 }
 
 // Login is the command login.
@@ -48,7 +71,7 @@ func Login(s *shell.Shell, m Machine) *cobra.Command {
 		if !ok {
 			return ErrStopped.Sayf("no server of %s runs", door.Home).With(shell.Hint("countersign serve starts one"))
 		}
-		l, err := newLink(cmd.Context(), m, door, at, wanted)
+		l, err := newLink(m, at, wanted, func(c access.Credential) (access.Credential, error) { return issue(cmd.Context(), s, door, c) })
 		if err != nil {
 			return err
 		}

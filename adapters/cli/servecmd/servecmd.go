@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -133,9 +134,14 @@ type announced struct {
 
 // announce says where the server is, and how one gets in.
 func (v server) announce(ctx context.Context, door shell.Door, at Server) error {
-	l, err := newLink(ctx, v.Machine, door, at, "")
-	if err != nil {
-		return err
+	var l link
+	if v.Interactive() || byCaller(ctx, door) { // a link lets its reader approve: it goes to a controlling terminal alone
+		var err error
+		if l, err = newLink(v.Machine, at, "", func(c access.Credential) (access.Credential, error) {
+			return door.Access.Issue(ctx, shell.ByTerminal, c)
+		}); err != nil {
+			return err
+		}
 	}
 	if v.JSON {
 		if err := v.PrintJSON(announced{Server: at, Login: l, MCP: at.URL + "/mcp", API: at.URL + "/api/v1", Health: at.URL + "/healthz"}); err != nil {
@@ -143,12 +149,16 @@ func (v server) announce(ctx context.Context, door shell.Door, at Server) error 
 		}
 	} else {
 		v.Line("Countersign serves at %s; Ctrl-C ends it", at.URL)
-		v.Line("console  %s", l.URL)
-		v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
+		if l.URL == "" {
+			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", at.URL)
+		} else {
+			v.Line("console  %s", l.URL)
+			v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
+		}
 		v.Line("MCP      %s/mcp", at.URL)
 		v.Line("token    countersign token create NAME")
 	}
-	if v.open && !v.Browse(ctx, v.Lookup, l.URL) && !v.JSON {
+	if v.open && l.URL != "" && !v.Browse(ctx, v.Lookup, l.URL) && !v.JSON {
 		v.Note("no browser could be opened here; open the link yourself")
 	}
 	return nil

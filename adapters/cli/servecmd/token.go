@@ -59,7 +59,7 @@ func create(s *shell.Shell, m Machine) *cobra.Command {
 		}
 		secret := m.Token()
 		asked.Digest = access.DigestOf(secret)
-		made, err := door.Access.Issue(cmd.Context(), shell.ByTerminal, asked)
+		made, err := issue(cmd.Context(), s, door, asked)
 		if err != nil {
 			return named(err)
 		}

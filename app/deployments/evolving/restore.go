@@ -50,6 +50,30 @@ type Restoration struct {
 	handed   action.Handed
 	ways     *plan.Ways
 	limit    int // bytes of an answer
+	content  func(ctx context.Context, c deployment.Content) ([]byte, error)
+}
+
+// Exhibit is the very lines that would be written.
+func (r *Restoration) Exhibit(ctx context.Context) (any, error) {
+	type file struct {
+		Root    string `json:"root"`
+		Path    string `json:"path"`
+		Unified string `json:"unified"`
+	}
+	files := []file{}
+	for _, w := range r.writes {
+		text, err := r.content(ctx, w.Data)
+		if err != nil {
+			return nil, err
+		}
+		var diff strings.Builder
+		fmt.Fprintf(&diff, "--- /dev/null\n+++ %s\n", w.Path)
+		for l := range strings.Lines(string(text)) {
+			diff.WriteString("+" + strings.TrimSuffix(l, "\n") + "\n")
+		}
+		files = append(files, file{Root: w.Root, Path: strings.TrimPrefix(strings.TrimPrefix(w.Path, w.Root), "/"), Unified: diff.String()})
+	}
+	return map[string]any{"files": files}, nil
 }
 
 // Bound says how many bytes of an answer the caller takes; 0 is any number.
@@ -90,7 +114,7 @@ func (r *Restoration) MarshalJSON() ([]byte, error) {
 // Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
 // missing and the call is no dry run, it needs yes.
 func (e Evolver) Restore(ctx context.Context, s compiler.State, r planner.Result, c inputs.Call) (*Restoration, error) {
-	out := &Restoration{place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+	out := &Restoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
 	done := map[string]bool{}
 	for _, d := range r.Files {
 		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]

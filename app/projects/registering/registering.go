@@ -66,10 +66,17 @@ func quietly(s tool.Spec) tool.Spec {
 	return s
 }
 
+// opening is a tool that lets agents at something new: where people approve, one is asked in a terminal or in the console, although it is theirs to
+// call, because a program could call it too (consent design, section 5).
+func opening(s tool.Spec) tool.Spec {
+	s.Confirm, s.Human = policy.None, policy.Preview
+	return s
+}
+
 func (s service) projectEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(AddProject, quietly(shape.Store(shape.Projects, "Register project", "Register a directory as a project, so that tools may look at it and run its scripts.", addSchema)), s.planAdd, s.add),
-		bind.Command(ChangeProject, quietly(shape.Store(shape.Projects, "Change project", "Change a project's name, description, or what its processes and webhooks may.", changeSchema)), s.planChange, s.change),
+		bind.Command(AddProject, opening(shape.Store(shape.Projects, "Register project", "Register a directory as a project, so that tools may look at it and run its scripts.", addSchema)), s.planAdd, s.add),
+		bind.Command(ChangeProject, opening(shape.Store(shape.Projects, "Change project", "Change a project's name, description, or what its processes and webhooks may.", changeSchema)), s.planChange, s.change),
 		bind.Command(RemoveProject, shape.Store(shape.Projects, "Unregister project", "Forget a project and its actions; its directory and its workflows stay.", removeSchema), s.planRemove, s.remove),
 		bind.Query(ShowProject, shape.Read(shape.Projects, "Project settings", "Show what is stored of a project, by id, name or path.", removeSchema), s.show),
 	}
