@@ -24,8 +24,11 @@ const (
 	HeaderWait         = "X-Confirm-Wait"    // of a request: how long to wait for a person
 )
 
-// looking is how often it is looked whether a person has decided.
-const looking = 100 * time.Millisecond
+// look is how often it is looked whether a person has decided, where nothing says so.
+const look = 2 * time.Second
+
+// beside is how long what a person said may take to be on record beside the answer itself.
+const beside = 25 * time.Millisecond
 
 // callTool calls a tool. Everything about the answer is its contract's, but for the status, which is that of the kind of the failure.
 func (a *API) callTool(x *exchange.Exchange) error {
@@ -118,8 +121,10 @@ func (a *API) decided(x *exchange.Exchange, id string, patience time.Duration) b
 	defer a.patience.Release(1)
 	ctx, cancel := context.WithTimeout(x.R.Context(), patience)
 	defer cancel()
-	ticking := time.NewTicker(looking)
-	defer ticking.Stop()
+	told, deaf := a.App.Decided(id)
+	defer deaf()
+	looking := time.NewTicker(look)
+	defer looking.Stop()
 	for {
 		waiting, err := a.App.Waiting(x.R.Context(), id) // once more when the time is over
 		if err == nil && !waiting {
@@ -131,7 +136,8 @@ func (a *API) decided(x *exchange.Exchange, id string, patience time.Duration) b
 		}
 		select {
 		case <-ctx.Done():
-		case <-ticking.C:
+		case <-told:
+		case <-looking.C:
 		}
 	}
 }
@@ -149,7 +155,7 @@ func (a *API) recorded(ctx context.Context, id string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(looking / 4):
+		case <-time.After(beside):
 		}
 	}
 }

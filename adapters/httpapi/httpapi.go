@@ -55,6 +55,7 @@ type Catalogue interface {
 type Desk interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
+	Decided(id string) (told <-chan struct{}, stop func())
 	Waiting(ctx context.Context, id string) (bool, error)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
 	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
@@ -181,7 +182,7 @@ func newDepot(t testing.TB) *depot {
 	}
 	wipe := func(_ context.Context, _ tool.Scope, p wiping) (wiping, error) { return p, nil }
 	spec := tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Risk: policy.RiskMedium}
-	core := app.Core{Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(d.clock, func(key string) memstore.Rate {
 			if strings.HasPrefix(key, "depot/read/") {
 				return memstore.Rate{Events: 60, Per: time.Minute, Burst: 2000}

@@ -27,15 +27,17 @@ type Door interface {
 // Waiter may be implemented by a Door: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
 type Waiter interface {
 	Waiting(ctx context.Context, confirmation string) (bool, error)
+	// Decided tells, until stop is called, when that may have changed.
+	Decided(confirmation string) (told <-chan struct{}, stop func())
 }
 
 // Bounds of what is remembered, how long a page waits for work that may be over at once, and how often a question is looked after that somebody may
-// answer elsewhere.
+// answer elsewhere, where nothing says so.
 const (
 	kept     = 200
 	keptFor  = time.Hour
 	patience = 1200 * time.Millisecond
-	pace     = 250 * time.Millisecond
+	pace     = 2 * time.Second
 )
 
 // Desk calls tools. It is safe for concurrent use; New makes it.
@@ -322,6 +324,13 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 	timer, ticks := time.NewTimer(time.Until(asked.ExpiresAt)), time.NewTicker(pace)
 	defer timer.Stop()
 	defer ticks.Stop()
+	var told <-chan struct{}
+	waiter, waits := j.desk.door.(Waiter)
+	if waits {
+		var deaf func()
+		told, deaf = waiter.Decided(asked.ID)
+		defer deaf()
+	}
 	for {
 		select {
 		case a := <-j.answers:
@@ -336,12 +345,14 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 			}
 			j.set(Over, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
 			return nil, false
+		case <-told:
 		case <-ticks.C:
-			if d, ok := j.desk.door.(Waiter); ok {
-				if waits, err := d.Waiting(ctx, asked.ID); err == nil && !waits && j.leave() {
-					return nil, true
-				}
-			}
+		}
+		if !waits {
+			continue
+		}
+		if waiting, err := waiter.Waiting(ctx, asked.ID); err == nil && !waiting && j.leave() {
+			return nil, true
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
@@ -50,14 +51,14 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store,
+	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store,
 		Sessions: store.Sessions(), Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	for _, change := range changes {
 		change(&core, &opts)
 	}
 	h := &House{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
-	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
+	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
 	var err error
 	h.App, err = app.New(core, opts, ctl, h.Notes.capability())
