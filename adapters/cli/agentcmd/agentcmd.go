@@ -26,7 +26,7 @@ func Commands(s *shell.Shell, version string) *cobra.Command {
 	root.Long = "Deploy one config repository into every coding agent: instructions, skills, prompts and commands, planned, shown, applied exactly as\n" +
 		"shown, and rolled back to the byte.\n\n" +
 		"Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --detailed-exitcode, plan, diff and preview exit with 0 for no\n" +
-		"changes, 2 for changes and 1 for any failure."
+		"changes, 2 for changes and 1 for any failure. What waits for a person ends with 6."
 	root.Example = `  countersign agents init --guided
   countersign agents preview --diff
   countersign agents deploy --apply

@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/present/answers"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -118,9 +117,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 		return err
 	}
 	if o.Issued != nil && o.Issued.Names { // people approve: the call that presents the token asks
-		if g.Shown = g.Drawn(); !g.Interactive() && !g.Yes {
-			return g.Failed(cmd, tool.Outcome{}, shell.ErrUnanswered.Sayf("a person has to approve this deployment, and nobody can be asked here").With(shell.Hint("run countersign agents deploy --apply yourself, in a terminal")))
-		}
+		g.Shown = g.Drawn()
 		done, err := g.redeem(ctx, o.Issued.Token, applying(true, adopt))
 		if err != nil {
 			return g.Failed(cmd, done, err)

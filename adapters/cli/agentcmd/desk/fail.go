@@ -99,6 +99,8 @@ func (d Desk) Failed(cmd *cobra.Command, o tool.Outcome, err error) error {
 		code = present.ExitCode(f.Kind)
 	case f.Code == tool.ErrArguments.Code && !d.typed("detailed-exitcode"):
 		code = exitUsage
+	case o.Issued != nil && o.Issued.Pending && f.Kind == fault.Unconfirmed: // it waits for a person (consent design, section 3)
+		code = present.ExitCode(f.Kind)
 	}
 	if o.Err == nil {
 		o = d.Outcome(nameOf(cmd))
