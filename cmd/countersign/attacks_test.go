@@ -1,0 +1,212 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
+)
+
+// victim is a workshop with the command as people install it, and one project that a person has added. Its script leaves a mark.
+type victim struct {
+	*workshop
+	project string
+}
+
+func newVictim(t *testing.T) *victim {
+	needs(t, "npm")
+	t.Parallel()
+	w := newWorkshop(t)
+	v := &victim{workshop: w, project: w.shop(map[string]string{"mark": "echo done > mark"}, nil)}
+	exe, err := exec.LookPath("countersign-strict")
+	require.NoError(t, err)
+	w.exe = exe
+	return v
+}
+
+// marked reports whether the script has run.
+func (v *victim) marked() bool {
+	_, err := os.Stat(filepath.Join(v.project, "mark"))
+	return err == nil
+}
+
+func (v *victim) mark() args { return args{"project_path": v.project, "script_name": "mark"} }
+
+// agent is a client that asks for the script and does not wait for anybody.
+func (v *victim) agent(flags ...string) *hand {
+	return v.serve(append([]string{"--confirm-wait", "0s"}, flags...)...)
+}
+
+// sql edits the database as a program of the same user can.
+func (v *victim) sql(t *testing.T, query string, arguments ...any) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(v.home, ".countersign", "countersign.db")+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	defer db.Close() //nolint:errcheck // it is only read back by others
+	_, err = db.Exec(query, arguments...)
+	require.NoError(t, err)
+}
+
+// refuses runs a command without a terminal, which has to end with 6 and to leave everything as it was.
+func (v *victim) refuses(t *testing.T, arguments ...string) {
+	t.Helper()
+	out, problems, code := v.try(arguments...)
+	assert.Equal(t, 6, code, "%v: %s%s", arguments, out, problems)
+}
+
+// TestAttacks is the list of attacks on consent, a row each. Every row is what an agent, or a program of the same user, does to have a script run, or policy
+// opened, that no person approved. A row fails when its attack succeeds.
+func TestAttacks(t *testing.T) {
+	with := func(a args, more args) args {
+		out := args{}
+		for _, from := range []args{a, more} {
+			for name, value := range from {
+				out[name] = value
+			}
+		}
+		return out
+	}
+	for name, attack := range map[string]func(t *testing.T, v *victim){
+		"the call alone": func(_ *testing.T, v *victim) {
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"the call, again and again": func(t *testing.T, v *victim) {
+			a := v.agent()
+			for range 5 {
+				a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			}
+			assert.Len(t, v.questions(1), 1, "identical questions are one")
+		},
+		"a token of its own making": func(_ *testing.T, v *victim) {
+			v.agent().Call("run_script", with(v.mark(), args{"confirm_token": "6f1c9a54-3f0b-4a57-9d59-1d6f2f8f1a11"}))
+		},
+		"the id of the question as a token": func(_ *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			id := v.questions(1)[0].ID
+			a.Call("run_script", with(v.mark(), args{"confirm_token": id}))
+			for _, decision := range []string{"approve", "always"} {
+				a.Call("confirm", args{"token": id, "decision": decision})
+			}
+		},
+		"a typed value": func(_ *testing.T, v *victim) {
+			v.agent().Call("run_script", with(v.mark(), args{"typed_value": "mark"}))
+		},
+		"words that sound like consent": func(_ *testing.T, v *victim) {
+			v.agent().Call("run_script", with(v.mark(), args{"yes": true, "approved": true, "force": true}))
+		},
+		"a form that the client fills in": func(t *testing.T, v *victim) {
+			a := stdiotest.Start(t, v.command("mcp", "--toolsets", "projects", "--confirm-wait", "0s", "--host", "claude-code"))
+			a.Send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"claude-code","version":"2"}}}`)
+			a.Recv()
+			a.Send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{"name": "run_script", "arguments": v.mark()}})
+			require.NoError(t, err)
+			a.Send(string(call))
+			assert.Contains(t, string(a.Recv()), "pending_confirmation", "no form is offered: nobody has switched it on")
+			a.CloseStdin()
+			a.Wait()
+		},
+		"flags": func(t *testing.T, v *victim) {
+			for _, flags := range [][]string{{"--approval", "caller"}, {"--approval", "host"}} {
+				_, problems, code := v.try(append([]string{"mcp"}, flags...)...)
+				assert.Equal(t, 2, code, problems)
+			}
+			v.agent("--permission-level", "full_access").fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"the environment": func(t *testing.T, v *victim) {
+			v.env = append(v.env, "COUNTERSIGN_PERMISSION_LEVEL=full_access", "AMOF_CONFIRM=token")
+			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
+			v.env = append(v.env, "COUNTERSIGN_APPROVAL=caller")
+			_, _, code := v.try("run", "mark", "--project", v.project, "--yes")
+			assert.Equal(t, 2, code)
+		},
+		"config.yaml": func(t *testing.T, v *victim) {
+			write(t, filepath.Join(v.home, ".countersign", "config.yaml"), "approval: caller\n")
+			_, problems, code := v.try("run", "mark", "--project", v.project, "--yes")
+			assert.Equal(t, 2, code)
+			assert.Contains(t, problems, "config.yaml")
+		},
+		"commands without a terminal": func(t *testing.T, v *victim) {
+			v.refuses(t, "run", "mark", "--project", v.project)
+			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
+			id := v.questions(1)[0].ID
+			v.refuses(t, "approve", id)
+			v.refuses(t, "approve", id, "--yes")
+			other := v.at("other")
+			require.NoError(t, os.MkdirAll(other, 0o700))
+			for _, opens := range [][]string{{"policy", "set", "full_access"}, {"policy", "allow", "run_script"}, {"policy", "approval", "caller"}, {"token", "create", "mine"},
+				{"project", "add", other}} {
+				v.refuses(t, append(opens, "--yes")...)
+			}
+		},
+		"a row of the questions": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.sql(t, "UPDATE grants SET state = 1, answerer = 'terminal'")
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"a row of the settings": func(t *testing.T, v *victim) {
+			v.sql(t, `INSERT INTO settings (one, revision, body) VALUES (1, 1, CAST('{"revision":1,"permission_level":"full_access","approval":"caller","tool_permissions":{"run_script":"allowed"},"auto_approve":{"enabled":true,"tools":["run_script"]}}' AS BLOB))
+				ON CONFLICT (one) DO UPDATE SET revision = excluded.revision, body = excluded.body`)
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"a row of what is always allowed": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.sql(t, `INSERT OR REPLACE INTO sessions (key, body) SELECT CAST(principal || char(0) || session AS BLOB),
+				CAST('{"mode":"","allowances":[{"id":"' || id || '","tool":"run_script","scope":"","created_by":"terminal","created_at":"2999-01-01T00:00:00Z"}]}' AS BLOB) FROM grants`)
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"a home of its own": func(t *testing.T, v *victim) {
+			v.env = append(v.env, "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
+			v.refuses(t, "policy", "approval", "caller", "--yes")
+			v.refuses(t, "project", "add", v.project, "--yes")
+		},
+		"a person who says no": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			seen, code := v.atTerminal("n", "approve", v.questions(1)[0].ID)
+			require.Zero(t, code, seen)
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"the script swapped after the approval": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			seen, code := v.atTerminal("y", "approve", v.questions(1)[0].ID)
+			require.Zero(t, code, seen)
+			write(t, filepath.Join(v.project, "package.json"), `{"name":"shop","version":"1.0.0","scripts":{"mark":"echo worse > mark"}}`)
+			a.Call("run_script", v.mark())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVictim(t)
+			attack(t, v)
+			assert.False(t, v.marked(), "the script has run")
+			stdout, problems, code := v.try("policy", "show", "--json")
+			if code == 0 { // it is refused where config.yaml tries to widen
+				assert.Contains(t, stdout, `"approval":"human"`, problems)
+			}
+		})
+	}
+}
+
+// TestOneYesLetsOneCallRun: an approval is spent by the first of many calls.
+func TestOneYesLetsOneCallRun(t *testing.T) {
+	v := newVictim(t)
+	a := v.agent()
+	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	seen, code := v.atTerminal("y", "approve", v.questions(1)[0].ID)
+	require.Zero(t, code, seen)
+	value, failed := outcome(t, a.Call("run_script", v.mark()))
+	require.Nil(t, failed, "%+v", failed)
+	assert.Contains(t, string(value), "success")
+	assert.True(t, v.marked())
+	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+}
