@@ -134,7 +134,17 @@ func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
 	if !r.human {
 		return confirm.Grant{}, false, nil
 	}
-	return r.app.grants.PickUp(ctx, binding, r.call.Entry, r.call.Args)
+	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, r.call.Args)
+	if err == nil && found && g.State == confirm.Approved {
+		vouched, err := r.app.grants.OnRecord(ctx, g)
+		if err != nil {
+			return confirm.Grant{}, false, err
+		}
+		if !vouched {
+			g.State = confirm.Pending
+		}
+	}
+	return g, found, err
 }
 
 // brought checks the confirmation that the call brings along: by its token where the caller approves, else by having asked for it.

@@ -3,11 +3,25 @@ package mcpserver_test
 import (
 	"bufio"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/bell"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
 // peer is a client as lean as can be, so that what is measured is the server.
@@ -87,4 +101,55 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(float64(took["demo"].Microseconds())/float64(runs)/1000, "ours-ms")
 	b.ReportMetric(took["demo"].Seconds()/took["bare"].Seconds(), "start-ratio")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkYes is from a person's yes being given to the answer of the call that waited for it, in one process and through another door over the same
+// database and directory, as a ratio to a floor in the same run: writing a file and reading it. p95 is of the whole.
+func BenchmarkYes(b *testing.B) {
+	shared := func(b *testing.B) (asks, answers *town) {
+		dir := b.TempDir()
+		over := func(c *app.Core) {
+			store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
+			b.Cleanup(func() { _ = store.Close() })
+			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = bell.New(filepath.Join(dir, "signals"), nil), grantdb.New(store), store, store, store.Sessions(), rundb.New(store)
+		}
+		return newTownOver(b, true, over), newTownOver(b, true, over)
+	}
+	for name, open := range map[string]func(*testing.B) (asks, answers *town){
+		"one door": func(b *testing.B) (asks, answers *town) {
+			asks, _ = shared(b)
+			return asks, asks
+		},
+		"two doors": shared,
+	} {
+		b.Run(name, func(b *testing.B) {
+			asks, answers := open(b)
+			s := connect(b, asks, "2025-11-25", func(o *mcpserver.Options) { o.People, o.Wait = asks, time.Minute }, nil)
+			touched, done := filepath.Join(b.TempDir(), "touched"), make(chan *mcp.CallToolResult, 1)
+			var waits []time.Duration
+			var all, floor time.Duration
+			for i := 0; b.Loop(); i++ {
+				began := time.Now()
+				require.NoError(b, os.WriteFile(touched, []byte("yes"), 0o600))
+				_, err := os.ReadFile(touched)
+				require.NoError(b, err)
+				floor += time.Since(began)
+				go func() { done <- call(b, s, "wipe", map[string]any{"name": strconv.Itoa(i)}) }()
+				var asked []confirm.View
+				require.Eventually(b, func() bool {
+					asked, err = asks.Confirmations(b.Context(), "")
+					return err == nil && len(asked) == 1
+				}, 30*time.Second, time.Millisecond)
+				began = time.Now()
+				_, err = answers.Answer(b.Context(), confirm.Answer{ID: asked[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+				require.NoError(b, err)
+				require.False(b, (<-done).IsError)
+				waits = append(waits, time.Since(began))
+				all += waits[len(waits)-1]
+			}
+			slices.Sort(waits)
+			b.ReportMetric(float64(all)/float64(floor), "×floor")
+			b.ReportMetric(float64(waits[len(waits)*95/100].Microseconds())/1000, "p95-ms")
+		})
+	}
 }

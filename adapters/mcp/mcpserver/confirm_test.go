@@ -46,6 +46,11 @@ type town struct {
 }
 
 func newTown(t testing.TB, humanOnly bool) *town {
+	return newTownOver(t, humanOnly, func(*app.Core) {})
+}
+
+// newTownOver is a town over other parts than stores in memory.
+func newTownOver(t testing.TB, humanOnly bool, change func(*app.Core)) *town {
 	w := &town{store: memstore.New()}
 	raze := func(_ context.Context, _ tool.Scope, r razing) (razing, error) {
 		w.razed.Add(1)
@@ -67,6 +72,7 @@ func newTown(t testing.TB, humanOnly bool) *town {
 		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
 	}
+	change(&core)
 	var err error
 	p := policy.Policy{Approval: person.Approval(humanOnly), Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	w.App, err = app.New(core, app.Options{Policy: p}, control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs,
