@@ -105,6 +105,13 @@ func (m *machine) repository(dir string) {
 // asks makes a call as an agent, waits for the person, and says what came of it.
 func (m *machine) asks(name, args string) <-chan tool.Outcome {
 	call := tool.Call{Session: "agent", Client: "claude-code/2.1", Principal: policy.Principal{ID: "local", Grants: policy.All}, Mode: policy.Execute, Tool: tool.Name(name), Args: json.RawMessage(args)}
+	if name == "deploy_apply" { // its token names the plan
+		plan := call
+		plan.Tool, plan.Args = "deploy", json.RawMessage(`{}`)
+		offered := m.agent.Call(context.Background(), plan)
+		require.NotNil(m.t, offered.Issued, "%v", offered.Err)
+		call.Token = offered.Issued.Token
+	}
 	asked := m.agent.Call(context.Background(), call)
 	require.NotNil(m.t, asked.Issued, "%s asked nothing: %v", name, asked.Err)
 	done := make(chan tool.Outcome, 1)

@@ -18,6 +18,23 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
+// waits has a call sent that waits for a person, as its contract wants that: deploy_apply with the token of deploy, and what answers with its question at
+// once a second time.
+func waits(t testing.TB, agent caller, tool string, a args) func() stdiotest.Result {
+	t.Helper()
+	switch {
+	case tool == "deploy_apply":
+		named := args{"confirm_token": checked(t, agent.later("deploy", args{})()).answer(t).Token}
+		for name, value := range a {
+			named[name] = value
+		}
+		a = named
+	case strings.HasPrefix(tool, "amof_"):
+		agent.later(tool, a)()
+	}
+	return agent.later(tool, a)
+}
+
 // caller is an agent, however it is connected.
 type caller interface {
 	later(tool string, a args) func() stdiotest.Result
@@ -59,7 +76,7 @@ func TestAnAgentsDeploymentIsApprovedInTheConsole(t *testing.T) {
 			agent := connect()
 			edit(t, filepath.Join(b.home, ".agentpack/repo/modules/instructions/base/AGENTS.md"), "# House rules", "# House rules by "+way+"\n\n# House rules")
 			var answer func() stdiotest.Result
-			b.shows(p, "deploy_apply", func() { answer = agent.later("deploy_apply", args{"yes": true, "adopt": true}) })
+			b.shows(p, "deploy_apply", func() { answer = waits(t, agent, "deploy_apply", args{"yes": true, "adopt": true}) })
 			p.WaitText("main", "AGENTS.md")
 			assert.Contains(t, p.Text("main"), "House rules by "+way, "the diff is there")
 			p.Axe()
@@ -89,7 +106,7 @@ func TestAnAgentWorksInAnotherDirectoryThanTheServer(t *testing.T) {
 	p, agent := b.person("/approvals"), b.agent("site", "deployments")
 	rules := filepath.Join(b.home, ".agentpack/repo/modules/instructions/base/AGENTS.md")
 	edit(t, rules, "# House rules", "# Other rules")
-	answer := agent.later("deploy_apply", args{"yes": true, "adopt": true})
+	answer := waits(t, agent, "deploy_apply", args{"yes": true, "adopt": true})
 	p.WaitText("main", b.at("site/AGENTS.md"))
 	assert.Contains(t, p.Text("main"), "+# Other rules", "the diff is that of the agent's project")
 	p.Shot("an agent elsewhere")
@@ -99,7 +116,7 @@ func TestAnAgentWorksInAnotherDirectoryThanTheServer(t *testing.T) {
 	assert.Contains(t, read(t, b.at("site/AGENTS.md")), "# Other rules")
 
 	edit(t, rules, "# Other rules", "# Third rules")
-	answer = agent.later("deploy_apply", args{"yes": true, "adopt": true})
+	answer = waits(t, agent, "deploy_apply", args{"yes": true, "adopt": true})
 	p.WaitFor("document.querySelector('button[value=approve]')")
 	edit(t, rules, "# Third rules", "# Fourth rules")
 	approves(p)
@@ -162,7 +179,9 @@ func TestAnAgentsDiscardIsTypedInTheConsole(t *testing.T) {
 			p, agent := b.person("/approvals"), connect()
 			b.ecosystem()
 			var answer func() stdiotest.Result
-			b.shows(p, "amof_discard_ecosystem", func() { answer = agent.later("amof_discard_ecosystem", args{"ecosystem": "shop", "mode": "execute"}) })
+			b.shows(p, "amof_discard_ecosystem", func() {
+				answer = waits(t, agent, "amof_discard_ecosystem", args{"ecosystem": "shop", "mode": "execute"})
+			})
 			p.WaitText("main", "new.txt")
 			for _, words := range []string{"worktrees/shop", "workspace/shop", "high risk"} {
 				assert.Contains(t, p.Text("main"), words, "what would be lost is there")
@@ -276,7 +295,7 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 	} {
 		b.part(c.tool, func(t *testing.T) {
 			agent := b.agent("site", c.toolsets)
-			answer := agent.later(c.tool, c.in)
+			answer := waits(t, agent, c.tool, c.in)
 			p.WaitText("main", c.shown)
 			before := b.questions(1)[0].ID
 			c.change()

@@ -30,6 +30,8 @@ func TestAPersonDeploysAnEcosystemInTheConsole(t *testing.T) {
 	p.WaitText("h1", "Environment of shop")
 	p.Choose("#mode", "execute")
 	p.Press("Change the mode")
+	p.WaitText("main", "raise the mode of this session to execute")
+	approves(p)
 	p.WaitText("main", "Set mode execute")
 	p.WaitFor("document.readyState === 'complete'") // nothing moves any more
 	p.Press("Deploy shop")

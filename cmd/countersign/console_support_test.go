@@ -250,11 +250,8 @@ func (b *bureau) ecosystem() {
 		b.git("", "clone", "-q", "--bare", b.at(name), b.at("origin/"+name+".git"))
 		create = append(create, "--repo", name+"="+b.at("origin/"+name+".git"))
 	}
-	b.must(create...)
-	// -y answers for the person only where that person is the host's.
-	b.env = append(b.env, "COUNTERSIGN_APPROVAL=host")
-	b.must("eco", "install", "shop", "-y")
-	b.env = b.env[:len(b.env)-1]
+	b.begins(create...)
+	b.begins("eco", "install", "shop", "-y")
 	b.git("ws/worktrees/shop/repos/api", "commit", "-q", "--allow-empty", "-m", "only here")
 	write(b.t, b.at("ws/worktrees/shop/repos/web/new.txt"), "not committed\n")
 }

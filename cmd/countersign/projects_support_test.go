@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,7 +122,7 @@ func (w *workshop) shop(scripts map[string]string, files map[string]string) stri
 	for name, text := range files {
 		write(w.t, filepath.Join(w.at("shop"), name), text)
 	}
-	w.must("project", "add", w.at("shop"))
+	w.begins("project", "add", w.at("shop"))
 	return w.at("shop")
 }
 
@@ -154,6 +155,15 @@ func (w *workshop) try(arguments ...string) (stdout, stderr string, code int) {
 		return "", err.Error(), -1
 	}
 	return out.String(), problems.String(), cmd.ProcessState.ExitCode()
+}
+
+// begins is must where the caller approves: no person has to sit at a terminal for what a test needs to begin with.
+func (w *workshop) begins(arguments ...string) string {
+	w.t.Helper()
+	env := w.env
+	w.env = append(slices.Clone(env), "COUNTERSIGN_APPROVAL=host")
+	defer func() { w.env = env }()
+	return w.must(arguments...)
 }
 
 // must runs a command that has to succeed, and returns what it prints.
