@@ -125,11 +125,7 @@ func (c *Check) End(end End, about Context) Report {
 	case end.Hash != last.Hash:
 		fail(ErrBroken.Sayf("audit record %d is not the one that the chain ended with", last.Seq))
 	}
-	own := about.Own
 	if end.Signed != nil {
-		if own == (Key{}) {
-			own = end.Signed.Key
-		}
 		if err := c.signed(*end.Signed, about); err != nil {
 			fail(err)
 		}

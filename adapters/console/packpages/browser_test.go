@@ -46,6 +46,12 @@ func TestPagesInABrowser(t *testing.T) {
 	p.Press("An audit")
 	p.WaitFor("document.querySelectorAll('pre.mermaid svg').length === 2")
 	assert.Zero(t, p.Count("pre.mermaid script, pre.mermaid [onerror], a[href^=javascript]"))
+	blocked := func() { // some browsers say that the policy has blocked what the hostile diagram tries, while it is drawn
+		for _, said := range p.Complaints() {
+			assert.Contains(t, said, "Executing inline event handler violates")
+		}
+	}
+	blocked()
 	p.Axe()
 	p.Shot("a pack")
 	p.Dark(true)
@@ -57,6 +63,7 @@ func TestPagesInABrowser(t *testing.T) {
 	var wide bool
 	p.Eval("document.documentElement.scrollWidth > document.documentElement.clientWidth + 1", &wide)
 	assert.False(t, wide, "a pack is wider than a telephone")
+	blocked()
 	p.Narrow(false)
 	p.Dark(false)
 

@@ -115,14 +115,3 @@ func isLength(b []byte) bool {
 	n := min(len(b), len(lengthName))
 	return n > 0 && string(bytes.ToLower(b[:n])) == lengthName[:n]
 }
-
-// blank counts the leading bytes of b that mean nothing: white space and byte order marks.
-func blank(b []byte) int {
-	for n := 0; ; {
-		rest := bytes.TrimPrefix(bytes.TrimLeft(b[n:], " \t\n\f\r"), bom)
-		if len(b)-len(rest) == n {
-			return n
-		}
-		n = len(b) - len(rest)
-	}
-}
