@@ -174,7 +174,11 @@ func Always(c confirm.View) string {
 	if c.Scope == "" {
 		return "Always allow in this session: " + page.Printable(c.Tool) + " with any arguments"
 	}
-	return "Always allow in this session: " + page.Printable(c.Tool) + " of " + page.Printable(c.Scope) + ", with any other arguments and contents"
+	about, _, exact := strings.Cut(c.Scope, "@") // behind it stands the sum of a command with its arguments
+	if exact {
+		return "Always allow in this session: " + page.Printable(c.Tool) + " of " + page.Printable(about) + ", as it reads now, with any contents of other files"
+	}
+	return "Always allow in this session: " + page.Printable(c.Tool) + " of " + page.Printable(about) + ", with any other arguments and contents"
 }
 
 // Deny is the form in which a person denies a confirmation, and may say why.
