@@ -155,7 +155,8 @@ func openWith(t *testing.T, more []tool.Capability, change ...func(*app.Options)
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Runs: h.store.Runs(), Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,
-		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
+		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() },
+		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return h.Resolve(ctx, s) }})
 	var err error
 	h.core, h.caps = core, append(more, ctl, h.shelf.capability())
 	h.App, err = app.New(core, opts, h.caps...)

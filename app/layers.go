@@ -65,18 +65,20 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	if account.Revision > 0 {
 		layers = append(layers, account.Layer(layerAccount, true))
 	}
+	offRecord := false
 	if s.Revision > 0 {
 		answered, err := a.vouched(ctx, s)
 		if err != nil {
 			return policy.Resolved{}, err
 		}
 		l := s.Layer(layerStored, answered)
-		if !answered { // somebody has edited the row: what it opens counts for nothing
+		if offRecord = !answered; offRecord { // somebody has edited the row: what it opens counts for nothing
 			l.Name += " (not on record)"
 		}
 		layers = append(layers, l)
 	}
 	now := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
+	now.OffRecord = offRecord
 	a.resolved.Keep(s, account, now)
 	return now, nil
 }

@@ -111,6 +111,18 @@ func TestARowThatSomebodyEditedOpensNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, in.Approval.ByCaller())
 	assert.NotEmpty(t, in.Wider)
+
+	// Nor does the next change make it count, however little that changes itself.
+	c, err := h.SettingsCall(t.Context(), func(s *app.Settings) error {
+		s.Tools["read_note"] = policy.AlwaysConfirm
+		return nil
+	})
+	require.NoError(t, err)
+	c.Session, c.Principal = "cli", me
+	o := h.App.Call(t.Context(), c)
+	require.NotNil(t, o.Issued, "a person is asked about all that it opens: %v", o.Err)
+	assert.Contains(t, o.Issued.Prompt, "full_access")
+	assert.Contains(t, o.Issued.Prompt, "no person is asked any more")
 }
 
 // TestOneBadCallCostsNobodysRecord: arguments that are no JSON are refused, and neither their record nor that of any call beside them is lost; and a

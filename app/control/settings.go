@@ -109,11 +109,17 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 		return settingsPlan{}, err
 	}
 	opens := preference.Opens(effective(had, rules), next, s.Operator.Level)
+	if rules.OffRecord {
+		opens = append(opens, "what was stored until now is not what the last change on record stored, so something else may have loosened it; from here on it counts as approved")
+	}
 	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, preference.Changes(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
 }
 
 // effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.
 func effective(had ports.Settings, r policy.Resolved) ports.Settings {
+	if r.OffRecord {
+		return ports.Settings{}
+	}
 	if had.Approval.ByCaller() && !r.Approval.ByCaller() {
 		had.Approval = policy.ApprovalHuman
 	}

@@ -289,15 +289,6 @@ func (k *Keeper) Supersede(ctx context.Context, g confirm.Grant) {
 	}
 }
 
-// proven is a proof as the audit keeps it; err is handed through.
-func proven(p *confirm.Proof, err error) (json.RawMessage, error) {
-	doc, encodeErr := json.Marshal(p)
-	if encodeErr != nil {
-		return nil, cmp.Or(err, encodeErr)
-	}
-	return doc, err
-}
-
 // over says why nobody can answer the confirmation of that id, or withdraw it: somebody has answered, or there is none that waits.
 func (k *Keeper) over(ctx context.Context, id, word string) error {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
@@ -336,9 +327,10 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 	var proof json.RawMessage
 	surface := ""
 	if settled.Proof != nil {
+		var unwritten error
 		surface = string(settled.Proof.Surface)
-		if proof, err = proven(settled.Proof, err); len(proof) == 0 {
-			proof = nil
+		if proof, unwritten = json.Marshal(settled.Proof); unwritten != nil {
+			proof, err = nil, cmp.Or(err, unwritten)
 		}
 	}
 	rule := ""

@@ -54,7 +54,9 @@ type Layer struct {
 type Resolved struct {
 	Policy
 	ReadOnly bool
-	By       map[string]string // "approval", "permission_level", "mode", "max_mode", "read_only", "auto_approve", "tool NAME", "require KEY"
+	// OffRecord says that what people stored is not as its last change on record left it: it narrows, and opens nothing.
+	OffRecord bool
+	By        map[string]string // "approval", "permission_level", "mode", "max_mode", "read_only", "auto_approve", "tool NAME", "require KEY"
 	Wider    []Wider           // what layers asked for and did not get
 }
 

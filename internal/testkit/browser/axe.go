@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,16 +16,25 @@ func (p *Page) Axe() {
 	if err != nil {
 		p.t.Fatalf("axe-core: %v", err)
 	}
-	var present bool
-	if p.Eval("!!globalThis.axe", &present); !present {
-		p.Eval("(() => {"+string(source)+"\n; return true; })()", nil)
-	}
 	var found []struct {
 		ID, Impact, Help string
 		Nodes            []string
 	}
-	p.Eval(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => ({ID: v.id, Impact: v.impact, Help: v.help,
-		Nodes: v.nodes.slice(0, 5).map((n) => n.target.join(" ") + "  " + n.html.slice(0, 200) + "  " + (n.failureSummary || "").replaceAll("\n", " "))})))`, &found)
+	p.until(func() error { // a page that is just being exchanged loses axe-core, too
+		present, err := p.eval("!!globalThis.axe")
+		if err == nil && present != "true" {
+			_, err = p.eval("(() => {" + string(source) + "\n; return true; })()")
+		}
+		if err != nil {
+			return err
+		}
+		doc, err := p.eval(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => ({ID: v.id, Impact: v.impact, Help: v.help,
+		Nodes: v.nodes.slice(0, 5).map((n) => n.target.join(" ") + "  " + n.html.slice(0, 200) + "  " + (n.failureSummary || "").replaceAll("\n", " "))})))`)
+		if err == nil {
+			err = json.Unmarshal([]byte(doc), &found)
+		}
+		return err
+	}, func() string { return "axe-core could not judge " + p.Address() })
 	for _, f := range found {
 		report := p.t.Logf
 		if f.Impact == "serious" || f.Impact == "critical" {

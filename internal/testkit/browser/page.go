@@ -100,7 +100,7 @@ func (p *Page) Keys(keys string) {
 func (p *Page) Focus() string {
 	p.t.Helper()
 	var name string
-	p.Eval("(() => { const e = document.activeElement; return (e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].innerText : '') || e.innerText || e.tagName).trim(); })()", &name)
+	p.look("(() => { const e = document.activeElement; return (e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].innerText : '') || e.innerText || e.tagName).trim(); })()", &name)
 	return name
 }
 
@@ -108,7 +108,7 @@ func (p *Page) Focus() string {
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	var text string
-	p.Eval(reading(selector), &text)
+	p.look(reading(selector), &text)
 	return text
 }
 
@@ -116,7 +116,7 @@ func (p *Page) Text(selector string) string {
 func (p *Page) Count(selector string) int {
 	p.t.Helper()
 	var n int
-	p.Eval("document.querySelectorAll("+quoted(selector)+").length", &n)
+	p.look("document.querySelectorAll("+quoted(selector)+").length", &n)
 	return n
 }
 
@@ -124,7 +124,7 @@ func (p *Page) Count(selector string) int {
 func (p *Page) Address() string {
 	p.t.Helper()
 	var path string
-	p.Eval("location.pathname + location.search", &path)
+	p.look("location.pathname + location.search", &path)
 	return path
 }
 
@@ -159,7 +159,7 @@ func (p *Page) WaitFor(expression string) {
 func (p *Page) Dark(dark bool) {
 	p.t.Helper()
 	value := map[bool]string{true: "dark", false: "light"}[dark]
-	p.call("prefer colours", func(ctx context.Context) error {
+	p.again("prefer colours", func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
 		return err
 	})
@@ -168,7 +168,7 @@ func (p *Page) Dark(dark bool) {
 // Scripts turns the page's scripts off or on, from the next address on.
 func (p *Page) Scripts(on bool) {
 	p.t.Helper()
-	p.call("scripts", func(ctx context.Context) error {
+	p.again("scripts", func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
 		return err
 	})
@@ -179,7 +179,7 @@ func (p *Page) Scripts(on bool) {
 func (p *Page) Narrow(narrow bool) {
 	p.t.Helper()
 	width := map[bool]int64{true: 390, false: 1280}[narrow]
-	p.do("width", chromedp.EmulateViewport(width, 1000))
+	p.again("width", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.EmulateViewport(width, 1000)) })
 	wide := ""
 	p.until(func() error {
 		said, err := p.eval(`(() => { const page = document.documentElement;
@@ -196,14 +196,13 @@ func (p *Page) Narrow(narrow bool) {
 // Shot keeps a picture of the whole page as NAME.png, where CONSOLE_SHOTS says, and gives its path.
 func (p *Page) Shot(name string) string {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	var picture []byte
+	p.again("picture "+name, func(ctx context.Context) (err error) {
+		picture, err = chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		return err
+	})
 	path := filepath.Join(p.shots, fileName(name)+".png")
-	if err == nil {
-		err = os.WriteFile(path, picture, 0o644)
-	}
-	if err != nil {
+	if err := os.WriteFile(path, picture, 0o644); err != nil {
 		p.t.Fatalf("picture %s: %v", name, err)
 	}
 	return path
@@ -253,6 +252,28 @@ func (p *Page) until(try func() error, otherwise func() string) {
 			p.t.Fatalf("%s (%v)", otherwise(), err)
 		}
 	}
+}
+
+// look is Eval for an expression that changes nothing, so that it can be computed again.
+func (p *Page) look(expression string, into any) {
+	p.t.Helper()
+	p.until(func() error {
+		doc, err := p.eval(expression)
+		if err == nil {
+			err = json.Unmarshal([]byte(doc), into)
+		}
+		return err
+	}, func() string { return "nobody could see " + expression })
+}
+
+// again does what can be done twice until it is done: on a page that is just being exchanged it fails.
+func (p *Page) again(what string, f func(context.Context) error) {
+	p.t.Helper()
+	p.until(func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		defer cancel()
+		return f(ctx)
+	}, func() string { return what })
 }
 
 func (p *Page) do(what string, a chromedp.Action[chromedp.Void]) {
