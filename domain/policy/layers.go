@@ -57,7 +57,7 @@ type Resolved struct {
 	// OffRecord says that what people stored is not as its last change on record left it: it narrows, and opens nothing.
 	OffRecord bool
 	By        map[string]string // "approval", "permission_level", "mode", "max_mode", "read_only", "auto_approve", "tool NAME", "require KEY"
-	Wider    []Wider           // what layers asked for and did not get
+	Wider     []Wider           // what layers asked for and did not get
 }
 
 // Wider is an attempt of a layer to widen what stands above it.
