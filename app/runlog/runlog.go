@@ -102,9 +102,8 @@ func (k *Keeper) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record,
 	if err != nil {
 		return nil, err
 	}
-	now := k.clock.Now()
 	for i := range found {
-		found[i].Settle(now, k.gone) // where it could not be stored
+		found[i] = k.settled(ctx, found[i]) // where it could not be stored
 	}
 	return slices.DeleteFunc(found, func(r toolrun.Record) bool { return !f.Matches(&r) }), nil
 }
@@ -113,9 +112,21 @@ func (k *Keeper) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record,
 func (k *Keeper) Load(ctx context.Context, id string) (toolrun.Record, error) {
 	r, err := k.store.Load(ctx, id)
 	if err == nil {
-		r.Settle(k.clock.Now(), k.gone)
+		r = k.settled(ctx, r)
 	}
 	return r, err
+}
+
+// settled is the record as it is now. A process stores the end of a call before it ends itself, so what is stored once it is gone is the last word.
+func (k *Keeper) settled(ctx context.Context, r toolrun.Record) toolrun.Record {
+	now := k.clock.Now()
+	if open := r; r.Settle(now, k.gone) {
+		if last, err := k.store.Load(ctx, open.CallID); err == nil {
+			last.Settle(now, k.gone)
+			return last
+		}
+	}
+	return r
 }
 
 // gone reports a process that is known to have ended. One that cannot be seen from here is not.

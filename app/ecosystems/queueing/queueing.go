@@ -137,7 +137,7 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f tracked.Filter) (
 	out := Listing{Runs: []Item{}}
 	var lines []string
 	for i := range found {
-		found[i] = s.settled(found[i])
+		found[i] = s.settled(ctx, found[i])
 	}
 	for _, r := range found {
 		if len(out.Runs) == limit || len(wanted) > 0 && !slices.Contains(wanted, r.Status) {
@@ -155,9 +155,15 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f tracked.Filter) (
 }
 
 // settled is a run as it really is: one whose process is gone has failed, though nobody has put that on record yet, and one whose process cannot be
-// seen from here says so.
-func (s service) settled(r tracked.Run) tracked.Run {
+// seen from here says so. A process records the end of its run before it ends itself, so what is on record once it is gone is the last word.
+func (s service) settled(ctx context.Context, r tracked.Run) tracked.Run {
 	if r.Status == tracked.Running && s.Owner.Judge(r.Owner).Dead() {
+		if last, err := s.Runs.Load(ctx, r.ID); err == nil {
+			if last.Status != tracked.Running || last.Owner != r.Owner {
+				return last
+			}
+			r = last
+		}
 		_ = r.Interrupt(s.Clock.Now().UTC()) // a running one may end
 	} else if r.Status == tracked.Running {
 		r.Error = s.Owner.Elsewhere(r.Owner)
@@ -183,7 +189,7 @@ func (s service) must(ctx context.Context, sc tool.Scope, id string) (tracked.Ru
 		return tracked.Run{}, tracked.ErrUnknown.Sayf("no run is named; give run_id (amof_list_runs shows those there are)")
 	}
 	r, err := s.Runs.Load(ctx, id)
-	return s.settled(r), err
+	return s.settled(ctx, r), err
 }
 
 // StatusInput names a run, and says whether to wait for it.
@@ -264,7 +270,7 @@ func (s service) wait(ctx context.Context, sc tool.Scope, r tracked.Run, most ti
 		if err != nil {
 			return r, err
 		}
-		r = s.settled(next)
+		r = s.settled(ctx, next)
 		chunk, err := s.Logs.Events(ctx, r.ID, seen)
 		if err != nil {
 			return r, err
@@ -345,7 +351,7 @@ func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (Total
 	var spent time.Duration
 	ended := 0
 	for _, r := range found {
-		r = s.settled(r)
+		r = s.settled(ctx, r)
 		t.ByStatus[string(r.Status)]++
 		t.ByEcosystem[r.Ecosystem]++
 		t.ByAction[r.Action]++

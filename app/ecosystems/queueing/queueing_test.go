@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
 	"github.com/countersign-dev/countersign/app/ecosystems/queueing"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -154,6 +156,43 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 	assert.Equal(t, tracked.Failed, run.Status)
 	assert.Equal(t, "eco_interrupted", run.Code)
 	assert.Equal(t, tracked.Success, r.load(next).Status)
+}
+
+// lastMoment is the owners of a machine on which a process records the end of its run and ends while somebody looks whether it is there.
+type lastMoment struct {
+	system.Owner
+	end func()
+}
+
+func (l lastMoment) Judge(name string) owner.Verdict {
+	l.end()
+	return l.Owner.Judge(name)
+}
+
+// TestARunThatEndsWhileSomebodyLooks is not taken for one whose process was killed.
+func TestARunThatEndsWhileSomebodyLooks(t *testing.T) {
+	for _, name := range []string{"amof_get_run_status", "amof_list_runs"} {
+		r := newRig(t, "demo")
+		id := r.queue("demo", "install", 1)
+		_, err := r.deps.Runs.Change(t.Context(), id, func(run *tracked.Run) error { return run.Begin("999999999 1 an-earlier-start", time.Now()) })
+		require.NoError(t, err)
+		r.deps.Owner = lastMoment{end: func() {
+			if r.load(id).Status == tracked.Running {
+				_, err := r.deps.Runs.Change(t.Context(), id, func(run *tracked.Run) error { return run.End(0, time.Now()) })
+				require.NoError(t, err)
+			}
+		}}
+		r.serve()
+		in := args{"run_id": id}
+		if name == "amof_list_runs" {
+			in = args{}
+		}
+		shown := r.call(name, in)
+		if runs, ok := shown["runs"].([]any); ok {
+			shown = runs[0].(args)
+		}
+		assert.Equal(t, "success", shown["status"], name)
+	}
 }
 
 // TestARunOfAnotherPlaceIsLeftAlone: neither failed nor mended nor overtaken by whoever cannot see the process that carries it out.

@@ -35,6 +35,7 @@ type rig struct {
 	t     *testing.T
 	root  string
 	deps  queueing.Deps
+	store *memstore.Store
 	woken []string
 }
 
@@ -53,9 +54,10 @@ func newRig(t *testing.T, names ...string) *rig {
 		r.woken = append(r.woken, argv[len(argv)-1])
 		return nil
 	}})
-	store, runs := memstore.New(), files.Runs()
+	runs := files.Runs()
+	r.store = memstore.New()
 	r.deps = queueing.Deps{Watch: watch.New(runs, runs), Server: controlplane.New("1.2.3", system.Clock{}),
-		Deps: footing.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Logs: runs, Workers: workers, Sessions: store.Sessions(), Owner: system.Owner{},
+		Deps: footing.Deps{Places: files, Manifests: files, States: files.States(), Runs: runs, Logs: runs, Workers: workers, Sessions: r.store.Sessions(), Owner: system.Owner{},
 			Clock: system.Clock{}, UUIDs: system.IDs{}}}
 	for _, name := range names {
 		l, err := files.Layout(t.Context(), root, name)
@@ -63,14 +65,22 @@ func newRig(t *testing.T, names ...string) *rig {
 		_, err = files.Create(t.Context(), l, ecomanifest.New{Name: name, Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api", Branch: "main"}}})
 		require.NoError(t, err)
 	}
+	r.serve()
+	return r
+}
+
+// serve opens the tools anew, for what the test has changed in deps.
+func (r *rig) serve() {
+	r.t.Helper()
+	store := r.store
 	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
-	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.FullAccess}},
+	opened, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.FullAccess}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Execute, Entries: queueing.Entries(r.deps)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
-	return r
+	require.NoError(r.t, err)
+	r.App = opened
+	r.t.Cleanup(func() { require.NoError(r.t, opened.Close(context.Background())) })
 }
 
 // queue puts a run of that action on record, confirmed from these facts.
