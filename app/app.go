@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/journal"
 	"github.com/countersign-dev/countersign/app/preference"
@@ -20,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/app/selection"
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
@@ -33,7 +35,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account, Leases and Bell.
+// Core is what the door needs from outside. Every field is required but Account, Leases, Bell, Keys and Verifiers.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -50,6 +52,9 @@ type Core struct {
 	Bell     ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
 	Redact   func() *redact.Redactor // built on first need
 	Log      *slog.Logger
+	// Keys are the enrolled keys, and Verifiers what judges their signatures, by kind. An answer that claims a key is believed only where both are there.
+	Keys      ports.EnrolledKeys
+	Verifiers map[enrolled.Kind]ports.KeyVerifier
 }
 
 // Options is how an operator runs the door. The zero Options lets nothing change.
@@ -65,6 +70,7 @@ type Options struct {
 	Place        string        // the directory that this process stands in, for tools that depend on it; empty where none does
 	Sight        string        // tells processes of one place apart that do not see the same files; empty where all do
 	Serve        Selection
+	Forgotten    []string       // ids of enrolled keys that do not count: the system's file clears one that was lost
 	Absent       []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
 }
 
@@ -77,6 +83,7 @@ type App struct {
 	journal  *journal.Journal
 	runs     *runlog.Keeper
 	grants   *grants.Keeper
+	keys     *enrolment.Keeper
 	resolved preference.Memory
 }
 
@@ -109,9 +116,10 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys := enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
 	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
-	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs,
-		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Log: core.Log})}, nil
+	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs, keys: keys,
+		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.

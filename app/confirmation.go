@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -62,6 +63,11 @@ func (r *run) confirmed(ctx context.Context) error {
 			return err
 		}
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, a.By
+		if r.human && r.decision.Needs > policy.ProvingNone { // what the question said of that may have been edited
+			if vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs); err != nil || !vouched {
+				return cmp.Or(err, error(confirm.ErrProof.Sayf("approving this needs %s", r.decision.Needs.Words())))
+			}
+		}
 		return r.explain(&g, g.Check(r.binding(), a.Typed, r.app.core.Clock.Now()))
 	}
 	if r.decided() || !r.human && r.redeems() {
@@ -118,8 +124,14 @@ func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
 		return confirm.Grant{}, false, err
 	}
 	for _, g := range pending {
+		if r.human && g.HumanOnly && !g.Names && g.Needs < r.decision.Needs { // policy asks for more since: an answer to that question would not do
+			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Outdated); err != nil {
+				return confirm.Grant{}, false, err
+			}
+			continue
+		}
 		if g.State == confirm.Approved && r.human {
-			vouched, err := r.app.grants.OnRecord(ctx, g)
+			vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
 			if err != nil {
 				return confirm.Grant{}, false, err
 			}
@@ -136,7 +148,7 @@ func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
 	}
 	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, r.call.Args)
 	if err == nil && found && g.State == confirm.Approved {
-		vouched, err := r.app.grants.OnRecord(ctx, g)
+		vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
 		if err != nil {
 			return confirm.Grant{}, false, err
 		}
@@ -169,7 +181,7 @@ func (r *run) brought(ctx context.Context) error {
 			at = *g
 			return nil
 		})
-		if vouched, unread := r.app.grants.OnRecord(ctx, at); err == nil && (unread != nil || !vouched) {
+		if vouched, unread := r.app.grants.OnRecord(ctx, at, r.decision.Needs); err == nil && (unread != nil || !vouched) {
 			err = cmp.Or(unread, error(confirm.ErrPending))
 		}
 	}
@@ -356,10 +368,34 @@ func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant,
 			return confirm.Grant{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first, in the settings of the console", answer.Proof.Entry)))
 		}
 	}
+	if err := a.proven(ctx, &answer); err != nil {
+		return confirm.Grant{}, err
+	}
 	mask := masking.New(a.core.Redact)
 	answer.Reason = mask.Text(visible.Text(masking.Runes(answer.Reason, confirm.MaxReason)))
 	return a.grants.Answer(ctx, answer)
 }
+
+// proven has the proof of an answer judged that claims an enrolled key: no channel is believed that a key has signed. What signed for another plan, or
+// another question, than the one that waits proves nothing.
+func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
+	if _, keyed := enrolment.KindOf(answer.Proof.Surface); !keyed {
+		answer.Proof.Evidence = nil
+		return nil
+	}
+	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
+	if err != nil || len(found) == 0 { // what does not wait is not answered, whatever the proof
+		return err
+	}
+	answer.Proof, err = a.keys.Prove(ctx, answer.Proof, found[0].Binding.Subject, answer.ID)
+	return err
+}
+
+// Keys is every enrolled key, oldest first, each with whether it counts.
+func (a *App) Keys(ctx context.Context) ([]Key, error) { return a.keys.List(ctx) }
+
+// Key is an enrolled key, and whether it counts.
+type Key = enrolment.Standing
 
 // unheard is the bell where there is none.
 type unheard struct{}

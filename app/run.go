@@ -196,10 +196,12 @@ func (r *run) decide(ctx context.Context) error {
 			a.Action = policy.ActionNone
 		}
 	}
-	r.decision = p.Decide(policy.Request{
+	q := policy.Request{
 		Principal: r.call.Principal, Tool: string(r.call.Tool), Claims: r.claims, Strength: a.Strength, Risk: a.Risk, Action: a.Action, CallMode: r.call.Mode,
-		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling, Granted: r.granted(ctx, session, a.Scope),
-	})
+		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling,
+	}
+	q.Granted = r.granted(ctx, session, a.Scope, p.Needs(q))
+	r.decision = p.Decide(q)
 	switch {
 	case r.decision.Verdict == policy.Deny:
 		return refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
@@ -211,13 +213,14 @@ func (r *run) decide(ctx context.Context) error {
 	return nil
 }
 
-// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where people approve, the answer has to be on record.
-func (r *run) granted(ctx context.Context, session ports.Session, scope string) bool {
+// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where people approve, the answer has to be on record,
+// with a proof as strong as the call needs.
+func (r *run) granted(ctx context.Context, session ports.Session, scope string, needs policy.Proving) bool {
 	for _, a := range session.Allowing(string(r.call.Tool), scope, r.app.core.Clock.Now()) {
 		if !r.human {
 			return true
 		}
-		if vouched, err := r.app.grants.AlwaysOnRecord(ctx, a); err == nil && vouched {
+		if vouched, err := r.app.grants.AlwaysOnRecord(ctx, a, needs); err == nil && vouched {
 			return true
 		}
 	}

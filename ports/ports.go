@@ -7,6 +7,7 @@ package ports
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -319,6 +321,25 @@ type Credentials interface {
 	List(ctx context.Context) ([]access.Credential, error)
 	// Purge forgets every credential that is Gone before the given time, and reports how many.
 	Purge(ctx context.Context, before time.Time) (int, error)
+}
+
+// EnrolledKeys keeps the keys that prove a person. That a key is kept says nothing yet: it counts as far as its enrolment is on record.
+type EnrolledKeys interface {
+	// Add stores a new key, durably. It fails with enrolled.ErrTaken when there is one of that kind and handle.
+	Add(ctx context.Context, k enrolled.Key) error
+	// Remove forgets the key of that id. It fails with enrolled.ErrMissing when there is none.
+	Remove(ctx context.Context, id string) error
+	// List is copies of all keys, oldest first.
+	List(ctx context.Context) ([]enrolled.Key, error)
+}
+
+// KeyVerifier judges what keys of one kind have signed. It needs nothing but what it is given.
+type KeyVerifier interface {
+	// Usable fails with enrolled.ErrKey where nothing could ever be verified with the key.
+	Usable(k enrolled.Key) error
+	// Verify fails with enrolled.ErrUnproven unless the key has signed that challenge, with its person there: verified for a passkey, touching for a
+	// security key.
+	Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error
 }
 
 // Stamped may be implemented by a SettingsStore in whose store everything else is as well.

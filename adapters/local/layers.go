@@ -46,33 +46,20 @@ type systemFile struct {
 	MaxMode  string            `yaml:"max_mode"`
 	ReadOnly string            `yaml:"read_only"`
 	Require  map[string]string `yaml:"require"`
+	Forget   []string          `yaml:"forget_keys"` // ids of enrolled keys that do not count any more
 }
 
-// system is the layer of the system's file; false where there is none. A file that others than root may write is refused aloud: it would let anybody
-// switch people off.
+// forgotten is the ids of the enrolled keys that the system's file clears.
+func (t Trust) forgotten() ([]string, error) {
+	f, _, _, err := t.read()
+	return f.Forget, err
+}
+
+// system is the layer of the system's file; false where there is none.
 func (t Trust) system() (policy.Layer, bool, error) {
-	path := t.SystemFile
-	if path == "" {
-		path = SystemPolicy()
-	}
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return policy.Layer{}, false, nil
-	case err != nil:
-		return policy.Layer{}, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
-	case !t.AnyOwner && !rootsAlone(path, info):
-		return policy.Layer{}, false, ErrConfig.Sayf("%s does not count, because others than root may write it; run: chown root %[1]s && chmod go-w %[1]s", path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return policy.Layer{}, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
-	}
-	var f systemFile
-	if strings.TrimSpace(string(data)) != "" {
-		if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
-			return policy.Layer{}, false, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
-		}
+	f, path, there, err := t.read()
+	if err != nil || !there {
+		return policy.Layer{}, false, err
 	}
 	s := &settings{env: func(string) string { return "" }}
 	l := policy.Layer{Name: path, Answered: true, ReadOnly: s.flag("read_only", f.ReadOnly)}
@@ -92,6 +79,34 @@ func (t Trust) system() (policy.Layer, bool, error) {
 		return l, false, ErrConfig.Sayf("%s: %s", path, strings.Join(s.problems, "; "))
 	}
 	return l, true, nil
+}
+
+// read is the system's file, where it is, and whether there is one. A file that others than root may write is refused aloud: it would let anybody switch
+// people off.
+func (t Trust) read() (f systemFile, path string, there bool, err error) {
+	path = t.SystemFile
+	if path == "" {
+		path = SystemPolicy()
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, path, false, nil
+	case err != nil:
+		return f, path, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
+	case !t.AnyOwner && !rootsAlone(path, info):
+		return f, path, false, ErrConfig.Sayf("%s does not count, because others than root may write it; run: chown root %[1]s && chmod go-w %[1]s", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return f, path, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
+	}
+	if strings.TrimSpace(string(data)) != "" {
+		if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
+			return f, path, false, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
+		}
+	}
+	return f, path, true, nil
 }
 
 // home is the directory of Countersign's state below the account's own directory; empty where the account is not known.

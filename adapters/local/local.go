@@ -24,10 +24,12 @@ import (
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/keydb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/sandboxes/mending"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -82,6 +84,11 @@ func Open(c Config) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
+	forgotten, err := c.Trust.forgotten()
+	if err != nil {
+		return nil, err
+	}
+	c.Options.Forgotten = slices.Concat(c.Options.Forgotten, forgotten)
 	store := sqlitestore.Open(filepath.Join(c.Dir, "countersign.db"))
 	record := c.recorded(store)
 	leases := ownerfile.Open(filepath.Join(c.Dir, "owners"))
@@ -120,6 +127,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: record, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: owners, Leases: leases, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{},
 	}
 }
 

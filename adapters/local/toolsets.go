@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
@@ -31,7 +32,8 @@ func (l *Local) control(core app.Core) tool.Capability {
 		Settings: core.Settings, Operator: l.operator,
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return l.Resolve(ctx, s) },
 		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() }),
-		Credentials: l.Admission()})
+		Credentials: l.Admission(),
+		Keys:        enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
 }
 
 // unserved is the toolset as it is listed where nothing of it is served.

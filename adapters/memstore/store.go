@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Store is a ports.Ledger, a ports.AuditLog and a ports.SettingsStore; Sessions, Runs and Credentials are its others. All methods may be called from
+// Store is a ports.Ledger, a ports.AuditLog and a ports.SettingsStore; Sessions, Runs, Credentials and Keys are its others. All methods may be called from
 // many goroutines. A function handed to Settle or Update must not call the same port of the same Store: it would wait for itself.
 type Store struct {
 	ledger struct {
@@ -30,6 +30,7 @@ type Store struct {
 	sessions    Sessions
 	runs        Runs
 	credentials Credentials
+	keys        Keys
 }
 
 // New is an empty store.

@@ -44,6 +44,8 @@ type Deps struct {
 	Default func() policy.Mode // that toolset's mode where nobody said any; nil is ask
 	// Credentials makes credentials; nil leaves create_credential out.
 	Credentials Credentials
+	// Keys knows the enrolled keys; nil leaves enroll_key and remove_key out.
+	Keys Keys
 }
 
 // The typed handles.
@@ -115,6 +117,9 @@ func Capability(d Deps) tool.Capability {
 	}
 	if d.Credentials != nil {
 		all = append(all, bind.Command(CreateCredential, credentialSpec(), s.planCredential, s.createCredential))
+	}
+	if d.Keys != nil {
+		all = append(all, bind.Command(EnrollKey, enrollSpec(), s.planKey, s.enrollKey), bind.Command(RemoveKey, removeKeySpec(), s.planKeyRemoval, s.removeKey))
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: all}
 }

@@ -17,6 +17,8 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "settingsSchema", Doc: bind.SchemaOf[SettingsInput]()},
 		{Name: "ownerSchema", Doc: bind.SchemaOf[OwnerInput]()},
 		{Name: "credentialSchema", Doc: bind.SchemaOf[access.Request]()},
+		{Name: "keySchema", Doc: bind.SchemaOf[KeyInput]()},
+		{Name: "keyIDSchema", Doc: bind.SchemaOf[KeyID]()},
 		{Name: "cancelSchema", Doc: bind.SchemaOf[CancelInput]()},
 		{Name: "tailSchema", Doc: bind.SchemaOf[TailInput]()},
 		{Name: "amofConfirmSchema", Doc: bind.SchemaOf[AmofConfirmInput]()},

@@ -17,7 +17,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
@@ -52,6 +54,11 @@ type Records interface {
 	Deny(ctx context.Context, confirmation string, reason toolrun.Reason, said string)
 }
 
+// Proofs judges answers on record that claim an enrolled key.
+type Proofs interface {
+	Holds(ctx context.Context, answer audit.Event) error
+}
+
 // Parts is what a Keeper works with. Every field is required.
 type Parts struct {
 	Ledger   ports.Ledger
@@ -61,6 +68,7 @@ type Parts struct {
 	Runs     Records
 	Owner    ports.Owner
 	Bell     ports.Bell // rung after every decision
+	Proofs   Proofs
 	Log      *slog.Logger
 }
 
@@ -206,25 +214,38 @@ func (k *Keeper) Waiting(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	if found[0].State == confirm.Approved { // an approval counts once it is on record
-		vouched, err := k.OnRecord(ctx, found[0])
+		vouched, err := k.OnRecord(ctx, found[0], found[0].Needs)
 		return !vouched, err
 	}
 	return found[0].State == confirm.Pending, nil
 }
 
-// OnRecord reports whether the audit has the answer that approved g, for the plan that g is about: a row that somebody edited approves nothing.
-func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant) (bool, error) {
+// OnRecord reports whether the audit has the answer that approved g, for the plan that g is about, with a proof as strong as needed: a row that somebody
+// edited approves nothing. What an enrolled key has signed is verified again.
+func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Proving) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: g.ID, Limit: audit.AtMost})
-	return slices.ContainsFunc(said, func(r audit.Record) bool {
-		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Plan == g.Binding.Subject && r.Event.Tool == g.Binding.Tool
-	}), err
+	if err != nil {
+		return false, err
+	}
+	for _, r := range said {
+		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Plan != g.Binding.Subject || r.Event.Tool != g.Binding.Tool ||
+			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) {
+			continue
+		}
+		err := k.Proofs.Holds(ctx, r.Event)
+		if err == nil || !errors.Is(err, enrolled.ErrUnproven) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
-// AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of its session.
-func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance) (bool, error) {
+// AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of its session, with a proof as strong as is needed now.
+func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance, needs policy.Proving) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: a.ID, Limit: audit.AtMost})
 	return slices.ContainsFunc(said, func(r audit.Record) bool {
-		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == a.Tool && r.Event.Rule == alwaysRule(a.Scope)
+		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == a.Tool && r.Event.Rule == alwaysRule(a.Scope) &&
+			(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) && k.Proofs.Holds(ctx, r.Event) == nil
 	}), err
 }
 

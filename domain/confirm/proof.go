@@ -56,6 +56,10 @@ func (p Proof) Meets(needs policy.Proving) bool {
 		return p.Surface != ""
 	case policy.ProvingPerson:
 		return p.Surface == SurfaceTerminal || p.Surface == SurfaceConsole || p.Surface == SurfaceTouch || p.Surface == SurfacePasskey
+	case policy.ProvingTerminal:
+		return p.Surface == SurfaceTerminal || p.Surface == SurfaceTouch
+	case policy.ProvingConsole:
+		return p.Surface == SurfaceConsole || p.Surface == SurfacePasskey
 	case policy.ProvingTouch:
 		return p.Surface == SurfaceTouch || p.Surface == SurfacePasskey
 	case policy.ProvingPasskey:

@@ -121,7 +121,7 @@ func known(m Mode) Mode {
 // Decide is pure and total. In order: unknown class, blocked, a denied action, grants, level, mode, then how much confirmation is left
 // to ask.
 func (p Policy) Decide(q Request) Decision {
-	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed), Needs: p.needs(q)}
+	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed), Needs: p.Needs(q)}
 	set := p.Tools[q.Tool]
 	switch {
 	case !q.Claims.Class.Permits(q.Claims.Effects):
@@ -143,8 +143,8 @@ func (p Policy) Decide(q Request) Decision {
 	return p.confirmation(d, q, set)
 }
 
-// needs is how strong a proof an approval of the request has to come with.
-func (p Policy) needs(q Request) Proving {
+// Needs is how strong a proof an approval of the request has to come with.
+func (p Policy) Needs(q Request) Proving {
 	if len(p.Require) == 0 {
 		return ProvingNone
 	}

@@ -7,13 +7,15 @@ type Proving uint8
 
 // The proofs that policy can require. The zero Proving takes any person's answer.
 const (
-	ProvingNone    Proving = iota
-	ProvingPerson          // a terminal or the console: no form, no program
-	ProvingTouch           // a touched security key, or a passkey
-	ProvingPasskey         // a passkey
+	ProvingNone     Proving = iota
+	ProvingPerson           // a terminal or the console: no form, no program
+	ProvingTerminal         // a terminal: what was begun in a browser is approved there
+	ProvingConsole          // the console: what was begun in a terminal is approved there
+	ProvingTouch            // a touched security key, or a passkey
+	ProvingPasskey          // a passkey
 )
 
-var provingNames = []string{"", "person", "touch", "passkey"}
+var provingNames = []string{"", "person", "terminal", "console", "touch", "passkey"}
 
 // ErrProving reports a word that names no proof.
 var ErrProving = fault.New(fault.Invalid, "proof_word_invalid", "unknown kind of proof")
@@ -33,6 +35,10 @@ func (p Proving) Words() string {
 		return "a person's answer"
 	case ProvingPerson:
 		return "an answer in a terminal or in the console"
+	case ProvingTerminal:
+		return "an answer in a terminal"
+	case ProvingConsole:
+		return "an answer in the console"
 	case ProvingTouch:
 		return "a touched security key or a passkey"
 	case ProvingPasskey:

@@ -81,7 +81,7 @@ var pure = []string{
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
-	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/fault", "domain/gitref", "domain/owner", "domain/policy", "domain/process", "domain/redact",
+	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/gitref", "domain/owner", "domain/policy", "domain/process", "domain/redact",
 	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun", "domain/visible",
 }
 
@@ -108,6 +108,8 @@ func domainRows() []Row {
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
 		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath", "domain/sorting"},
 			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
+		{Packages: []string{"domain/enrolled"}, Std: pure, Module: []string{"domain/canon", "domain/fault"},
+			Reason: "which key proves what is a question of bytes, names and sums"},
 		{Packages: []string{"domain/confirm"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting"},
 			Reason: "confirmations are hashes over decisions, and know no tool"},
 		{Packages: []string{"domain/audit"}, Std: append([]string{"crypto/ed25519"}, pure...), Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting"},
@@ -146,14 +148,14 @@ func coreRows() []Row {
 		{Packages: []string{"ports"}, Std: pure, Module: kernel,
 			Reason: "what the core needs from outside is said in kernel words"},
 		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug"}), Modules: []string{xSync},
-			Module: append([]string{"ports", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, kernel...),
+			Module: append([]string{"ports", "app/enrolment", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, kernel...),
 			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
-		{Packages: []string{"app/admission", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
+		{Packages: []string{"app/admission", "app/enrolment", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
 			Module: append([]string{"ports"}, kernel...),
 			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
 			Reason: "the only reflection in the product is here, so that the schema library can be exchanged in one place"},
-		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "app/preference", "ports"}),
+		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "app/enrolment", "app/preference", "ports"}),
 			Reason: "the pipeline's own tools are tools like any other"},
 	}
 }

@@ -1,0 +1,60 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/countersign-dev/countersign/domain/enrolled"
+)
+
+// Keys is a ports.EnrolledKeys; Store.Keys makes it.
+type Keys struct {
+	mu  sync.Mutex
+	all []enrolled.Key // in order of being added
+}
+
+// Keys is the store's ports.EnrolledKeys.
+func (s *Store) Keys() *Keys { return &s.keys }
+
+// Add stores a new key, or fails with enrolled.ErrTaken.
+func (s *Keys) Add(ctx context.Context, k enrolled.Key) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.all, k.Same) {
+		return enrolled.ErrTaken.Sayf("this %s is enrolled already", k.Kind.Words())
+	}
+	s.all = append(s.all, k.Copy())
+	return nil
+}
+
+// Remove forgets the key of that id, or fails with enrolled.ErrMissing.
+func (s *Keys) Remove(ctx context.Context, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.all)
+	if s.all = slices.DeleteFunc(s.all, func(k enrolled.Key) bool { return k.ID() == id }); len(s.all) == n {
+		return enrolled.ErrMissing.Sayf("there is no key %s", id)
+	}
+	return nil
+}
+
+// List is copies of all keys, oldest first.
+func (s *Keys) List(ctx context.Context) ([]enrolled.Key, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []enrolled.Key
+	for _, k := range s.all {
+		found = append(found, k.Copy())
+	}
+	return found, nil
+}

@@ -1,0 +1,259 @@
+// Package enrolment knows which enrolled keys count, and judges what they have signed: when an answer is given, when it is redeemed, and from the
+// record alone.
+//
+// A key counts as far as the audit has its enrolment, approved by a person, and no removal since: a row that somebody put into the database, or edited,
+// proves nothing. It refuses to know how signatures are checked; verifiers are handed to it, one a kind.
+package enrolment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// The tools that enrol a key and take it away; both are for people alone.
+const (
+	Tool       = "enroll_key"
+	RemoveTool = "remove_key"
+)
+
+// Parts is what a Keeper works with. Audit is required; without Keys there are none, and without a verifier of its kind a key proves nothing.
+type Parts struct {
+	Keys      ports.EnrolledKeys
+	Audit     ports.AuditLog
+	Verifiers map[enrolled.Kind]ports.KeyVerifier
+	Forgotten []string // ids of keys that the system's file says do not count
+}
+
+// Keeper knows which keys count. It keeps nothing between calls, so that there may be several; New makes it.
+type Keeper struct{ Parts }
+
+// New is a keeper over these parts.
+func New(p Parts) *Keeper { return &Keeper{p} }
+
+// Standing is a key that is stored, and whether it counts.
+type Standing struct {
+	enrolled.Key
+	ID     string `json:"id"`
+	Counts bool   `json:"counts"`
+	Why    string `json:"why,omitempty"` // it does not
+}
+
+// List is every key that is stored, oldest first, each with whether it counts, and with when and by whom it was enrolled as the record has it.
+func (k *Keeper) List(ctx context.Context) ([]Standing, error) {
+	all := []Standing{}
+	if k.Keys == nil {
+		return all, nil
+	}
+	stored, err := k.Keys.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range stored {
+		s := Standing{Key: key, ID: key.ID()}
+		d, err := k.deed(ctx, key, 0)
+		if err != nil {
+			return nil, err
+		}
+		s.EnrolledAt, s.EnrolledBy = d.at, d.by
+		s.Why = k.why(key, d)
+		s.Counts = s.Why == ""
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// why a key does not count; empty where it does.
+func (k *Keeper) why(key enrolled.Key, d deed) string {
+	switch {
+	case !d.enrolled:
+		return "its enrolment is not on record: somebody else has put it there, or edited it"
+	case d.removed:
+		return "it was removed, and somebody has put it back"
+	case slices.Contains(k.Forgotten, key.ID()):
+		return "the system's file says that it does not count"
+	}
+	if err := k.Usable(key); err != nil {
+		return fault.From(err).Message
+	}
+	return ""
+}
+
+// Usable fails with enrolled.ErrKey where nothing could ever be verified with the key here.
+func (k *Keeper) Usable(key enrolled.Key) error {
+	v := k.Verifiers[key.Kind]
+	if v == nil {
+		return enrolled.ErrKey.Sayf("nothing here can check what a %s signs", key.Kind.Words())
+	}
+	return v.Usable(key)
+}
+
+// Add stores a key. It counts once the call that enrols it is on record.
+func (k *Keeper) Add(ctx context.Context, key enrolled.Key) error { return k.Keys.Add(ctx, key) }
+
+// Remove forgets the key of that id.
+func (k *Keeper) Remove(ctx context.Context, id string) error { return k.Keys.Remove(ctx, id) }
+
+// deed is what the record has of a key.
+type deed struct {
+	enrolled, removed bool
+	at                time.Time
+	by                string
+}
+
+// deed is what the record has of the key before that record; zero is all of it.
+func (k *Keeper) deed(ctx context.Context, key enrolled.Key, before int64) (d deed, err error) {
+	sum := key.Sum()
+	if sum.IsZero() {
+		return d, nil
+	}
+	done, err := k.newest(ctx, audit.Filter{Tool: Tool, Phase: audit.Outcome, Text: sum.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, sum) })
+	if err != nil || done == nil {
+		return d, err
+	}
+	said, err := k.newest(ctx, audit.Filter{Tool: Tool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
+		return e.Verdict == "approve" && e.Code == "" && e.Plan == sum
+	})
+	if err != nil || said == nil { // the caller approved it, which is no person
+		return d, err
+	}
+	d = deed{enrolled: true, at: done.Event.Time, by: said.Event.ApprovedBy}
+	gone := key.Removal()
+	taken, err := k.newest(ctx, audit.Filter{Tool: RemoveTool, Phase: audit.Outcome, Text: gone.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, gone) })
+	d.removed = taken != nil && taken.Seq > done.Seq
+	return d, err
+}
+
+// carriedOut reports the outcome of a call that did what that plan says.
+func carriedOut(e *audit.Event, plan canon.Hash) bool {
+	return e.Code == "" && e.Plan == plan && e.Verdict == policy.Confirm.String()
+}
+
+// newest is the newest record that the filter and fits choose; nil where there is none. It reads page by page: what a program has asked in vain many times
+// must not push what a person did out of sight.
+func (k *Keeper) newest(ctx context.Context, f audit.Filter, fits func(*audit.Event) bool) (*audit.Record, error) {
+	f.Limit = audit.AtMost
+	for {
+		found, err := k.Audit.Search(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			if fits(&found[i].Event) {
+				return &found[i], nil
+			}
+		}
+		if len(found) < f.Limit {
+			return nil, nil
+		}
+		f.Before = found[len(found)-1].Seq
+	}
+}
+
+// KindOf is the kind of key that an answer on the surface is proved by; false for a surface that needs none.
+func KindOf(s confirm.Surface) (enrolled.Kind, bool) {
+	switch s {
+	case confirm.SurfacePasskey:
+		return enrolled.Passkey, true
+	case confirm.SurfaceTouch:
+		return enrolled.SecurityKey, true
+	}
+	return "", false
+}
+
+// Prove is the proof of an answer to the question of that id about that plan, as it belongs on record. A proof that claims a key comes with the handle
+// of the key as Credential and with what it signed as Evidence; it is believed once that is verified with a key that counts, which then stands in the
+// Evidence. It fails with enrolled.ErrUnproven. Any other proof is left as it is, but for evidence that proves nothing.
+func (k *Keeper) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id string) (confirm.Proof, error) {
+	kind, keyed := KindOf(p.Surface)
+	if !keyed {
+		p.Evidence = nil
+		return p, nil
+	}
+	all, err := k.List(ctx)
+	if err != nil {
+		return p, err
+	}
+	i := slices.IndexFunc(all, func(s Standing) bool { return s.Kind == kind && s.Credential == p.Credential })
+	if i < 0 {
+		return p, enrolled.ErrUnproven.Sayf("this %s is not enrolled here", kind.Words())
+	}
+	if !all[i].Counts {
+		return p, enrolled.ErrUnproven.Sayf("the %s %s does not count: %s", kind.Words(), all[i].Name, all[i].Why)
+	}
+	if err := k.Verifiers[kind].Verify(all[i].Key, enrolled.Challenge(plan, id), p.Evidence); err != nil {
+		return p, err
+	}
+	p.Evidence, err = json.Marshal(enrolled.Evidence{Key: all[i].Key, Signed: p.Evidence})
+	p.Credential = all[i].ID
+	return p, err
+}
+
+// Holds judges an answer on record again, where it claims a key: by what stands in the record, with a key that counts now. It fails with
+// enrolled.ErrUnproven.
+func (k *Keeper) Holds(ctx context.Context, e audit.Event) error {
+	return k.holds(ctx, e, 0)
+}
+
+func (k *Keeper) holds(ctx context.Context, e audit.Event, before int64) error {
+	kind, keyed := KindOf(confirm.Surface(e.Surface))
+	if !keyed {
+		return nil
+	}
+	var (
+		p confirm.Proof
+		v enrolled.Evidence
+	)
+	if json.Unmarshal(e.Proof, &p) != nil || json.Unmarshal(p.Evidence, &v) != nil || v.Key.Kind != kind || string(p.Surface) != e.Surface {
+		return enrolled.ErrUnproven.Sayf("no %s stands with it", kind.Words())
+	}
+	d, err := k.deed(ctx, v.Key, before)
+	if err != nil {
+		return err
+	}
+	if why := k.why(v.Key, d); why != "" && (before == 0 || !d.enrolled || d.removed || k.Verifiers[kind] == nil) {
+		return enrolled.ErrUnproven.Sayf("the %s %s does not count: %s", kind.Words(), v.Key.Name, why)
+	}
+	return k.Verifiers[kind].Verify(v.Key, enrolled.Challenge(e.Plan, e.CallID), v.Signed)
+}
+
+// Check judges every approval on record that claims a key, each with the keys that counted when it was given, and says which are not proved by what
+// stands there: they are enrolled.ErrForged. The error is that the record could not be looked at.
+func (k *Keeper) Check(ctx context.Context) (forged []error, err error) {
+	for _, surface := range []confirm.Surface{confirm.SurfacePasskey, confirm.SurfaceTouch} {
+		f := audit.Filter{Phase: audit.Answer, Text: string(surface), Limit: audit.AtMost}
+		for {
+			found, err := k.Audit.Search(ctx, f)
+			if err != nil {
+				return forged, err
+			}
+			for _, r := range found {
+				if r.Event.Surface != string(surface) || r.Event.Code != "" || r.Event.Verdict == "cancel" {
+					continue
+				}
+				err := k.holds(ctx, r.Event, r.Seq)
+				switch f := fault.From(err); {
+				case errors.Is(err, enrolled.ErrUnproven), errors.Is(err, enrolled.ErrKey):
+					forged = append(forged, enrolled.ErrForged.Sayf("audit record %d says that %s answered, and what stands there does not prove it: %s", r.Seq, surface.Words(), f.Message))
+				case err != nil:
+					return forged, err
+				}
+			}
+			if len(found) < f.Limit {
+				break
+			}
+			f.Before = found[len(found)-1].Seq
+		}
+	}
+	return forged, nil
+}
