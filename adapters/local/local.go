@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/ownerfile"
+	"github.com/countersign-dev/countersign/adapters/passkey"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
@@ -127,7 +128,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: record, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: owners, Leases: leases, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
-		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{},
+		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 	}
 }
 

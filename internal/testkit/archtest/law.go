@@ -64,6 +64,7 @@ const (
 	shellSyntax  = "mvdan.cc/sh/v3"
 	goldmark     = "github.com/yuin/goldmark"
 	vmMetrics    = "github.com/VictoriaMetrics/metrics"
+	webauthn     = "github.com/go-webauthn/webauthn"
 	chromium     = "github.com/chromedp/chromedp"
 
 	chromiumProtocol = "github.com/chromedp/cdproto"
@@ -173,7 +174,7 @@ func drivingRows() []Row {
 			Reason: "connections are kept within limits whoever is served, and whatever"},
 		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpguard"}, door...),
 			Modules: []string{xSync, vmMetrics}, Reason: reason},
-		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpguard", "adapters/httpapi/feed"}, door...),
+		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpguard", "adapters/httpapi/feed", "adapters/passkey"}, door...),
 			Modules: []string{xSync, goldmark}, Reason: reason},
 		{Packages: []string{"adapters/hookserver"}, Std: []string{Any}, Module: append([]string{"domain/project", "domain/project/webhook", "ports"}, kernel...),
 			Reason: "requests from outside are judged by rules that stand in the domain, and start workflows through a function"},
@@ -191,6 +192,8 @@ func drivenRows() []Row {
 			Reason: "leases are small durable files, for those who cannot see who holds them"},
 		{Packages: []string{"adapters/bell"}, Std: []string{Any}, Module: inner, Modules: []string{fsnotify},
 			Reason: "files are watched in one package, so that the library that does it stays exchangeable"},
+		{Packages: []string{"adapters/passkey"}, Std: []string{Any}, Module: inner, Modules: []string{webauthn},
+			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},

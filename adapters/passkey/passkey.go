@@ -1,0 +1,162 @@
+// Package passkey judges what passkeys sign, with the WebAuthn library: a new passkey's registration, and an approval's assertion, which can be verified
+// at any time from the bytes that the record keeps.
+//
+// It refuses to let pass what came without the person being verified, from a page of another origin, port included, or from within another site's page;
+// and to know which passkeys are enrolled.
+package passkey
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/protocol/webauthncose"
+
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Signed is what an approval by passkey is proved by, beside the key: the browser's answer, and the origin of the page that asked. It is the Evidence of
+// such a proof.
+type Signed struct {
+	Origin            string `json:"origin"` // with its port, as the server knows it
+	ClientData        []byte `json:"client_data"`
+	AuthenticatorData []byte `json:"authenticator_data"`
+	Signature         []byte `json:"signature"`
+}
+
+// longest bounds what a browser's answer has, in bytes.
+const longest = 64 << 10
+
+// Verifier is the ports.KeyVerifier of passkeys.
+type Verifier struct{}
+
+// Usable fails with enrolled.ErrKey unless the key is one that the library knows how to verify with.
+func (Verifier) Usable(k enrolled.Key) error {
+	id, err := base64.RawURLEncoding.DecodeString(k.Credential)
+	if err != nil || len(id) == 0 {
+		return enrolled.ErrKey.Sayf("the handle of a passkey is its id in unpadded base64url")
+	}
+	if !named(k.RPID) {
+		return enrolled.ErrKey.Sayf("a passkey is bound to a name, and %q is none", k.RPID)
+	}
+	if _, err := webauthncose.ParsePublicKey(k.Public); err != nil {
+		return enrolled.ErrKey.Sayf("the public half of this passkey is no COSE key that signatures can be checked with").Because(err)
+	}
+	return nil
+}
+
+// Verify fails with enrolled.ErrUnproven unless signed is an assertion of the passkey over that challenge, made for a page of the origin that stands with
+// it, whose host is the name that the passkey is bound to, after the authenticator has verified its person.
+func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error {
+	if err := v.Usable(k); err != nil {
+		return err
+	}
+	var s Signed
+	dec := json.NewDecoder(bytes.NewReader(signed))
+	dec.DisallowUnknownFields()
+	if len(signed) > longest || dec.Decode(&s) != nil || dec.More() {
+		return enrolled.ErrUnproven.Sayf("there is no browser's answer with it")
+	}
+	if name, ok := RPID(s.Origin); !ok || name != k.RPID {
+		return enrolled.ErrUnproven.Sayf("the passkey is bound to %s, and the page that asked is of %s", k.RPID, s.Origin)
+	}
+	id, _ := base64.RawURLEncoding.DecodeString(k.Credential) // Usable has looked
+	answer := protocol.CredentialAssertionResponse{AssertionResponse: protocol.AuthenticatorAssertionResponse{
+		AuthenticatorResponse: protocol.AuthenticatorResponse{ClientDataJSON: s.ClientData}, AuthenticatorData: s.AuthenticatorData, Signature: s.Signature}}
+	answer.ID, answer.RawID, answer.Type = k.Credential, id, string(protocol.PublicKeyCredentialType)
+	parsed, err := answer.Parse()
+	if err != nil {
+		return unproven("the browser's answer cannot be read", err)
+	}
+	if err := plain(parsed.Response.CollectedClientData, s.Origin); err != nil {
+		return err
+	}
+	if !parsed.Response.AuthenticatorData.Flags.HasUserVerified() { // the library is told so as well; this is what an approval rests on
+		return enrolled.ErrUnproven.Sayf("the authenticator did not verify its person (fingerprint, face or PIN)")
+	}
+	err = parsed.Verify(protocol.URLEncodedBase64(challenge[:]).String(), k.RPID, "", []string{s.Origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
+		false, true, true, k.Public, protocol.SignaturePolicy{})
+	if err != nil {
+		return unproven("what the passkey signed is not this plan and this question, or not by this key", err)
+	}
+	return nil
+}
+
+// Registered is the passkey that a browser has just made for a page of that origin, when it was asked with that challenge. It has no name and no owner yet.
+// It fails with enrolled.ErrKey. Who made it, it does not prove: a program can make one as well.
+func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key, error) {
+	name, ok := RPID(origin)
+	if !ok {
+		return enrolled.Key{}, enrolled.ErrKey.Sayf("passkeys are bound to a name, and %s has none; open the console as http://localhost with its port", origin)
+	}
+	if len(answer) > longest {
+		return enrolled.Key{}, enrolled.ErrKey.Sayf("a browser's answer is never as long as that")
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return enrolled.Key{}, refused("the browser's answer cannot be read", err)
+	}
+	if err := plain(parsed.Response.CollectedClientData, origin); err != nil {
+		return enrolled.Key{}, enrolled.ErrKey.Sayf("%s", fault.From(err).Message)
+	}
+	data := parsed.Response.AttestationObject.AuthData
+	if !data.Flags.HasUserVerified() {
+		return enrolled.Key{}, enrolled.ErrKey.Sayf("the authenticator did not verify its person (fingerprint, face or PIN), so it proves nobody; use one that does")
+	}
+	var params []protocol.CredentialParameter
+	for _, alg := range Algorithms() {
+		params = append(params, protocol.CredentialParameter{Type: protocol.PublicKeyCredentialType, Algorithm: webauthncose.COSEAlgorithmIdentifier(alg)})
+	}
+	if _, err := parsed.Verify(protocol.URLEncodedBase64(challenge[:]).String(), name, []string{origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
+		false, true, true, nil, params, protocol.AttestationPolicy{}, protocol.SignaturePolicy{}); err != nil {
+		return enrolled.Key{}, refused("what the browser made is not what it was asked for", err)
+	}
+	k := enrolled.Key{Kind: enrolled.Passkey, Credential: base64.RawURLEncoding.EncodeToString(data.AttData.CredentialID), Public: data.AttData.CredentialPublicKey, RPID: name,
+		Facts: enrolled.Facts{Verified: true, Backup: data.Flags.HasBackupEligible(), BackedUp: data.Flags.HasBackupState(), Model: hex.EncodeToString(data.AttData.AAGUID)}}
+	for _, t := range parsed.Response.Transports {
+		k.Transports = append(k.Transports, string(t))
+	}
+	return k, Verifier{}.Usable(k)
+}
+
+// Algorithms are those a new passkey may sign with, in COSE's numbers, the one wanted most first: ES256, EdDSA, RS256 (Windows Hello).
+func Algorithms() []int { return []int{-7, -8, -257} }
+
+// RPID is the name that passkeys of pages of that origin are bound to: its host. False says that it has none that browsers take: an IP address is none.
+func RPID(origin string) (string, bool) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.User != nil || origin != u.Scheme+"://"+u.Host || u.Scheme != "https" && !(u.Scheme == "http" && local(u.Hostname())) {
+		return "", false
+	}
+	return u.Hostname(), named(u.Hostname())
+}
+
+// local reports a name whose pages browsers take for secure without TLS.
+func local(name string) bool { return name == "localhost" || strings.HasSuffix(name, ".localhost") }
+
+// named reports a host name in lower case that is no address.
+func named(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err != nil && host != "" && host == strings.ToLower(host) && !strings.ContainsAny(host, "/:@ ")
+}
+
+// plain fails unless the browser says that a page of that very origin asked, and no page of another site around it.
+func plain(c protocol.CollectedClientData, origin string) error {
+	if c.Origin != origin {
+		return enrolled.ErrUnproven.Sayf("a page of %s asked for it, and this is %s", c.Origin, origin)
+	}
+	if c.CrossOrigin || c.TopOrigin != "" {
+		return enrolled.ErrUnproven.Sayf("it was asked for from within a page of another site")
+	}
+	return nil
+}
+
+func unproven(words string, err error) error { return enrolled.ErrUnproven.Sayf("%s", words).Because(err) }
+
+func refused(words string, err error) error { return enrolled.ErrKey.Sayf("%s", words).Because(err) }
