@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/agentpages"
 	"github.com/countersign-dev/countersign/adapters/console/approvalpages"
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
+	"github.com/countersign-dev/countersign/adapters/console/keypages"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
 	"github.com/countersign-dev/countersign/adapters/console/page"
 	"github.com/countersign-dev/countersign/adapters/console/projectpages"
@@ -41,12 +42,12 @@ type section interface {
 // Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
 func Mount(life context.Context, mux *http.ServeMux, o Options) {
 	desk := work.New(life, o.App, o.IDs)
-	person := page.Telling(o.Person, func(ctx context.Context) (bool, error) {
+	person := page.Telling(keypages.Holding(o.Person, o.App), func(ctx context.Context) (bool, error) {
 		rules, err := o.App.PolicyInForce(ctx)
 		return rules.Approval.ByCaller(), err
 	})
 	for _, s := range []section{
-		desk, approvalpages.New(desk, o.App), activitypages.New(life, desk, o.App), toolpages.New(desk, o.App), settingpages.New(desk, o.App, o.Credentials),
+		desk, approvalpages.New(desk, o.App), activitypages.New(life, desk, o.App), toolpages.New(desk, o.App), settingpages.New(desk, o.App, o.Credentials), keypages.New(desk, o.App),
 		packpages.New(desk), agentpages.New(desk), projectpages.New(desk), sandboxpages.New(desk), ecopages.New(desk),
 	} {
 		s.Mount(mux, person)

@@ -214,7 +214,7 @@ func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 		if i == 3 || len(cookie.Value) > longestSecret {
 			break
 		}
-		v := Visitor{kind: access.Browser, digest: browserDigest(p, cookie.Value), Person: true, Session: Session, Form: formToken(cookie.Value)}
+		v := Visitor{kind: access.Browser, digest: browserDigest(p, cookie.Value), Person: true, Session: Session, Form: formToken(cookie.Value), Origin: p.origin()}
 		var c access.Credential
 		if c, err = g.admit(r.Context(), v); err == nil {
 			v.Principal = policy.Principal{ID: g.owner.ID, Ceiling: c.Scope.Ceiling}

@@ -27,9 +27,11 @@ type Visitor struct {
 	Client     string // name and version as the client states them; for people
 	Person     bool   // it came by a browser that a person has logged in
 	Within     []tool.Narrowing
-	Credential string // id of the credential that let it in
-	Form       string // what every form of this browser's pages carries as FieldForm; empty for programs
-	Unasked    bool   // no person is asked: its pages say so; set by whoever serves them
+	Credential string          // id of the credential that let it in
+	Form       string          // what every form of this browser's pages carries as FieldForm; empty for programs
+	Origin     string          // of the pages that a person sees, as the browser names it; its cookie is good there alone
+	Unasked    bool            // no person is asked: its pages say so; set by whoever serves them
+	Passkeys   func() []string // handles of the passkeys with which its person may sign there; nil: none; set by whoever serves its pages
 
 	kind   access.Kind
 	digest access.Digest

@@ -157,6 +157,8 @@ func plain(c protocol.CollectedClientData, origin string) error {
 	return nil
 }
 
-func unproven(words string, err error) error { return enrolled.ErrUnproven.Sayf("%s", words).Because(err) }
+func unproven(words string, err error) error {
+	return enrolled.ErrUnproven.Sayf("%s", words).Because(err)
+}
 
 func refused(words string, err error) error { return enrolled.ErrKey.Sayf("%s", words).Because(err) }

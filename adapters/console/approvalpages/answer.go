@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
@@ -55,7 +56,7 @@ func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 		s.late(w, r, v, err)
 	case err == nil:
 		http.Redirect(w, r, path+"?"+answeredParam+"="+url.QueryEscape(id), http.StatusSeeOther)
-	case (errors.Is(err, confirm.ErrTyped) || errors.Is(err, confirm.ErrProof)) && waits:
+	case (errors.Is(err, confirm.ErrTyped) || errors.Is(err, confirm.ErrProof) || errors.Is(err, enrolled.ErrUnproven)) && waits:
 		s.question(w, v, s.sheet(r.Context(), c), http.StatusUnprocessableEntity, page.Problem(f))
 	case errors.Is(err, confirm.ErrMismatch):
 		s.outdated(w, v, c, f)

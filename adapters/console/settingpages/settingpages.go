@@ -108,6 +108,7 @@ func (s Pages) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor)
 	}
 	page.Page{Title: "Settings", Section: section, Notice: markup.Group{changed(r), s.desk.Notice(r), warning(now, set)}, Body: []markup.Node{
 		layers(rules), approvalPart(v, set, rules), levelPart(v, now), ceilingPart(v, set), requirePart(v, set), formsPart(v, set), autoPart(v, set), overrides(v, set),
+		page.Part("Keys", markup.P(page.Text("A passkey proves that a person approved, in a way that no program of this machine can imitate. "), page.To(work.KeysPath, "Enrol, see and remove keys"))),
 		s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
 	}}.Write(w, http.StatusOK, v)
 }

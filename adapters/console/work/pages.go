@@ -155,15 +155,24 @@ func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) mar
 	if c.Strength >= policy.Typed {
 		typed = page.Field("typed-"+c.ID, FieldTyped, "Type \""+c.Target+"\" to approve", "", markup.Required())
 	}
+	var keyed markup.Node
+	if able := handles(v); len(able) > 0 && (confirm.Proof{Surface: confirm.SurfacePasskey}).Meets(c.Needs) {
+		keyed = withPasskey(v, action, c, able, typed)
+	}
 	if !v.Proof().Meets(c.Needs) {
-		return markup.Div(markup.Class("decide"), page.Notice(page.Warn, markup.P(markup.ID("missing-"+c.ID), page.Text("Approving this needs "+c.Needs.Words()+
-			", and this browser has shown none. It can deny it; countersign approve "+c.ID+" in a terminal says which proofs there are."))), Deny(v, action, c))
+		if keyed == nil {
+			return markup.Div(markup.Class("decide"), missing(v, c), Deny(v, action, c))
+		}
+		return markup.Div(markup.Class("decide"), Reveal(v, action, c), keyed, Deny(v, action, c))
+	}
+	if keyed != nil && c.Strength >= policy.Typed { // the name is typed in one place
+		typed = page.Field("typed-plain-"+c.ID, FieldTyped, "Or type \""+c.Target+"\" to approve without a passkey", "", markup.Required())
 	}
 	if always && c.Lasting() {
 		label := Always(c)
 		lasting = page.Button(label, markup.Name(FieldDecision), markup.Value("always"), markup.Data("patience", patient), about(label, c))
 	}
-	return markup.Div(markup.Class("decide"), Reveal(v, action, c),
+	return markup.Div(markup.Class("decide"), Reveal(v, action, c), keyed,
 		page.Form(v, action, page.Hidden(FieldPlan, c.PlanHash.String()), markup.If(c.Revealed, page.Hidden(FieldRevealed, "yes")), typed, markup.Div(markup.Class("buttons"),
 			page.Button("Approve", markup.Name(FieldDecision), markup.Value("approve"), markup.Class("go"), markup.Data("patience", patient), about("Approve", c)), lasting)),
 		Deny(v, action, c))
@@ -199,7 +208,7 @@ func about(label string, c confirm.View) markup.Node {
 // Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
 // names no plan: then it is nobody's decision.
 func Answer(r *http.Request, v httpguard.Visitor) (confirm.Answer, error) {
-	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Proof: v.Proof(), Revealed: r.PostFormValue(FieldRevealed) == "yes"}
+	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Revealed: r.PostFormValue(FieldRevealed) == "yes"}
 	switch r.PostFormValue(FieldDecision) {
 	case "always":
 		a.Approve, a.Always = true, true
@@ -210,6 +219,9 @@ func Answer(r *http.Request, v httpguard.Visitor) (confirm.Answer, error) {
 		return a, ErrDecision
 	}
 	var err error
+	if a.Proof, err = proof(v, r.PostFormValue(FieldSigned)); err != nil {
+		return a, err
+	}
 	if a.Shown, err = canon.Parse(r.PostFormValue(FieldPlan)); err != nil || a.Shown.IsZero() {
 		return a, ErrDecision
 	}

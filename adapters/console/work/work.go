@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/markup"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -306,7 +307,11 @@ func (j *Job) run(ctx context.Context) {
 
 // retryable reports an answer that may be given again.
 func retryable(err error) bool {
-	return err != nil && (fault.From(err).Code == confirm.ErrTyped.Code || fault.From(err).Code == confirm.ErrProof.Code)
+	if err == nil {
+		return false
+	}
+	code := fault.From(err).Code
+	return code == confirm.ErrTyped.Code || code == confirm.ErrProof.Code || code == enrolled.ErrUnproven.Code
 }
 
 // answered reports an answer that came after another one.

@@ -16,12 +16,16 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/passkey"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore/keydb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/app/enrolment"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -53,13 +57,15 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
 	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store,
 		Sessions: store.Sessions(), Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
+		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	for _, change := range changes {
 		change(&core, &opts)
 	}
 	h := &House{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
 	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
-		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() }})
+		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() },
+		Keys: enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: store, Verifiers: core.Verifiers})})
 	var err error
 	h.App, err = app.New(core, opts, ctl, h.Notes.capability())
 	require.NoError(t, err)

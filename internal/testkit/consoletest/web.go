@@ -47,6 +47,7 @@ func Person(change ...func(*httpguard.Visitor)) func(httpguard.Handler) http.Han
 				name = c.Value
 			}
 			v := Visitor(name)
+			v.Origin = "http://" + r.Host
 			for _, f := range change {
 				f(&v)
 			}
