@@ -365,7 +365,7 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant, error) {
 	if answer.Proof.Surface == confirm.SurfaceForm {
 		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {
-			return confirm.Grant{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first, in the settings of the console", answer.Proof.Entry)))
+			return confirm.Grant{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first: countersign connect HOST --forms, or in the settings of the console", answer.Proof.Entry)))
 		}
 	}
 	if err := a.proven(ctx, &answer); err != nil {

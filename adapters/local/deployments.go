@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/layering"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -43,7 +44,7 @@ func (l *Local) deployments(core app.Core) []toolset {
 		{name: deployments.Name, build: func() tool.Capability {
 			c := deployments.Capability(parts().deps)
 			c.Entries = append(c.Entries, hostside.Tools(hostside.Parts{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
-				Admission: l.Admission()})...)
+				Admission: l.Admission(), Default: l.config.Toolsets, Policy: func(ctx context.Context) (policy.Resolved, error) { return l.PolicyInForce(ctx) }})...)
 			return c
 		}},
 		{name: deployments.Authoring, build: func() tool.Capability { return parts().authoring() }},

@@ -52,17 +52,19 @@ type wanted struct {
 
 // done is what connect_host answers.
 type done struct {
-	Title   string          `json:"title"`
-	Scope   string          `json:"scope"`
-	Server  string          `json:"server"`
-	File    string          `json:"file"`
-	State   string          `json:"state"`
-	Applied bool            `json:"applied"`
-	Entry   json.RawMessage `json:"entry"`
-	LetInBy string          `json:"let_in_by"`
-	Backup  string          `json:"backup"`
-	Diff    string          `json:"diff"`
-	Next    string          `json:"next"`
+	Title     string          `json:"title"`
+	Scope     string          `json:"scope"`
+	Server    string          `json:"server"`
+	File      string          `json:"file"`
+	State     string          `json:"state"`
+	Applied   bool            `json:"applied"`
+	Entry     json.RawMessage `json:"entry"`
+	HostEntry string          `json:"host_entry"`
+	LetInBy   string          `json:"let_in_by"`
+	Revoked   string          `json:"revoked"`
+	Backup    string          `json:"backup"`
+	Diff      string          `json:"diff"`
+	Next      string          `json:"next"`
 }
 
 // host is one that list_hosts lists.
@@ -78,12 +80,14 @@ type host struct {
 	Connect   []string `json:"connect"`
 	Snippet   string   `json:"snippet"`
 	Command   []string `json:"command"`
+	HostEntry string   `json:"host_entry"`
 }
 
 // flags are those of connect.
 type flags struct {
 	wanted
 	http, print bool
+	forms       string // on or off; empty leaves them as they are
 }
 
 // command is connect over one shell.
@@ -98,22 +102,33 @@ func Connect(s *shell.Shell, web servecmd.Machine) *cobra.Command {
 	c := &cobra.Command{Use: "connect [HOST]", Short: "Put Countersign into an agent host's MCP configuration", Args: shell.Args(0, 1),
 		Long: "Put Countersign into the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
 			"diff first, a copy of the file is kept, and the rest of the file, comments included, stays as it is. Without HOST the hosts are listed.\n\n" +
-			"The host starts this very program. With --http it connects to a server that runs (countersign up) instead, with a token made for that host.",
+			"The host starts this very program. The entry raises the host's limit on the time of a call where it has one, and says how long a call waits for a\n" +
+			"person: less, so that the agent is told to repeat it before the host gives up.\n\n" +
+			"With --http it connects to a server that runs (countersign up) instead, with a token made for that host, for the toolsets that are served by\n" +
+			"themselves unless --toolsets says otherwise. Connecting it without --http again revokes that token.\n\n" +
+			"With --forms a form that the host shows may approve what is below high risk and fits into it. Any program that runs as you can start that entry\n" +
+			"and answer the form itself, so this is asked about on its own; --forms=off takes it back.",
 		Example: `  countersign connect                         which hosts there are, and whether they are connected
   countersign connect claude-code
+  countersign connect claude-code --forms     let the host's own form approve, too
   countersign connect codex --scope project --toolsets packs,projects
   countersign connect cursor --print          only say what to write where
   countersign connect cursor --remove`,
 		ValidArgsFunction: g.complete}
 	c.Flags().StringVar(&f.Scope, "scope", "user", "whose configuration: user, or project (a file that the repository shares)")
 	c.Flags().StringVar(&f.Name, "name", "countersign", "what the host calls the server")
-	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas (default: those that are served by themselves)")
+	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those that are served by themselves)")
 	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
 	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
 	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
 	c.Flags().BoolVar(&f.Remove, "remove", false, "take the entry away")
 	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry of that name that is not Countersign's")
 	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the change and write nothing")
+	c.Flags().StringVar(&f.forms, "forms", "", "whether the host's own form may approve: on (also without a value) or off")
+	c.Flags().Lookup("forms").NoOptDefVal = formsOn
+	for _, other := range []string{"print", "remove", "dry-run", "http", "url"} {
+		c.MarkFlagsMutuallyExclusive("forms", other)
+	}
 	c.MarkFlagsMutuallyExclusive("print", "remove")
 	c.MarkFlagsMutuallyExclusive("print", "dry-run")
 	c.MarkFlagsMutuallyExclusive("http", "url")
@@ -151,13 +166,18 @@ func (g command) run(cmd *cobra.Command, f *flags) error {
 			return err
 		}
 	}
-	return g.connect(ctx, f.wanted)
+	return g.connect(ctx, f)
 }
 
 // check refuses what makes no sense together, and toolsets that do not exist: the host would be told, and not the person.
 func (g command) check(cmd *cobra.Command, f *flags) error {
-	if f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force) {
+	switch {
+	case f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force || f.forms != ""):
 		return shell.Usage(cmd, "name the host")
+	case f.forms != "" && f.forms != formsOn && f.forms != formsOff:
+		return shell.Usage(cmd, "--forms is on or off, and not %q", f.forms)
+	case f.forms == formsOn && f.Scope == "project":
+		return shell.Usage(cmd, "a project's file is shared with everybody who has the repository; forms are switched on for an entry of your own (--scope user)")
 	}
 	if len(f.Toolsets) == 0 {
 		return nil
@@ -192,9 +212,9 @@ func (g command) address() (string, error) {
 }
 
 // connect has the host connected, asking the person on the way. Where others change the file meanwhile, it is looked at and asked about again.
-func (g command) connect(ctx context.Context, w wanted) error {
+func (g command) connect(ctx context.Context, f *flags) error {
 	for try := 1; ; try++ {
-		o, err := g.Call(ctx, connectTool, w)
+		o, err := g.Call(ctx, connectTool, f.wanted)
 		if err != nil && fault.From(err).Code == stale && try < attempts {
 			g.Note("%s", terminal.Plain(fault.From(err).Message))
 			continue
@@ -202,16 +222,25 @@ func (g command) connect(ctx context.Context, w wanted) error {
 		if err != nil {
 			return g.Fail(o, err)
 		}
-		if g.JSON {
-			return g.Show(o)
-		}
 		var d done
 		warnings, err := g.read(o, &d)
 		if err != nil {
 			return err
 		}
-		g.warn(warnings)
-		g.tell(d)
+		if !g.JSON {
+			g.warn(warnings)
+			g.tell(d)
+		}
+		wanted := f.forms
+		if f.Remove || f.URL != "" { // nothing starts a server from that entry any more
+			wanted = formsOff
+		}
+		if o, err := g.setForms(ctx, f.Host, d.HostEntry, wanted); err != nil {
+			return g.Fail(o, err)
+		}
+		if g.JSON {
+			return g.Show(o)
+		}
 		return nil
 	}
 }
@@ -249,6 +278,9 @@ func (g command) tell(d done) {
 	}
 	if d.Backup != "" {
 		g.Note("a copy of what was there is %s", terminal.Plain(d.Backup))
+	}
+	if d.Revoked != "" && d.Applied {
+		g.Note("revoked the token %s", d.Revoked)
 	}
 	if d.LetInBy != "" && d.Applied {
 		g.Note("it comes in by the token named %s; countersign token revoke %s shuts it out", d.LetInBy, d.LetInBy)
@@ -304,7 +336,7 @@ func (g command) list(ctx context.Context, a asked) error {
 		if h.Installed {
 			found = "yes"
 		}
-		rows = append(rows, []string{h.Host, state(h), found, h.File})
+		rows = append(rows, []string{h.Host, state(h) + g.said(ctx, h), found, h.File})
 	}
 	g.Table([]string{"host", "state", "found here", "file"}, rows)
 	g.Note("countersign connect HOST connects one; --remove takes it out again")

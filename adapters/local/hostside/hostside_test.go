@@ -91,7 +91,13 @@ func TestKeys(t *testing.T) {
 		require.NoError(t, err)
 		return ok
 	}
+	live := func(name, secret string) bool {
+		ok, err := keys.Live(ctx, name, secret)
+		require.NoError(t, err)
+		return ok
+	}
 	require.NoError(t, keys.Revoke(ctx, "connect:codex"), "none there is no error")
+	assert.False(t, live("connect:codex", ""))
 	first, err := keys.Renew(ctx, "connect:codex", []string{"packs", "projects"})
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, len(first), 30)
@@ -107,13 +113,18 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, other, "it is another host's")
 
+	assert.True(t, live("connect:codex", ""))
+	assert.True(t, live("connect:codex", first), "whatever it lets in for")
+	assert.False(t, live("connect:cursor", first))
 	second, err := keys.Renew(ctx, "connect:codex", nil)
 	require.NoError(t, err)
 	assert.NotEqual(t, first, second)
 	assert.False(t, good(first, "packs", "projects"))
 	assert.True(t, good(second))
+	assert.False(t, live("connect:codex", first))
 	require.NoError(t, keys.Revoke(ctx, "connect:codex"))
 	assert.False(t, good(second))
+	assert.False(t, live("connect:codex", ""))
 	_, err = keeper.Admit(ctx, access.Token, access.DigestOf(second))
 	require.ErrorIs(t, err, access.ErrUnknown)
 }

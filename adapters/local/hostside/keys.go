@@ -53,4 +53,15 @@ func (k Keys) Revoke(ctx context.Context, name string) error {
 	return err
 }
 
+// Live implements connecting.Keys.
+func (k Keys) Live(ctx context.Context, name, secret string) (bool, error) {
+	all, err := k.Admission.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(all, func(c access.Credential) bool {
+		return c.Kind == access.Token && c.Name == name && (secret == "" || c.Digest == access.DigestOf(secret))
+	}), nil
+}
+
 func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

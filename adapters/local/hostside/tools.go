@@ -1,12 +1,16 @@
 package hostside
 
 import (
+	"cmp"
+	"context"
+
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/place"
 	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/adapters/textdiff"
 	"github.com/countersign-dev/countersign/app/deployments/connecting"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -18,6 +22,8 @@ type Parts struct {
 	Env       func(string) string
 	Clock     ports.Clock
 	Admission Admission // nil: no host is connected over HTTP
+	Default   []string  // the toolsets that are served by themselves
+	Policy    func(ctx context.Context) (policy.Resolved, error)
 }
 
 // Tools are the tools that connect hosts. It opens nothing.
@@ -25,7 +31,14 @@ func Tools(p Parts) []tool.Entry {
 	here := New(p.Home, p.Env)
 	machine := deployfile.New(deployfile.Options{Index: statindex.Open(""), Clock: p.Clock, Env: durable})
 	d := connecting.Deps{Places: place.New(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: textdiff.Differ{},
-		Clock: p.Clock, Here: here}
+		Clock: p.Clock, Here: here, Default: p.Default, Rules: func(ctx context.Context) (connecting.Rules, error) {
+			now, err := p.Policy(ctx)
+			rules := connecting.Rules{ByCaller: now.Approval.ByCaller(), By: cmp.Or(now.By["approval"], policy.BuiltIn)}
+			for _, needs := range now.Require {
+				rules.Needs = max(rules.Needs, needs)
+			}
+			return rules, err
+		}}
 	if p.Admission != nil {
 		d.Keys = Keys{p.Admission}
 	}

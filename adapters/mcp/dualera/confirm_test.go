@@ -122,7 +122,7 @@ func TestPendingAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		_, failed := resultOf(t, soon(t, answers))
 		assert.False(t, failed, "and one that waits although nobody else does")
-		for _, bad := range []string{`"1s"`, "-1", "600001", "1.5", "null", "true"} {
+		for _, bad := range []string{`"1s"`, "-1", "86400001", "1.5", "null", "true"} {
 			for _, more := range []string{"", `,"progressToken":1`} {
 				a := c.do(c.ask("1", "tools/call", toolCall("wipe", `{"name":"y"}`, `{"countersign/confirm_wait_ms":`+bad+more+`}`)))
 				if assert.NotNil(t, a.last(t).Error, bad) {

@@ -92,7 +92,7 @@ func TestHeadersTighten(t *testing.T) {
 			}
 		}
 		for name, value := range map[string]string{
-			"X-Mcp-Toolsets": "nowhere", "X-Mcp-Tools": "look,nothing", "X-Mcp-Exclude-Tools": "nothing", "X-Mcp-Readonly": "perhaps", "X-Mcp-Mode": "yolo", "X-Mcp-Confirm-Wait": "11m",
+			"X-Mcp-Toolsets": "nowhere", "X-Mcp-Tools": "look,nothing", "X-Mcp-Exclude-Tools": "nothing", "X-Mcp-Readonly": "perhaps", "X-Mcp-Mode": "yolo", "X-Mcp-Confirm-Wait": "25h",
 		} {
 			c := s.as("ann").in(era)
 			for _, value := range []string{value, "", " , "} {

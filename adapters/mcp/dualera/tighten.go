@@ -22,7 +22,7 @@ const (
 )
 
 // HeaderConfirmWait says how long calls wait for a person where only people confirm: a duration from 0s, which has them answered at once with the id
-// of what is pending, to ten minutes. mcpserver.MetaConfirmWait in a call's _meta says it for that call.
+// of what is pending, to mcpserver.MaxWait. mcpserver.MetaConfirmWait in a call's _meta says it for that call.
 const HeaderConfirmWait = "X-Mcp-Confirm-Wait"
 
 // ErrHeader reports a header that would narrow what is served, and cannot be understood. Nothing is served then.
@@ -138,7 +138,7 @@ func confirmWait(h http.Header) (time.Duration, error) {
 	}
 	wait, ok := mcpserver.ConfirmWait(strings.TrimSpace(lines[0]))
 	if !ok || len(lines) > 1 || strings.TrimSpace(lines[0]) == "" {
-		return 0, ErrHeader.Sayf("%s: %q is no duration from 0s to 10m", HeaderConfirmWait, strings.Join(lines, ", "))
+		return 0, ErrHeader.Sayf("%s: %q is no duration from 0s to 24h", HeaderConfirmWait, strings.Join(lines, ", "))
 	}
 	return wait, nil
 }

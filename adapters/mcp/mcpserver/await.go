@@ -21,14 +21,14 @@ const (
 )
 
 // MetaConfirmWait is the key in a call's _meta with which its client says for how many milliseconds the call waits for a person: 0 to have it
-// answered at once, with the id of what is pending, up to ten minutes.
+// answered at once, with the id of what is pending, up to MaxWait.
 const MetaConfirmWait = "countersign/confirm_wait_ms"
 
 // waitAs has the call wait as its _meta says.
 func (r *request) waitAs(said json.RawMessage) error {
 	ms, err := strconv.ParseUint(string(said), 10, 32)
-	if err != nil || time.Duration(ms)*time.Millisecond > confirm.MaxTTL {
-		return invalid("_meta[%q] is %s, and no number of milliseconds from 0 to %d", MetaConfirmWait, said, confirm.MaxTTL.Milliseconds())
+	if err != nil || time.Duration(ms)*time.Millisecond > MaxWait {
+		return invalid("_meta[%q] is %s, and no number of milliseconds from 0 to %d", MetaConfirmWait, said, MaxWait.Milliseconds())
 	}
 	if r.wait = time.Duration(ms) * time.Millisecond; ms == 0 {
 		r.wait = -1
@@ -36,8 +36,11 @@ func (r *request) waitAs(said json.RawMessage) error {
 	return nil
 }
 
-// ConfirmWait reads the value of COUNTERSIGN_CONFIRM_WAIT for Options.Wait: a duration from 0s, which is not to wait, to ten minutes, which is
-// how long a confirmation lives at most. It reports false for anything else.
+// MaxWait is how long a call may wait for a person: as long as a question stays open.
+const MaxWait = confirm.QuestionTTL
+
+// ConfirmWait reads the value of COUNTERSIGN_CONFIRM_WAIT for Options.Wait: a duration from 0s, which is not to wait, to MaxWait. It reports false for
+// anything else.
 func ConfirmWait(value string) (time.Duration, bool) {
 	if value == "" {
 		return DefaultWait, true
@@ -46,7 +49,7 @@ func ConfirmWait(value string) (time.Duration, bool) {
 	if d == 0 {
 		d = -1
 	}
-	return d, err == nil && d >= -1 && d <= confirm.MaxTTL
+	return d, err == nil && d >= -1 && d <= MaxWait
 }
 
 // look is how often it is looked whether a person has decided, where nothing says so.

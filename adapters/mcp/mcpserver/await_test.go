@@ -216,12 +216,12 @@ func TestAlwaysWhileACallWaits(t *testing.T) {
 }
 
 func TestConfirmWait(t *testing.T) {
-	for value, want := range map[string]time.Duration{"": mcpserver.DefaultWait, "10s": 10 * time.Second, "10m": 10 * time.Minute, "0s": -1, "0": -1} {
+	for value, want := range map[string]time.Duration{"": mcpserver.DefaultWait, "10s": 10 * time.Second, "24h": 24 * time.Hour, "0s": -1, "0": -1} {
 		got, ok := mcpserver.ConfirmWait(value)
 		assert.True(t, ok, value)
 		assert.Equal(t, want, got, value)
 	}
-	for _, value := range []string{"x", "-1s", "11m", "10"} {
+	for _, value := range []string{"x", "-1s", "25h", "10"} {
 		_, ok := mcpserver.ConfirmWait(value)
 		assert.False(t, ok, value)
 	}

@@ -47,9 +47,9 @@ func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (action.Rep
 		return action.Report{}, err
 	}
 	report := p.report(a)
-	if k.in.Remove && k.memory.URL != "" && s.Keys != nil {
+	if k.revoke {
 		if err := s.Keys.Revoke(context.WithoutCancel(ctx), k.key()); err != nil {
-			report.Warnings = append(report.Warnings, "the token "+k.key()+" could not be revoked; revoke it by hand")
+			report.Warnings = append(report.Warnings, "the token "+k.key()+" could not be revoked; revoke it by hand: countersign token revoke "+k.key())
 		}
 	}
 	return report, nil
@@ -74,10 +74,10 @@ func (s *service) mend(ctx context.Context, home string) error {
 
 // mint makes the token that the plan has a word for, and works the document out with it.
 func (s *service) mint(ctx context.Context, k *work) (minted bool, err error) {
-	if k.in.Remove || !k.offer.Remote() || k.good {
+	if !k.mints() {
 		return false, nil
 	}
-	if k.offer.Secret, err = s.Keys.Renew(ctx, k.key(), k.in.Toolsets); err != nil {
+	if k.offer.Secret, err = s.Keys.Renew(ctx, k.key(), s.reach(k.in)); err != nil {
 		return false, err
 	}
 	if k.want, err = k.offer.Server(k.host, k.doc.Dialect); err == nil {
@@ -97,7 +97,7 @@ func (s *service) unmint(ctx context.Context, k *work, reason error) error {
 // writes are the copy of the document, the document, and the record.
 func (s *service) writes(ctx context.Context, k *work, a *Answer) ([]plan.Write, error) {
 	var out []plan.Write
-	if k.sight.there() {
+	if k.sight.there() && k.writes() {
 		backup, err := s.backup(ctx, k)
 		if err != nil {
 			return nil, err
@@ -110,6 +110,7 @@ func (s *service) writes(ctx context.Context, k *work, a *Answer) ([]plan.Write,
 		dir = k.world.Place.ProjectRoot // where links that came since lead out of, nothing is written
 	}
 	switch {
+	case !k.writes(): // only the token goes
 	case k.gone:
 		out = append(out, plan.Write{Op: plan.Delete, Path: k.sight.real, Root: dir, Before: k.sight.seen})
 	case k.sight.there():

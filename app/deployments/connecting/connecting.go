@@ -12,6 +12,11 @@
 //
 // The entry starts this program over stdio: by its absolute path for a user, by its plain name for a project, whose file others share. With a
 // url it leads to a server that runs, with a token made for that host (connect:HOST); no token is ever written into a project's file (ErrShared).
+// The entry names itself to the server (--host), raises the host's limit on the time of a call as far as the host reads one, and says how long the server
+// waits for a person, which is less. Over HTTP the token lets in for the toolsets that are served by themselves, unless others are named; "all" is every one.
+// An entry that starts the program instead of leading to the server has no token any more: it is revoked, and the plan says so. Whatever an entry
+// opens, its plan says; where people approve, one at a terminal or in the console is asked about it, whatever was allowed beforehand.
+//
 // An entry of somebody else under the same name is left alone (ErrForeign) unless force replaces it, and the plan shows it then. Keys of an
 // entry of ours that are not ours stay. What is as it should be is connected already, and nothing is written or asked.
 //
@@ -50,6 +55,15 @@ type Keys interface {
 	Renew(ctx context.Context, name string, toolsets []string) (secret string, err error)
 	// Revoke ends the token of that name. None there is no error.
 	Revoke(ctx context.Context, name string) error
+	// Live reports whether there is a token of that name, with that secret unless that is empty.
+	Live(ctx context.Context, name, secret string) (bool, error)
+}
+
+// Rules is what of the policy in force a connection has to know.
+type Rules struct {
+	ByCaller bool           // no person is asked
+	By       string         // the layer that decided that
+	Needs    policy.Proving // the strongest proof that is wanted for anything
 }
 
 // Surroundings is the computer as hosts see it.
@@ -74,6 +88,8 @@ type Deps struct {
 	Clock     ports.Clock
 	Keys      Keys
 	Here      Surroundings
+	Default   []string // the toolsets that are served by themselves
+	Rules     func(ctx context.Context) (Rules, error)
 }
 
 type service struct{ Deps }

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/connecting"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
@@ -152,6 +153,114 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
+// TestTheTokenGoesWithTheEntry: an entry that starts the program again has no use for its token, whoever has changed it; the plan says so before.
+func TestTheTokenGoesWithTheEntry(t *testing.T) {
+	t.Parallel()
+	const url = "http://127.0.0.1:7447/mcp"
+	for host, path := range map[string]string{"codex": "/home/.codex/config.toml", "opencode": "/home/.config/opencode/opencode.json", "vscode": "/home/.config/Code/User/mcp.json"} {
+		s := newStage(t)
+		s.must(args{"host": host})
+		local := s.read(s.top + path)
+		for range 2 { // back and forth
+			answer := s.must(args{"host": host, "url": url})
+			assert.Empty(t, answer.Revoked)
+			require.NotEmpty(t, s.keys.secrets)
+			b, err := s.begin("connect_host", args{"host": host})
+			require.NoError(t, err)
+			assert.Equal(t, "the token connect:"+host+" is revoked", b.plan.Context.LetInBy)
+			require.NotEmpty(t, s.keys.secrets, "a plan revokes nothing")
+			data, _, err := b.commit()
+			require.NoError(t, err)
+			assert.Contains(t, string(data), `"revoked":"connect:`+host+`"`)
+			assert.Empty(t, s.keys.secrets)
+			after := s.read(s.top + path)
+			assert.NotContains(t, after, "Bearer")
+			assert.NotContains(t, after, url)
+			assert.Len(t, after, len(local), "the same entry, in whatever order")
+			assert.Equal(t, "already_connected", s.must(args{"host": host}).State)
+		}
+
+		s.must(args{"host": host, "url": url})
+		s.put(s.top+path, local) // somebody has put the old entry back by hand
+		b, err := s.begin("connect_host", args{"host": host})
+		require.NoError(t, err)
+		assert.False(t, b.plan.Idle(), "the token is still there")
+		assert.Contains(t, b.plan.Summary, "revoke the token connect:"+host)
+		assert.Empty(t, b.plan.Context.Opens)
+		_, _, err = b.commit()
+		require.NoError(t, err)
+		assert.Empty(t, s.keys.secrets)
+		assert.Equal(t, local, s.read(s.top+path))
+
+		s.must(args{"host": host, "url": url})
+		require.NoError(t, os.Remove(s.top+path))
+		answer := s.must(args{"host": host, "remove": true})
+		assert.Equal(t, "not_connected", answer.State)
+		assert.Equal(t, "connect:"+host, answer.Revoked)
+		assert.Empty(t, s.keys.secrets)
+	}
+
+	s := newStage(t) // another document's token is not this one's
+	s.must(args{"host": "codex", "url": url})
+	s.must(args{"host": "codex", "scope": "project"})
+	s.env["CODEX_HOME"] = filepath.Join(s.top, "elsewhere")
+	s.must(args{"host": "codex"})
+	s.must(args{"host": "codex", "remove": true})
+	assert.NotEmpty(t, s.keys.secrets)
+}
+
+// TestATokenReachesNoFurtherThanItHasTo: the toolsets that are served by themselves, unless others are named.
+func TestATokenReachesNoFurtherThanItHasTo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	call := args{"host": "cursor", "url": "http://127.0.0.1:7447/mcp"}
+	b, err := s.begin("connect_host", call)
+	require.NoError(t, err)
+	assert.Contains(t, b.plan.Context.LetInBy, "for the tools of packs, deployments")
+	assert.Contains(t, b.plan.Context.Opens[0], "its agent calls the tools of packs, deployments; what needs a person still asks one")
+	assert.Equal(t, policy.RiskHigh, b.plan.Assessment().Risk, "a token stays")
+	s.must(call)
+	assert.Equal(t, []string{"packs", "deployments"}, s.keys.scopes["connect:cursor"])
+	assert.Equal(t, "already_connected", s.must(call).State)
+	s.must(call.with("toolsets", []string{"all"}))
+	assert.Empty(t, s.keys.scopes["connect:cursor"], "every one")
+	assert.Equal(t, "connected", s.must(call).State, "a token that reaches further is another one")
+}
+
+// TestWhatAnEntryOpens is asked about whatever was allowed beforehand, with the strongest proof that policy wants; taking an entry away opens nothing.
+func TestWhatAnEntryOpens(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.rules.Needs = policy.ProvingPasskey
+	b, err := s.begin("connect_host", args{"host": "codex"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Codex starts Countersign, and its agent calls the tools of packs, deployments (or of those that config.yaml says are served); what needs a person still asks one"}, b.plan.Context.Opens)
+	assert.True(t, b.plan.Insists())
+	assert.Equal(t, policy.ProvingPasskey, b.plan.Needs())
+	assert.Equal(t, policy.Preview, b.plan.Assessment().Human)
+	s.rules.Needs = policy.ProvingNone
+	b, err = s.begin("connect_host", args{"host": "codex"})
+	require.NoError(t, err)
+	assert.Equal(t, policy.ProvingPerson, b.plan.Needs(), "a terminal or the console, whatever policy says")
+	answer := s.must(args{"host": "codex"})
+	assert.Equal(t, "codex", answer.HostEntry)
+	for _, a := range []args{{"host": "codex"}, {"host": "codex", "remove": true}} {
+		b, err := s.begin("connect_host", a)
+		require.NoError(t, err)
+		assert.Empty(t, b.plan.Context.Opens)
+		assert.False(t, b.plan.Insists())
+		assert.Equal(t, policy.ProvingNone, b.plan.Needs())
+	}
+
+	s.rules = connecting.Rules{ByCaller: true, By: "the system's file"}
+	b, err = s.begin("connect_host", args{"host": "cursor"})
+	require.NoError(t, err)
+	assert.Contains(t, b.plan.Context.Opens[0], "no person is asked")
+	_, warnings, err := b.commit()
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(warnings, "; "), "no person is asked: approval is caller (the system's file)")
+}
+
 func TestANewFileWithATokenIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -185,7 +294,7 @@ func TestAHomeThatWasChosen(t *testing.T) {
 	delete(s.env, "COUNTERSIGN_HOME")
 	assert.Equal(t, "outdated", s.listed(args{})["cursor"].State)
 	s.must(args{"host": "cursor"})
-	assert.JSONEq(t, `{"mcpServers": {"countersign": {"command": "`+program+`", "args": ["mcp"], "env": {"MINE": "1"}}}}`, s.read(filepath.Join(s.home, ".cursor", "mcp.json")))
+	assert.JSONEq(t, `{"mcpServers": {"countersign": {"command": "`+program+`", "args": ["mcp", "--host", "cursor"], "env": {"MINE": "1"}}}}`, s.read(filepath.Join(s.home, ".cursor", "mcp.json")))
 }
 
 func TestWhereTheEnvironmentPutsDocuments(t *testing.T) {

@@ -48,8 +48,9 @@ type Listed struct {
 	Installed bool             `json:"installed"` // its command or its directory was found
 	State     string           `json:"state"`     // connected, outdated, other_entry, not_connected, unreadable
 	Detail    string           `json:"detail,omitempty"`
-	Servers   []string         `json:"servers"` // the entries that are Countersign's, by name
-	Connect   []string         `json:"connect"` // the command that connects it
+	Servers   []string         `json:"servers"`    // the entries that are Countersign's, by name
+	HostEntry string           `json:"host_entry"` // the name by which a server that the entry starts knows it
+	Connect   []string         `json:"connect"`    // the command that connects it
 	Format    plan.Format      `json:"format"`
 	Snippet   string           `json:"snippet"`           // the entry alone, as a document
 	Command   []string         `json:"command,omitempty"` // the host's own command that adds it
@@ -100,7 +101,7 @@ func (s *service) listed(ctx context.Context, in Input) (Listed, error) {
 	if err != nil {
 		return Listed{}, err
 	}
-	l := Listed{Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{},
+	l := Listed{HostEntry: h.Entry(in.name(), in.scope()), Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{},
 		Format: d.Format, File: w.Join(d.Dir, d.Names[0]), Connect: []string{hosting.Program, "connect", h.Name}}
 	if in.scope() != deployment.User {
 		l.Connect = append(l.Connect, "--scope", string(in.scope()))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/connecting/hosting"
@@ -23,7 +24,7 @@ type Input struct {
 	Scope       deployment.Scope `json:"scope,omitempty" jsonschema:"enum=user,enum=project,description=whose configuration (default user)"`
 	Name        string           `json:"name,omitempty" jsonschema:"description=what the host calls the server (default countersign)"`
 	URL         string           `json:"url,omitempty" jsonschema:"description=of a server that runs: connect over HTTP with a token instead of starting a program"`
-	Toolsets    []string         `json:"toolsets,omitempty" jsonschema:"description=served to the host (default: what the server serves)"`
+	Toolsets    []string         `json:"toolsets,omitempty" jsonschema:"description=served to the host (default: those that are served by themselves; all is every one)"`
 	Remove      bool             `json:"remove,omitempty" jsonschema:"description=take the entry away"`
 	Force       bool             `json:"force,omitempty" jsonschema:"description=replace or remove an entry of that name that is not Countersign's"`
 	ProjectRoot string           `json:"project_root,omitempty" jsonschema:"description=of the scope project (default: the project around the working directory)"`
@@ -111,6 +112,7 @@ type Shown struct {
 	LeadsTo  string           `json:"leads_to,omitempty"` // where the file, a symbolic link, leads: that one is written
 	Entry    json.RawMessage  `json:"entry,omitempty"`
 	Replaces json.RawMessage  `json:"replaces,omitempty"`  // somebody else's entry
+	Opens    []string         `json:"opens,omitempty"`     // what could not happen before
 	LetInBy  string           `json:"let_in_by,omitempty"` // what happens to the host's token
 	Backups  string           `json:"copies,omitempty"`    // where a copy of what is there now is kept
 	Diff     string           `json:"diff,omitempty"`
@@ -125,6 +127,28 @@ func (p *Plan) Prompt() string { return p.Summary }
 
 // Idle reports that the host is as it should be already.
 func (p *Plan) Idle() bool { return !p.work.changes() }
+
+// Assessment has a person asked about what is opened. A new token is of high risk: it stays.
+func (p *Plan) Assessment() policy.Assessment {
+	switch {
+	case len(p.Context.Opens) == 0:
+		return policy.Assessment{}
+	case p.work.mints():
+		return policy.Assessment{Human: policy.Preview, Risk: policy.RiskHigh}
+	}
+	return policy.Assessment{Human: policy.Preview}
+}
+
+// Insists has a person asked about what is opened, whatever was allowed beforehand.
+func (p *Plan) Insists() bool { return len(p.Context.Opens) > 0 }
+
+// Needs is a terminal or a logged-in browser, and the strongest proof that policy wants for anything: no entry opens more than its answer proves.
+func (p *Plan) Needs() policy.Proving {
+	if len(p.Context.Opens) == 0 {
+		return policy.ProvingNone
+	}
+	return max(policy.ProvingPerson, p.work.rules.Needs)
+}
 
 // work is what a plan does, in full.
 type work struct {
@@ -141,11 +165,17 @@ type work struct {
 	want   entry.Object // nil: none
 	after  []byte
 	gone   bool // the file goes: it was made for the entry, and nothing else is in it
+	revoke bool // the entry's token goes
+	rules  Rules
 }
 
-func (k *work) changes() bool {
-	return k.gone || !bytes.Equal(k.after, k.sight.data)
-}
+func (k *work) changes() bool { return k.writes() || k.revoke }
+
+// writes reports that the document changes.
+func (k *work) writes() bool { return k.gone || !bytes.Equal(k.after, k.sight.data) }
+
+// mints reports that a token is to be made.
+func (k *work) mints() bool { return !k.in.Remove && k.offer.Remote() && !k.good }
 
 // prepare works out what would be done.
 func (s *service) prepare(ctx context.Context, _ tool.Scope, in Input) (*Plan, error) {
@@ -164,7 +194,13 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, in Input) (*Plan, e
 	if err := s.edit(k); err != nil {
 		return nil, err
 	}
-	if k.changes() {
+	if k.rules, err = s.Rules(ctx); err != nil {
+		return nil, err
+	}
+	if k.revoke, err = s.revokes(ctx, k); err != nil {
+		return nil, err
+	}
+	if k.writes() {
 		if err := k.sight.writable(); err != nil {
 			return nil, err
 		}
@@ -207,6 +243,15 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	return k, nil
 }
 
+// revokes reports whether a token was made for this entry that nothing leads in by any more.
+func (s *service) revokes(ctx context.Context, k *work) (bool, error) {
+	_, secret := hosting.Leads(k.before, k.doc.Dialect)
+	if s.Keys == nil || !k.in.Remove && k.offer.Remote() || k.memory.URL == "" && secret == "" {
+		return false, nil
+	}
+	return s.Keys.Live(ctx, k.key(), secret)
+}
+
 func foreign(k *work) error {
 	way := "force (--force) replaces it, another name (--name) puts this one beside it"
 	if k.in.Remove {
@@ -218,14 +263,14 @@ func foreign(k *work) error {
 
 // make works out the entry as it should be. Of one that leads to the same server with a token that still opens it, the token stays.
 func (s *service) make(ctx context.Context, k *work) error {
-	o := hosting.Offer{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL}
+	o := hosting.Offer{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets}
 	if o.Remote() {
 		if s.Keys == nil {
 			return ErrServer
 		}
 		o.Secret = hosting.Placeholder
 		if at, secret := hosting.Leads(k.before, k.doc.Dialect); at == o.URL && secret != "" {
-			good, err := s.Keys.Good(ctx, k.key(), secret, k.in.Toolsets)
+			good, err := s.Keys.Good(ctx, k.key(), secret, s.reach(k.in))
 			if err != nil {
 				return err
 			}
@@ -244,7 +289,7 @@ func (s *service) make(ctx context.Context, k *work) error {
 
 // local has the offer start this program.
 func (s *service) local(k *work, o *hosting.Offer) error {
-	o.Program, o.Args = hosting.Program, hosting.Serve(k.in.Toolsets)
+	o.Program = hosting.Program
 	if o.Scope == deployment.Project {
 		return nil // others have it elsewhere
 	}
@@ -254,6 +299,33 @@ func (s *service) local(k *work, o *hosting.Offer) error {
 	var err error
 	o.Program, _, err = s.Here.Program()
 	return err
+}
+
+// everything is the word for every toolset.
+const everything = "all"
+
+// reach is the toolsets that a token lets in for; none is every one.
+func (s *service) reach(in Input) []string {
+	switch {
+	case slices.Contains(in.Toolsets, everything):
+		return nil
+	case len(in.Toolsets) > 0:
+		return in.Toolsets
+	}
+	return s.Default
+}
+
+// tools is what an entry has its host's agent call, in words.
+func (s *service) tools(in Input) string {
+	sets := s.reach(in)
+	if len(sets) == 0 {
+		return "every tool that is served"
+	}
+	what := "the tools of " + strings.Join(sets, ", ")
+	if in.URL == "" && len(in.Toolsets) == 0 {
+		what += " (or of those that config.yaml says are served)"
+	}
+	return what
 }
 
 // key is the name of the host's token.

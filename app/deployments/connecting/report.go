@@ -23,7 +23,9 @@ type Answer struct {
 	State     string           `json:"state"` // connected, already_connected, removed, not_connected
 	Applied   bool             `json:"applied"`
 	Entry     json.RawMessage  `json:"entry,omitempty"`
+	HostEntry string           `json:"host_entry"`          // the name by which a server that it starts knows it
 	LetInBy   string           `json:"let_in_by,omitempty"` // the name of its token; never the token
+	Revoked   string           `json:"revoked,omitempty"`   // the name of the token that went with it
 	Backup    string           `json:"backup,omitempty"`
 	BackupPx  string           `json:"backup_posix,omitempty"`
 	Diff      string           `json:"diff,omitempty"`
@@ -45,7 +47,7 @@ func (k *work) state() string {
 		return notConnected
 	case k.in.Remove:
 		return removed
-	case !k.changes():
+	case !k.writes():
 		return already
 	}
 	return connected
@@ -55,9 +57,12 @@ func (k *work) state() string {
 func (p *Plan) answer(applied bool) Answer {
 	k := &p.work
 	a := Answer{Host: k.host.Name, Title: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, FilePosix: deployment.Posix(k.sight.path),
-		State: k.state(), Applied: applied, Entry: p.Context.Entry, Diff: p.Context.Diff}
-	if k.changes() && !k.in.Remove {
+		State: k.state(), Applied: applied, HostEntry: k.host.Entry(k.in.name(), k.in.scope()), Entry: p.Context.Entry, Diff: p.Context.Diff}
+	if k.writes() && !k.in.Remove {
 		a.Next = k.host.Next
+	}
+	if k.revoke {
+		a.Revoked = k.key()
 	}
 	if !k.in.Remove && k.offer.Remote() {
 		a.LetInBy = k.key()
@@ -81,12 +86,13 @@ func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
 		p.Context.Replaces = veiling.Entry(k.before)
 	}
 	switch {
-	case !k.in.Remove && k.offer.Remote() && !k.good:
-		p.Context.LetInBy = "a new one is made, named " + k.key() + ", in place of any before it"
-	case k.in.Remove && k.memory.URL != "":
-		p.Context.LetInBy = k.key() + " is revoked"
+	case k.mints():
+		p.Context.LetInBy = "a new one is made, named " + k.key() + ", for " + s.tools(k.in) + ", in place of any before it"
+	case k.revoke:
+		p.Context.LetInBy = "the token " + k.key() + " is revoked"
 	}
-	if k.changes() {
+	if k.writes() {
+		p.Context.Opens = s.opens(k)
 		if k.sight.there() {
 			p.Context.Backups = k.world.Join(s.Here.Home, backupsDir)
 		}
@@ -96,6 +102,22 @@ func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
 	var err error
 	p.hash, err = canon.Sum("deployment.connect.v1", p)
 	return p, err
+}
+
+// opens is what an entry has happen that could not before, a line each.
+func (s *service) opens(k *work) []string {
+	if k.in.Remove {
+		return nil
+	}
+	asks := "what needs a person still asks one"
+	if k.rules.ByCaller {
+		asks = "no person is asked: it approves its own plans"
+	}
+	how := "starts Countersign"
+	if k.offer.Remote() {
+		how = "reaches Countersign over HTTP, as whoever reads the token in that file does, until it is revoked"
+	}
+	return []string{fmt.Sprintf("%s %s, and its agent calls %s; %s", k.host.Title, how, s.tools(k.in), asks)}
 }
 
 // entry is the entry as it is shown.
@@ -108,6 +130,9 @@ func (k *work) entry() json.RawMessage {
 
 func (k *work) summary() string {
 	what := fmt.Sprintf("%s (%s)", k.host.Title, k.in.scope())
+	if k.revoke && !k.writes() {
+		return fmt.Sprintf("revoke the token %s, which nothing of %s uses any more", k.key(), what)
+	}
 	switch k.state() {
 	case notConnected:
 		return "nothing to take out of " + what
@@ -127,8 +152,11 @@ func (k *work) summary() string {
 
 // warnings are what a person should know of the work.
 func (s *service) warnings(ctx context.Context, k *work) (out []string) {
+	if k.rules.ByCaller {
+		out = append(out, "no person is asked: approval is caller ("+k.rules.By+"), so whoever calls a tool approves its own plan; countersign policy show says more")
+	}
 	if k.in.Remove {
-		return nil
+		return out
 	}
 	if k.offer.Remote() && k.sight.shared() {
 		out = append(out, fmt.Sprintf("others on this machine may read %s, and with it the token; chmod 600 keeps them out", k.sight.real))

@@ -6,7 +6,7 @@ const (
 		`"scope":{"type":"string","enum":["user","project"],"description":"whose configuration (default user)"},` +
 		`"name":{"type":"string","description":"what the host calls the server (default countersign)"},` +
 		`"url":{"type":"string","description":"of a server that runs: connect over HTTP with a token instead of starting a program"},` +
-		`"toolsets":{"items":{"type":"string"},"type":"array","description":"served to the host (default: what the server serves)"},` +
+		`"toolsets":{"items":{"type":"string"},"type":"array","description":"served to the host (default: those that are served by themselves; all is every one)"},` +
 		`"remove":{"type":"boolean","description":"take the entry away"},` +
 		`"force":{"type":"boolean","description":"replace or remove an entry of that name that is not Countersign's"},` +
 		`"project_root":{"type":"string","description":"of the scope project (default: the project around the working directory)"},` +

@@ -38,6 +38,7 @@ type stage struct {
 	clock                   *clock.Fake
 	step                    func(step, path string)
 	lasting                 bool
+	rules                   connecting.Rules
 }
 
 func newStage(t testing.TB) *stage {
@@ -60,7 +61,7 @@ func (s *stage) tools() []tool.Entry {
 	here := hostside.New(s.own, env)
 	here.System, here.Program = "linux", func() (string, bool, error) { return program, s.lasting, nil }
 	d := connecting.Deps{Places: place.New(env, s.project), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: textdiff.Differ{},
-		Clock: s.clock, Here: here}
+		Clock: s.clock, Here: here, Default: []string{"packs", "deployments"}, Rules: func(context.Context) (connecting.Rules, error) { return s.rules, nil }}
 	if s.keys != nil {
 		d.Keys = s.keys
 	}
@@ -222,6 +223,13 @@ func (k *keyring) Renew(_ context.Context, name string, toolsets []string) (stri
 	k.made++
 	k.secrets[name], k.scopes[name] = "cst_"+canon.Bytes("test", []byte{byte(k.made)}).Hex()[:26], toolsets
 	return k.secrets[name], nil
+}
+
+func (k *keyring) Live(_ context.Context, name, secret string) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now, there := k.secrets[name]
+	return there && (secret == "" || now == secret), nil
 }
 
 func (k *keyring) Revoke(_ context.Context, name string) error {

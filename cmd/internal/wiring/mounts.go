@@ -96,7 +96,7 @@ func published(door mcpserver.Door, version string) face {
 func patience(env func(string) string) (time.Duration, error) {
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {
-		return 0, shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 10m", env("COUNTERSIGN_CONFIRM_WAIT"))
+		return 0, shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
 	}
 	return wait, nil
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
@@ -26,12 +27,14 @@ type Host struct {
 	Next        string // what has it read its configuration again
 	Note        string // what a project's document needs besides; may be empty
 
-	agent  string                 // its table
-	user   func(w World) spot     // its user's document, where the table has none or the environment moves it; nil: the table's
-	marks  func(w World) []string // directories that are there once the host has run
-	local  entry.Object           // keys of an entry that starts a program, besides the program
-	remote entry.Object           // keys of an entry that leads to a server
-	add    func(o Offer) []string // its own command that adds the entry; nil: it has none
+	agent  string                         // its table
+	user   func(w World) spot             // its user's document, where the table has none or the environment moves it; nil: the table's
+	marks  func(w World) []string         // directories that are there once the host has run
+	local  entry.Object                   // keys of an entry that starts a program, besides the program
+	remote entry.Object                   // keys of an entry that leads to a server
+	add    func(h Host, o Offer) []string // its own command that adds the entry; nil: it has none
+	wait   time.Duration                  // how long the server waits for a person in an entry with these keys; zero: as long as it does by itself
+	bare   time.Duration                  // the same in an entry that the host's own command has made
 }
 
 // spot is a document that may go by several names in one directory.
@@ -77,12 +80,8 @@ func (w World) xdg() string { return w.env("XDG_CONFIG_HOME", w.home(".config"))
 
 func (w World) gemini() string { return w.Join(w.env("GEMINI_CLI_HOME", w.Place.UserHome), ".gemini") }
 
-// How long a call may take in hosts that would end it earlier: calls wait for people, and scripts run for five minutes (packageflow contract §5.8).
-const (
-	codexStartup = 20 // seconds
-	codexCall    = 330
-	geminiCall   = 330_000 // milliseconds
-)
+// codexStartup is how many seconds Codex waits for the server to start.
+const codexStartup = 20
 
 // All are those that can be connected, in the order in which they are listed.
 func All() []Host {
@@ -92,11 +91,13 @@ func All() []Host {
 				return spot{w.env("CLAUDE_CONFIG_DIR", w.Place.UserHome), []string{".claude.json"}}
 			},
 			marks: func(w World) []string { return []string{w.env("CLAUDE_CONFIG_DIR", w.home(".claude"))} },
-			add:   claudeCommand, Next: "start Claude Code again, or type /mcp in it",
+			local: millis(nil), remote: millis(nil), wait: dayWait, bare: dayWait,
+			add: claudeCommand, Next: "start Claude Code again, or type /mcp in it",
 			Note: "Claude Code asks everybody once whether it may use a project's servers"},
 		{Name: "codex", Title: "Codex", Aliases: []string{"codex-cli", "codex_cli"}, Program: "codex", agent: "codex",
-			marks: func(w World) []string { return []string{cmp.Or(w.Place.CodexHome, w.home(".codex"))} },
-			local: entry.Object{"startup_timeout_sec": codexStartup, "tool_timeout_sec": codexCall}, remote: entry.Object{"tool_timeout_sec": codexCall},
+			marks:  func(w World) []string { return []string{cmp.Or(w.Place.CodexHome, w.home(".codex"))} },
+			local:  entry.Object{"startup_timeout_sec": codexStartup, "tool_timeout_sec": int64(callLimit.Seconds())},
+			remote: entry.Object{"tool_timeout_sec": int64(callLimit.Seconds())}, wait: dayWait,
 			add: codexCommand, Next: "start Codex again", Note: "Codex reads a project's file only where the project is trusted"},
 		{Name: "cursor", Title: "Cursor", Program: "cursor", agent: "cursor",
 			user:  func(w World) spot { return spot{w.home(".cursor"), []string{"mcp.json"}} },
@@ -105,16 +106,17 @@ func All() []Host {
 		{Name: "vscode", Title: "VS Code", Aliases: []string{"vs-code", "code", "visual-studio-code"}, Program: "code", agent: "vscode",
 			user:  func(w World) spot { return spot{w.Join(w.config(), "Code/User"), []string{"mcp.json"}} },
 			marks: func(w World) []string { return []string{w.Join(w.config(), "Code")} },
-			add:   codeCommand, Next: "VS Code asks to trust the server when it is started (command MCP: List Servers)"},
+			wait:  minutesWait, bare: minutesWait,
+			add: codeCommand, Next: "VS Code asks to trust the server when it is started (command MCP: List Servers)"},
 		{Name: "gemini-cli", Title: "Gemini CLI", Aliases: []string{"gemini", "gemini_cli"}, Program: "gemini", agent: "gemini_cli",
 			user:  func(w World) spot { return spot{w.gemini(), []string{"settings.json"}} },
 			marks: func(w World) []string { return []string{w.gemini()} },
-			local: entry.Object{"timeout": geminiCall, "trust": false}, remote: entry.Object{"timeout": geminiCall, "trust": false},
+			local: millis(entry.Object{"trust": false}), remote: millis(entry.Object{"trust": false}), wait: dayWait, bare: dayWait,
 			add: geminiCommand, Next: "start Gemini CLI again, or type /mcp reload in it"},
 		{Name: "opencode", Title: "opencode", Aliases: []string{"open-code"}, Program: "opencode", agent: "opencode",
 			user:  func(w World) spot { return spot{w.Join(w.xdg(), "opencode"), openCodeNames()} },
 			marks: func(w World) []string { return []string{w.Join(w.xdg(), "opencode")} },
-			local: entry.Object{"enabled": true}, remote: entry.Object{"enabled": true}, Next: "start opencode again"},
+			local: millis(entry.Object{"enabled": true}), remote: millis(entry.Object{"enabled": true}), wait: dayWait, Next: "start opencode again"},
 	}
 }
 

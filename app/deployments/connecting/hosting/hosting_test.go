@@ -1,7 +1,9 @@
 package hosting_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,20 +70,72 @@ func TestWhatIsOurs(t *testing.T) {
 	}
 }
 
-// TestCommandsTakeAnyArgument: words stay words, and what looks like a flag is not taken for the host's own.
+// TestCommandsTakeAnyArgument: words stay words, and what looks like a flag is not taken for the host's own. A command that cannot raise the host's limit
+// has the server wait less.
 func TestCommandsTakeAnyArgument(t *testing.T) {
 	t.Parallel()
-	o := hosting.Offer{Name: "countersign", Scope: deployment.User, Program: "/opt/my tools/countersign", Args: hosting.Serve([]string{"packs", "projects"}), Home: "/my home"}
+	o := hosting.Offer{Name: "countersign", Scope: deployment.User, Program: "/opt/my tools/countersign", Toolsets: []string{"packs", "projects"}, Home: "/my home"}
 	for host, want := range map[string][]string{
-		"claude-code": {"claude", "mcp", "add", "--scope", "user", "countersign", "--env", "COUNTERSIGN_HOME=/my home", "--", "/opt/my tools/countersign", "mcp", "--toolsets", "packs,projects"},
-		"codex":       {"codex", "mcp", "add", "countersign", "--env", "COUNTERSIGN_HOME=/my home", "--", "/opt/my tools/countersign", "mcp", "--toolsets", "packs,projects"},
-		"gemini-cli":  {"gemini", "mcp", "add", "-s", "user", "-e", "COUNTERSIGN_HOME=/my home", "countersign", "/opt/my tools/countersign", "mcp", "--", "--toolsets", "packs,projects"},
-		"vscode":      {"code", "--add-mcp", `{"args":["mcp","--toolsets","packs,projects"],"command":"/opt/my tools/countersign","env":{"COUNTERSIGN_HOME":"/my home"},"name":"countersign"}`},
-		"cursor":      nil,
-		"opencode":    nil,
+		"claude-code": {"claude", "mcp", "add", "--scope", "user", "countersign", "--env", "COUNTERSIGN_HOME=/my home", "--", "/opt/my tools/countersign",
+			"mcp", "--host", "claude-code", "--confirm-wait", "23h30m", "--toolsets", "packs,projects"},
+		"codex": {"codex", "mcp", "add", "countersign", "--env", "COUNTERSIGN_HOME=/my home", "--", "/opt/my tools/countersign", "mcp", "--host", "codex", "--toolsets", "packs,projects"},
+		"gemini-cli": {"gemini", "mcp", "add", "-s", "user", "--timeout", "86400000", "-e", "COUNTERSIGN_HOME=/my home", "countersign", "/opt/my tools/countersign",
+			"mcp", "--", "--host", "gemini-cli", "--confirm-wait", "23h30m", "--toolsets", "packs,projects"},
+		"vscode": {"code", "--add-mcp", `{"args":["mcp","--host","vscode","--confirm-wait","4m30s","--toolsets","packs,projects"],"command":"/opt/my tools/countersign",` +
+			`"env":{"COUNTERSIGN_HOME":"/my home"},"name":"countersign"}`},
+		"cursor":   nil,
+		"opencode": nil,
 	} {
 		h, err := hosting.Find(host)
 		require.NoError(t, err)
 		assert.Equal(t, want, h.Command(o), host)
 	}
+}
+
+// TestTheServerAnswersBeforeTheHostGivesUp: whatever an entry says of the host's limit, the server waits for less, and leaves time for what was approved.
+func TestTheServerAnswersBeforeTheHostGivesUp(t *testing.T) {
+	t.Parallel()
+	for _, h := range hosting.All() {
+		for _, o := range []hosting.Offer{{Name: "countersign", Program: "/x/countersign"}, {Name: "countersign", URL: "http://127.0.0.1:1/mcp", Secret: "s"}} {
+			d := entry.Dialect{URL: "url", Headers: "headers", Env: "env"}
+			e, err := o.Server(h, d)
+			require.NoError(t, err)
+			limit := 5 * time.Minute // of hosts that read none
+			if ms, ok := e["timeout"].(int64); ok {
+				limit = time.Duration(ms) * time.Millisecond
+			} else if s, ok := e["tool_timeout_sec"].(int64); ok {
+				limit = time.Duration(s) * time.Second
+			}
+			wait := h.Wait(o.Remote())
+			assert.LessOrEqual(t, wait, limit-30*time.Second, h.Name)
+			if headers, ok := e["headers"].(map[string]any); ok {
+				assert.LessOrEqual(t, wait, 5*time.Minute-30*time.Second, h.Name)
+				if wait > 0 {
+					said, err := time.ParseDuration(headers[hosting.WaitHeader].(string))
+					require.NoError(t, err)
+					assert.Equal(t, wait, said)
+				}
+				continue
+			}
+			argv := hosting.Starts(e)
+			at := slices.Index(argv, "--confirm-wait")
+			require.Equal(t, wait > 0, at > 0, argv)
+			if at > 0 {
+				said, err := time.ParseDuration(argv[at+1])
+				require.NoError(t, err)
+				assert.Equal(t, wait, said)
+			}
+			assert.Contains(t, argv, h.Name, "the server knows the entry")
+		}
+	}
+}
+
+func TestEntriesHaveNames(t *testing.T) {
+	t.Parallel()
+	h, err := hosting.Find("codex")
+	require.NoError(t, err)
+	assert.Equal(t, "codex", h.Entry("countersign", deployment.User))
+	assert.Equal(t, "codex:cs", h.Entry("cs", deployment.User))
+	assert.Equal(t, "codex@project", h.Entry("countersign", deployment.Project))
+	assert.Equal(t, "codex:cs@project", h.Entry("cs", deployment.Project))
 }

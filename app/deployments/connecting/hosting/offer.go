@@ -1,8 +1,12 @@
 package hosting
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
@@ -11,9 +15,11 @@ import (
 // Program is what this program is called where no path can be given.
 const Program = "countersign"
 
-// The command of this program that hosts start, and its flag for toolsets.
+// The command of this program that hosts start, and its flags.
 const (
 	serveCommand = "mcp"
+	hostFlag     = "--host"
+	waitFlag     = "--confirm-wait"
 	toolsetsFlag = "--toolsets"
 )
 
@@ -25,21 +31,34 @@ const Placeholder = "<token>"
 
 // Offer is how a host is to reach Countersign.
 type Offer struct {
-	Name    string // of the server, as the host calls it
-	Scope   deployment.Scope
-	Program string
-	Args    []string
-	Home    string // of Countersign, where it has to be said
-	URL     string // over HTTP; then there is no program
-	Secret  string // of the token, over HTTP
+	Name     string // of the server, as the host calls it
+	Scope    deployment.Scope
+	Program  string
+	Toolsets []string // that are served; none: those that are served by themselves
+	Home     string   // of Countersign, where it has to be said
+	URL      string   // over HTTP; then there is no program
+	Secret   string   // of the token, over HTTP
 }
 
-// Serve are the arguments with which this program serves those toolsets, or those it serves by itself.
-func Serve(toolsets []string) []string {
-	if len(toolsets) == 0 {
-		return []string{serveCommand}
+// args are the arguments with which this program serves a host, waiting so long for people; zero is as long as it does by itself.
+func (o Offer) args(h Host, wait time.Duration) []string {
+	args := []string{serveCommand, hostFlag, h.Entry(o.Name, o.Scope)}
+	if wait > 0 {
+		args = append(args, waitFlag, spell(wait))
 	}
-	return []string{serveCommand, toolsetsFlag, strings.Join(toolsets, ",")}
+	if len(o.Toolsets) > 0 {
+		args = append(args, toolsetsFlag, strings.Join(o.Toolsets, ","))
+	}
+	return args
+}
+
+// headers are those of requests over HTTP.
+func (o Offer) headers(h Host) map[string]any {
+	out := map[string]any{"Authorization": o.authorization()}
+	if wait := h.Wait(true); wait > 0 {
+		out[WaitHeader] = spell(wait)
+	}
+	return out
 }
 
 // Remote reports an offer over HTTP.
@@ -49,12 +68,12 @@ func (o Offer) authorization() string { return "Bearer " + o.Secret }
 
 // Server is the offer as an entry in the words of a host.
 func (o Offer) Server(h Host, d entry.Dialect) (entry.Object, error) {
-	neutral, extra := entry.Object{"command": o.Program, "args": anyOf(o.Args)}, h.local
+	neutral, extra := entry.Object{"command": o.Program, "args": anyOf(o.args(h, h.Wait(false)))}, h.local
 	if o.Home != "" {
 		neutral["env"] = map[string]any{HomeVariable: o.Home}
 	}
 	if o.Remote() {
-		neutral, extra = entry.Object{"url": o.URL, "headers": map[string]any{"Authorization": o.authorization()}}, h.remote
+		neutral, extra = entry.Object{"url": o.URL, "headers": o.headers(h)}, h.remote
 	}
 	for key, value := range extra {
 		neutral[key] = value
@@ -75,7 +94,7 @@ func (h Host) Command(o Offer) []string {
 	if h.add == nil {
 		return nil
 	}
-	return h.add(o)
+	return h.add(h, o)
 }
 
 // environment is the flag for a variable, where one is needed.
@@ -86,15 +105,24 @@ func (o Offer) environment(flag string) []string {
 	return []string{flag, HomeVariable + "=" + o.Home}
 }
 
-func claudeCommand(o Offer) []string {
-	argv := []string{"claude", "mcp", "add", "--scope", string(o.Scope)}
-	if o.Remote() {
-		return append(argv, "--transport", "http", o.Name, o.URL, "--header", "Authorization: "+o.authorization())
+// headerFlags are the headers of requests over HTTP, each with the flag for one.
+func (o Offer) headerFlags(h Host, flag string) (out []string) {
+	headers := o.headers(h)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		out = append(out, flag, fmt.Sprintf("%s: %s", name, headers[name]))
 	}
-	return slices.Concat(argv, []string{o.Name}, o.environment("--env"), []string{"--", o.Program}, o.Args) // --env takes all that follows
+	return out
 }
 
-func codexCommand(o Offer) []string {
+func claudeCommand(h Host, o Offer) []string {
+	argv := []string{"claude", "mcp", "add", "--scope", string(o.Scope)}
+	if o.Remote() {
+		return slices.Concat(argv, []string{"--transport", "http", o.Name, o.URL}, o.headerFlags(h, "--header")) // --header takes all that follows
+	}
+	return slices.Concat(argv, []string{o.Name}, o.environment("--env"), []string{"--", o.Program}, o.args(h, h.bare)) // --env takes all that follows
+}
+
+func codexCommand(h Host, o Offer) []string {
 	if o.Scope != deployment.User {
 		return nil // it writes its user's file alone
 	}
@@ -102,34 +130,35 @@ func codexCommand(o Offer) []string {
 	if o.Remote() {
 		return append(argv, "--url", o.URL, "--bearer-token-env-var", "COUNTERSIGN_TOKEN")
 	}
-	return slices.Concat(argv, o.environment("--env"), []string{"--", o.Program}, o.Args)
+	return slices.Concat(argv, o.environment("--env"), []string{"--", o.Program}, o.args(h, h.bare))
 }
 
-func geminiCommand(o Offer) []string {
-	argv := []string{"gemini", "mcp", "add", "-s", string(o.Scope)}
+func geminiCommand(h Host, o Offer) []string {
+	argv := []string{"gemini", "mcp", "add", "-s", string(o.Scope), "--timeout", strconv.FormatInt(callLimit.Milliseconds(), 10)}
 	if o.Remote() {
-		return append(argv, "-t", "http", "-H", "Authorization: "+o.authorization(), o.Name, o.URL)
+		return slices.Concat(argv, []string{"-t", "http"}, o.headerFlags(h, "-H"), []string{o.Name, o.URL})
 	}
 	argv = slices.Concat(argv, o.environment("-e"), []string{o.Name, o.Program})
-	for i, arg := range o.Args {
+	args := o.args(h, h.bare)
+	for i, arg := range args {
 		if strings.HasPrefix(arg, "-") { // what looks like a flag would be taken for one of Gemini's
-			return slices.Concat(argv, []string{"--"}, o.Args[i:])
+			return slices.Concat(argv, []string{"--"}, args[i:])
 		}
 		argv = append(argv, arg)
 	}
 	return argv
 }
 
-func codeCommand(o Offer) []string {
+func codeCommand(h Host, o Offer) []string {
 	if o.Scope != deployment.User {
 		return nil
 	}
-	server := entry.Object{"name": o.Name, "command": o.Program, "args": anyOf(o.Args)}
+	server := entry.Object{"name": o.Name, "command": o.Program, "args": anyOf(o.args(h, h.bare))}
 	if o.Home != "" {
 		server["env"] = map[string]any{HomeVariable: o.Home}
 	}
 	if o.Remote() {
-		server = entry.Object{"name": o.Name, "type": "http", "url": o.URL, "headers": map[string]any{"Authorization": o.authorization()}}
+		server = entry.Object{"name": o.Name, "type": "http", "url": o.URL, "headers": o.headers(h)}
 	}
 	text, err := entry.Value(server)
 	if err != nil {

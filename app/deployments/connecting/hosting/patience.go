@@ -1,0 +1,77 @@
+package hosting
+
+import (
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
+)
+
+// How long hosts let one call of a tool take, and where that is known from. Calls wait for people, so the entry raises the limit where the host reads
+// one, and says how long the server waits: less, so that the answer is "pending, repeat to go on" before the host gives up, and what a person approved
+// last still has time to run.
+//
+//   - Claude Code (2.1): "timeout" of a server, in milliseconds from 1000 to 2^31-1, ends a call, whatever progress it reports, and is the least for the
+//     limit on calls that report nothing (30 minutes over stdio, 5 over HTTP). Without it a call may take 28 hours (MCP_TOOL_TIMEOUT). Its
+//     documentation of MCP (code.claude.com/docs/en/mcp), and the program.
+//   - Codex (0.169): tool_timeout_sec of a server, 300 where it is not set (codex-rs/config/src/mcp_types.rs; 60 and 120 in older ones); forms stop that
+//     clock, other waiting does not.
+//   - opencode (1.18): "timeout" of a server, in milliseconds, for every request to it (packages/opencode/src/mcp); a call without it ends after 60
+//     seconds in versions that hear no progress.
+//   - Gemini CLI (0.61): "timeout" of a server, in milliseconds, 600000 where it is not set (packages/core/src/tools/mcp-client.ts); its command takes it.
+//   - VS Code reads none (code.visualstudio.com/docs/agents/reference/mcp-configuration). The only limit that was ever reported is five minutes
+//     (github.com/microsoft/vscode/issues/261734).
+//   - Cursor documents none. Others report a minute, which what the server waits by itself stays below.
+//
+// Over HTTP the libraries beneath Claude Code, Gemini CLI and opencode give up on an answer whose beginning does not come within five minutes.
+const (
+	callLimit = 24 * time.Hour
+	spare     = 30 * time.Minute // for what runs once it was approved
+
+	dayWait     = callLimit - spare
+	minutesWait = 4*time.Minute + 30*time.Second // under a limit of five
+)
+
+// WaitHeader is the header of a request over HTTP that says how long its calls wait for a person.
+const WaitHeader = "X-MCP-Confirm-Wait"
+
+// millis are the keys of an entry with the limit in milliseconds, and others.
+func millis(more entry.Object) entry.Object {
+	out := entry.Object{"timeout": callLimit.Milliseconds()}
+	for key, value := range more {
+		out[key] = value
+	}
+	return out
+}
+
+// Wait is how long the server waits for a person behind an entry for the host, over HTTP or not; zero leaves that to the server.
+func (h Host) Wait(remote bool) time.Duration {
+	if remote {
+		return min(h.wait, minutesWait)
+	}
+	return h.wait
+}
+
+// Entry is the name by which the server knows that it was started from the host's entry: questions of one entry are picked up by it alone, and a person
+// switches forms on by that name. An entry of a project, whose file others share, is another one than its user's.
+func (h Host) Entry(server string, scope deployment.Scope) string {
+	name := h.Name
+	if server != Program {
+		name += ":" + server
+	}
+	if scope == deployment.Project {
+		name += "@project"
+	}
+	return name
+}
+
+// spell is a duration as people write it: 23h30m, not 23h30m0s.
+func spell(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if len(text) > len(zero) && text[len(text)-len(zero):] == zero {
+			text = text[:len(text)-len(zero)+1]
+		}
+	}
+	return text
+}
