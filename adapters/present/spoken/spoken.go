@@ -5,19 +5,13 @@ package spoken
 
 import "strings"
 
-// ours is how our commands begin, and original how seed 000 writes them where it fixes the words.
-const (
-	ours     = "countersign agents "
-	original = "agentpack "
-)
+// ours is how our commands begin.
+const ours = "countersign agents "
 
-// Command is a next action of seed 000 as a person types it: our program, and without the flags that are for programs. What is no command of the
+// Command is a next action as a person types it, without the flags that are for programs. What is no command of the
 // contract stays as it is.
 func Command(action string) string {
-	rest, ok := strings.CutPrefix(action, original)
-	if !ok {
-		rest, ok = strings.CutPrefix(action, ours)
-	}
+	rest, ok := strings.CutPrefix(action, ours)
 	if !ok {
 		return action
 	}

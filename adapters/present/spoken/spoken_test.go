@@ -12,9 +12,9 @@ func TestCommandsAsAPersonTypesThem(t *testing.T) {
 	for action, want := range map[string]string{
 		"countersign agents --target codex bootstrap --yes --json": "countersign agents --target codex bootstrap",
 		"countersign agents doctor --fix --yes --json":             "countersign agents doctor --fix",
-		"agentpack evolve restore":                                 "countersign agents evolve restore", // words that seed 000 fixes
+		"countersign agents evolve restore":                        "countersign agents evolve restore",
 		"git pull --json":                                          "git pull --json",
-		"agentpacker --json":                                       "agentpacker --json",
+		"agentpack deploy --json":                                  "agentpack deploy --json",
 		"":                                                         "",
 	} {
 		assert.Equal(t, want, spoken.Command(action))

@@ -192,8 +192,8 @@ func (f *found) skip(d plan.Desired, in search, reason, message string) {
 		}
 		s.NextActions = []string{in.prefix + " evolve restore" + only + " --yes --json", in.prefix + " deploy --apply --yes --json"}
 		s.Suggestions = []Suggestion{
-			{"agentpack evolve restore", "recreates missing files and touches nothing else"},
-			{"agentpack deploy --apply", "brings everything to what the config repository says"},
+			{"countersign agents evolve restore", "recreates missing files and touches nothing else"},
+			{"countersign agents deploy --apply", "brings everything to what the config repository says"},
 		}
 	case string(target.MultiModule):
 		f.summary.MultiModule++

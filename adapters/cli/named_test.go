@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+)
+
+// proses are what stands behind the program's name in sentences that name no command of it.
+var proses = []string{"is", "on", "puts", "form", "machine", "secrets", "audit-head", "refuses"}
+
+// verbs go on with a sentence behind a group of commands.
+var verbs = []string{"follows", "lists", "shows", "stores"}
+
+// TestCommandsThatAreNamedExist: whatever the program tells people to run (in messages, hints, next actions, examples, pages) is a command of it, with
+// flags that it has; and it names no other program's.
+func TestCommandsThatAreNamedExist(t *testing.T) {
+	t.Parallel()
+	s := &shell.Shell{Terminal: &terminal.Terminal{}}
+	root := commands(Program{}, s)
+	named := regexp.MustCompile(`\bcountersign((?: +[^ \n]+)+)`)
+	others := regexp.MustCompile(`\b(?:agentpack|amof|packageflow|context-pack) (?:add|bootstrap|deploy|diff|doctor|evolve|fetch|import|init|lock|overlay|plan|preview|rollback|status|sync|update)\b`)
+	found := 0
+	look := func(where, text string) {
+		for _, other := range others.FindAllString(text, -1) {
+			t.Errorf("%s: a program that is not there: %s", where, other)
+		}
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			if wrong := unknown(root, strings.Fields(m[1])); wrong != "" {
+				t.Errorf("%s: countersign%s: %s", where, m[1], wrong)
+			}
+			found++
+		}
+	}
+	top := filepath.Join("..", "..")
+	require.NoError(t, filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (slices.Contains([]string{".git", "testdata", "internal"}, d.Name()) && path != filepath.Join(top, "cmd", "internal")):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".js"): // of pages
+			script, err := os.ReadFile(path)
+			look(path, string(script))
+			return err
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if f, ok := n.(*ast.Field); ok && f.Tag != nil { // schemas of the originals speak of their programs
+				return false
+			}
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			require.NoError(t, err)
+			if name := filepath.Base(path); name != "schemas.go" && name != "schema.go" {
+				look(path, text)
+			}
+			return true
+		})
+		return nil
+	}))
+	require.Greater(t, found, 300)
+}
+
+// unknown is what of the words is neither a command nor a flag of one, as far as they go on naming commands; empty where all is.
+func unknown(root *cobra.Command, words []string) string {
+	at := root
+	for i, word := range words {
+		if slices.Contains([]string{"--", "&&", "|", "#"}, word) { // another program's begin
+			return ""
+		}
+		whole := word
+		word = strings.TrimRight(word, "`'\")],;:.?!…")
+		if flag, ok := strings.CutPrefix(word, "--"); ok && at != root {
+			name, _, _ := strings.Cut(flag, "=")
+			if name != "" && regexp.MustCompile(`^[a-z-]+$`).MatchString(name) && at.Flags().Lookup(name) == nil && at.InheritedFlags().Lookup(name) == nil && name != "help" {
+				return at.CommandPath() + " has no flag --" + name
+			}
+		} else if at.HasSubCommands() {
+			if !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word) {
+				return "" // a placeholder, or the end of the sentence's command
+			}
+			next := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+			switch {
+			case next >= 0:
+				at = at.Commands()[next]
+			case i == 0 && slices.Contains(proses, word), i > 0 && slices.Contains(verbs, word):
+				return ""
+			case at == root && slices.Contains([]string{"completion", "help"}, word):
+				return ""
+			default:
+				return at.CommandPath() + " has no command " + word
+			}
+		}
+		if whole != word {
+			return ""
+		}
+	}
+	return ""
+}
