@@ -190,6 +190,7 @@ func (r *run) decide(ctx context.Context) error {
 	if r.human = !p.Approval.ByCaller(); r.human {
 		a.Strength = max(a.Strength, a.Human)
 	}
+	r.out.Unasked = !r.human && r.claims.Class > policy.ClassScratch
 	if r.claims.Class == policy.ClassRead { // a dry run of what would have to be confirmed has nothing to confirm
 		a.Strength, a.Risk = policy.None, policy.RiskNone
 		if a.Action != policy.ActionDeny {

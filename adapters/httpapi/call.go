@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -22,6 +23,7 @@ const (
 	HeaderConfirmation = "X-Confirmation-Id" // of an answer: the confirmation that was asked for
 	HeaderToken        = "X-Confirm-Token"   // of an answer: confirm_token of the call when it is repeated; never where only people confirm
 	HeaderWait         = "X-Confirm-Wait"    // of a request: how long to wait for a person
+	HeaderApproval     = "X-Approval"        // of an answer: "caller" where no person is asked
 )
 
 // look is how often it is looked whether a person has decided, where nothing says so.
@@ -62,6 +64,9 @@ func show(x *exchange.Exchange, out tool.Outcome) {
 	h, status := x.W.Header(), http.StatusOK
 	if out.CallID != "" {
 		h.Set(HeaderCall, out.CallID)
+	}
+	if out.Unasked {
+		h.Set(HeaderApproval, policy.ApprovalCaller.String())
 	}
 	if i := out.Issued; i != nil {
 		h.Set(HeaderConfirmation, i.ID)

@@ -33,8 +33,28 @@ const (
 	Amof        tool.Contract = "amof.v1"
 )
 
-// For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's.
+// MetaApproval is the key in MCP's _meta of a result that says who approves where that is no person: "caller".
+const MetaApproval = "countersign/approval"
+
+// For is the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's. Whatever the contract, an answer says
+// beside itself when no person is asked.
 func For(c tool.Contract) Func {
+	in := of(c)
+	return func(o tool.Outcome) Document {
+		d := in(o)
+		if !o.Unasked {
+			return d
+		}
+		said := `{"` + MetaApproval + `":"caller"`
+		if len(d.Meta) > len("{}") { // two objects as one
+			said += "," + string(d.Meta[1:len(d.Meta)-1])
+		}
+		d.Meta = json.RawMessage(said + "}")
+		return d
+	}
+}
+
+func of(c tool.Contract) Func {
 	switch c {
 	case ContextPack:
 		return contextPack

@@ -103,3 +103,26 @@ func TestCodesMapped(t *testing.T) {
 	}
 	assert.Greater(t, n, 50, "the catalogue was read")
 }
+
+// TestAnAnswerSaysWhenNoPersonIsAsked: beside itself, in whatever contract, which stays as it is.
+func TestAnAnswerSaysWhenNoPersonIsAsked(t *testing.T) {
+	for _, contract := range []tool.Contract{present.Control, present.ContextPack, present.Agentpack, present.Packageflow, present.Opencode, present.Amof, "none"} {
+		for name, o := range outcomes() {
+			o.Spec.Contract = contract
+			asked := present.For(contract)(o)
+			assert.NotContains(t, string(asked.Meta), present.MetaApproval)
+			o.Unasked = true
+			d := present.For(contract)(o)
+			var meta, before map[string]any
+			require.NoError(t, json.Unmarshal(d.Meta, &meta), "%s %s: %s", contract, name, d.Meta)
+			assert.Equal(t, "caller", meta[present.MetaApproval])
+			delete(meta, present.MetaApproval)
+			if len(asked.Meta) > 0 {
+				require.NoError(t, json.Unmarshal(asked.Meta, &before))
+				assert.Equal(t, before, meta)
+			}
+			d.Meta, asked.Meta = nil, nil
+			assert.Equal(t, asked, d)
+		}
+	}
+}

@@ -146,6 +146,18 @@ func TestAttacks(t *testing.T) {
 				v.refuses(t, append(opens, "--yes")...)
 			}
 		},
+		"a host connected, and its forms switched on, from a shell": func(t *testing.T, v *victim) {
+			v.refuses(t, "connect", "codex", "--toolsets", "all", "--yes")
+			v.refuses(t, "connect", "codex", "--forms", "--yes")
+			assert.NoFileExists(t, filepath.Join(v.home, ".codex", "config.toml"))
+			seen, code := v.atTerminal("y", "connect", "codex")
+			require.Zero(t, code, seen)
+			v.refuses(t, "connect", "codex", "--forms", "--yes")
+			out, problems, code := v.try("connect")
+			assert.Zero(t, code, problems)
+			assert.Contains(t, out, "codex")
+			assert.NotContains(t, out, "may approve")
+		},
 		"a row of the questions": func(t *testing.T, v *victim) {
 			a := v.agent()
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())

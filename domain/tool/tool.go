@@ -300,6 +300,7 @@ type Outcome struct {
 	Err        error  // always a *fault.Error
 	DryRun     bool
 	Confirmed  bool // it was carried out with a confirmation, which is spent now
+	Unasked    bool // approval is caller: whatever this call would change or run, no person is asked
 	Explained  bool // Err says why it was refused, Value shows what it would have done
 	Warnings   []string
 	Decision   policy.Decision

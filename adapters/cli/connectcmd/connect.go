@@ -161,12 +161,22 @@ func (g command) run(cmd *cobra.Command, f *flags) error {
 		return g.byHand(ctx, f.asked)
 	case f.DryRun:
 		return g.preview(ctx, f.wanted, true)
-	case g.Yes && !g.JSON: // nobody is asked, but what happens is seen all the same
+	case g.Yes && !g.JSON && g.byCaller(ctx): // nobody is asked, but what happens is seen all the same
 		if err := g.preview(ctx, f.wanted, false); err != nil {
 			return err
 		}
 	}
 	return g.connect(ctx, f)
+}
+
+// byCaller reports whether no person is asked.
+func (g command) byCaller(ctx context.Context) bool {
+	a, err := g.App()
+	if err != nil {
+		return false
+	}
+	now, err := a.PolicyInForce(ctx)
+	return err == nil && now.Approval.ByCaller()
 }
 
 // check refuses what makes no sense together, and toolsets that do not exist: the host would be told, and not the person.

@@ -154,7 +154,8 @@ func success(s tool.Spec) object {
 
 // headers are those of an answer to a call, which may ask for a confirmation.
 func headers(asks bool) object {
-	all := object{"X-Call-Id": object{"description": "id of the call", "schema": text()}}
+	all := object{"X-Call-Id": object{"description": "id of the call", "schema": text()},
+		"X-Approval": object{"description": "caller where no person is asked; absent otherwise", "schema": text()}}
 	if asks {
 		all["X-Confirmation-Id"] = object{"description": "the confirmation that is asked for", "schema": text()}
 		all["X-Confirm-Token"] = object{"description": "confirm_token of the call when it is repeated; absent where only people confirm", "schema": text()}

@@ -244,10 +244,10 @@ func TestWhatAnEntryOpens(t *testing.T) {
 	assert.Equal(t, policy.ProvingPerson, b.plan.Needs(), "a terminal or the console, whatever policy says")
 	answer := s.must(args{"host": "codex"})
 	assert.Equal(t, "codex", answer.HostEntry)
-	for _, a := range []args{{"host": "codex"}, {"host": "codex", "remove": true}} {
+	for _, a := range []args{{"host": "codex"}, {"host": "codex", "remove": true}, {"host": "vscode", "dry_run": true}} {
 		b, err := s.begin("connect_host", a)
 		require.NoError(t, err)
-		assert.Empty(t, b.plan.Context.Opens)
+		assert.Equal(t, a["dry_run"] == nil, len(b.plan.Context.Opens) == 0, "a look shows what would be opened, and opens nothing")
 		assert.False(t, b.plan.Insists())
 		assert.Equal(t, policy.ProvingNone, b.plan.Needs())
 	}

@@ -131,7 +131,7 @@ func (p *Plan) Idle() bool { return !p.work.changes() }
 // Assessment has a person asked about what is opened. A new token is of high risk: it stays.
 func (p *Plan) Assessment() policy.Assessment {
 	switch {
-	case len(p.Context.Opens) == 0:
+	case !p.Insists():
 		return policy.Assessment{}
 	case p.work.mints():
 		return policy.Assessment{Human: policy.Preview, Risk: policy.RiskHigh}
@@ -140,11 +140,11 @@ func (p *Plan) Assessment() policy.Assessment {
 }
 
 // Insists has a person asked about what is opened, whatever was allowed beforehand.
-func (p *Plan) Insists() bool { return len(p.Context.Opens) > 0 }
+func (p *Plan) Insists() bool { return len(p.Context.Opens) > 0 && !p.work.in.DryRun }
 
 // Needs is a terminal or a logged-in browser, and the strongest proof that policy wants for anything: no entry opens more than its answer proves.
 func (p *Plan) Needs() policy.Proving {
-	if len(p.Context.Opens) == 0 {
+	if !p.Insists() {
 		return policy.ProvingNone
 	}
 	return max(policy.ProvingPerson, p.work.rules.Needs)
