@@ -1,13 +1,19 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/app/deployments/connecting/hosting"
 )
 
 // TestReadme holds the README to the program: its embedding example is the one that runs, every command it names exists, and every
@@ -48,5 +54,17 @@ func TestReadme(t *testing.T) {
 		}
 		_, problem, code := p.run(words...)
 		assert.Equal(t, 0, code, "%v: %s", words, problem)
+	}
+}
+
+// TestEntriesAreReadAsTheyAreWritten: the header and the durations that connect writes into entries are those that servers read.
+func TestEntriesAreReadAsTheyAreWritten(t *testing.T) {
+	assert.Equal(t, dualera.HeaderConfirmWait, http.CanonicalHeaderKey(hosting.WaitHeader))
+	for _, h := range hosting.All() {
+		for _, remote := range []bool{false, true} {
+			wait, ok := mcpserver.ConfirmWait(h.Wait(remote).String())
+			assert.True(t, ok, "%s: %s", h.Name, h.Wait(remote))
+			assert.LessOrEqual(t, wait, time.Duration(mcpserver.MaxWait))
+		}
 	}
 }

@@ -350,6 +350,9 @@ func (g command) list(ctx context.Context, a asked) error {
 	}
 	g.Table([]string{"host", "state", "found here", "file"}, rows)
 	g.Note("countersign connect HOST connects one; --remove takes it out again")
+	if g.byCaller(ctx) {
+		g.Note("warning: no person is asked: approval is caller; countersign policy show says who set that")
+	}
 	return nil
 }
 

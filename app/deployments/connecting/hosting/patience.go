@@ -11,14 +11,15 @@ import (
 // one, and says how long the server waits: less, so that the answer is "pending, repeat to go on" before the host gives up, and what a person approved
 // last still has time to run.
 //
-//   - Claude Code (2.1): "timeout" of a server, in milliseconds from 1000 to 2^31-1, ends a call, whatever progress it reports, and is the least for the
-//     limit on calls that report nothing (30 minutes over stdio, 5 over HTTP). Without it a call may take 28 hours (MCP_TOOL_TIMEOUT). Its
-//     documentation of MCP (code.claude.com/docs/en/mcp), and the program.
-//   - Codex (0.169): tool_timeout_sec of a server, 300 where it is not set (codex-rs/config/src/mcp_types.rs; 60 and 120 in older ones); forms stop that
-//     clock, other waiting does not.
-//   - opencode (1.18): "timeout" of a server, in milliseconds, for every request to it (packages/opencode/src/mcp); a call without it ends after 60
-//     seconds in versions that hear no progress.
-//   - Gemini CLI (0.61): "timeout" of a server, in milliseconds, 600000 where it is not set (packages/core/src/tools/mcp-client.ts); its command takes it.
+//   - Claude Code: "timeout" of a server, in milliseconds from 1000 to 2^31-1, ends a call, whatever progress it reports. Without it a call may take 28
+//     hours (MCP_TOOL_TIMEOUT). Over HTTP, and in newer versions over stdio too, a call that reports nothing for minutes ends as well: reports keep it
+//     alive. Read in the program, 2.1.197.
+//   - Codex: tool_timeout_sec of a server ends a call; forms stop that clock, other waiting does not. Where it is not set, 300 (60 and 120 in older
+//     versions; codex-rs/config/src/mcp_types.rs). 0.169.0 takes a day.
+//   - opencode: "timeout" of a server, in milliseconds, for every request to it; reports of a call start it anew. A call without it ends after 60
+//     seconds without a report, and in older versions with them. Read in the program, 1.18.33.
+//   - Gemini CLI: "timeout" of a server, in milliseconds, ends a call, whatever it reports; 600000 where it is not set. Its command takes it. Read in the
+//     program, 0.61.0.
 //   - VS Code reads none (code.visualstudio.com/docs/agents/reference/mcp-configuration). The only limit that was ever reported is five minutes
 //     (github.com/microsoft/vscode/issues/261734).
 //   - Cursor documents none. Others report a minute, which what the server waits by itself stays below.
