@@ -35,7 +35,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account, Leases, Bell, Keys and Verifiers.
+// Core is what the door needs from outside. Every field is required but Account, Leases, Dated, Bell, Keys and Verifiers.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -49,6 +49,7 @@ type Core struct {
 	Runs     ports.Runs
 	Owner    ports.Owner
 	Leases   ports.Leases            // where people say that an owner has ended; nil where nobody can
+	Dated    ports.DatedGrants       // nil: nothing is allowed until a date
 	Bell     ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
 	Redact   func() *redact.Redactor // built on first need
 	Log      *slog.Logger
@@ -119,7 +120,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	keys := enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
 	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
 	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs, keys: keys,
-		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Log: core.Log})}, nil
+		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.

@@ -144,14 +144,14 @@ func open(t *testing.T, change ...func(*app.Options)) *house {
 }
 
 // openWith is open with further capabilities.
-func openWith(t *testing.T, more []tool.Capability, change ...func(*app.Options)) *house {
+func openWith(t testing.TB, more []tool.Capability, change ...func(*app.Options)) *house {
 	t.Helper()
 	h := &house{clock: &clock.Fake{}, store: memstore.New(), shelf: &shelf{notes: map[string]string{}}, log: &strings.Builder{}}
 	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, f := range change {
 		f(&opts)
 	}
-	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store,
+	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Dated: h.store.Dated(), Audit: h.store, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Runs: h.store.Runs(), Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,

@@ -80,6 +80,13 @@ func (r *run) confirmed(ctx context.Context) error {
 	case found && g.State == confirm.Approved:
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, g.Answerer
 		return nil
+	case r.human && r.let(ctx):
+		if found { // nobody need answer what goes on without
+			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Granted); err != nil {
+				r.app.core.Log.Warn("a question that a grant has answered could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
+			}
+		}
+		return nil
 	case found && r.human:
 		if token, err := r.token(ctx, g); err != nil || !token.IsZero() {
 			return cmp.Or(err, r.asked(g, token))
@@ -292,7 +299,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
-		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan)},
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Reach: r.reach()},
 	}
 	if r.human {
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)
@@ -346,9 +353,21 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 // lets the same call pass when it is repeated; a denial refuses it. An approval of a plan that is not what there is now is refused as such a call
 // would be (confirm.ErrMismatch, with Changed), and the question is withdrawn. It fails with the faults of package confirm.
 func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error) {
+	answer.Reach = confirm.Reach{}
 	if answer.Approve {
 		if err := a.review(ctx, answer); err != nil {
 			return confirm.View{}, err
+		}
+	}
+	if answer.Approve && answer.Until != nil {
+		found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
+		if err != nil {
+			return confirm.View{}, err
+		}
+		if len(found) > 0 {
+			if answer.Reach, err = a.reaching(ctx, &found[0]); err != nil {
+				return confirm.View{}, err
+			}
 		}
 	}
 	g, err := a.answer(ctx, answer)
@@ -416,12 +435,12 @@ func (a *App) Withdraw(ctx context.Context, id string) error {
 	return a.grants.Withdraw(ctx, id, "client")
 }
 
-// AlwaysAllowed lists what is always allowed in any session, oldest first.
+// AlwaysAllowed lists what is always allowed, in any session or until a date, oldest first.
 func (a *App) AlwaysAllowed(ctx context.Context) ([]confirm.Always, error) {
 	return a.grants.Allowed(ctx)
 }
 
-// RevokeAlways ends the "always allow" of that id from the next call on; by is who does it. It fails with confirm.ErrNoAllowance.
+// RevokeAlways ends the "always allow" or the dated grant of that id from the next call on; by is who does it. It fails with confirm.ErrNoAllowance.
 func (a *App) RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error) {
 	return a.grants.Revoke(ctx, id, by)
 }

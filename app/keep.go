@@ -55,6 +55,9 @@ func (r *run) start(ctx context.Context) error {
 	if rec.Decision = r.decision.Rule; r.decision.Verdict == policy.Confirm {
 		rec.Decision = r.answerer
 	}
+	if r.decision.Rule == policy.RuleDated {
+		rec.Decision += " " + r.lets
+	}
 	err := r.app.runs.Start(ctx, rec)
 	r.started = err == nil
 	return err

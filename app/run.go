@@ -38,6 +38,7 @@ type run struct {
 	people     bool           // a tool for people alone may be called, although nobody says that a person calls: what it asks, a person answers
 	waived     bool           // a person said beforehand that this needs no question; the token still names the plan
 	answerer   string
+	lets       string // id of the grant that lets it run
 	intended   bool
 	started    bool // its run is on record as executing
 	asks       bool // it has issued a grant for itself
@@ -152,9 +153,7 @@ func (r *run) assess(s tool.Spec, plan tool.Plan) (a policy.Assessment) {
 	if p, ok := plan.(tool.Assessed); ok {
 		a = p.Assessment()
 	}
-	if masked := r.mask.Text(a.Scope); masked != a.Scope {
-		a.Scope = masked + " " + canon.Bytes("policy.scope.v1", []byte(a.Scope)).String()
-	}
+	a.Scope = r.secretless(a.Scope)
 	if p, ok := plan.(tool.Strengthened); ok {
 		a.Strength = max(a.Strength, p.Strength())
 	}
@@ -219,9 +218,11 @@ func (r *run) decide(ctx context.Context) error {
 func (r *run) granted(ctx context.Context, session ports.Session, scope string, needs policy.Proving) bool {
 	for _, a := range session.Allowing(string(r.call.Tool), scope, r.app.core.Clock.Now()) {
 		if !r.human {
+			r.lets = a.ID
 			return true
 		}
 		if vouched, err := r.app.grants.AlwaysOnRecord(ctx, a, needs); err == nil && vouched {
+			r.lets = a.ID
 			return true
 		}
 	}
@@ -244,7 +245,7 @@ func (r *run) insists() bool {
 // beforehand reports a rule by which a person said that the call needs no question.
 func beforehand(rule string) bool {
 	switch rule {
-	case policy.RuleSession, policy.RuleToolAllowed, policy.RuleFullAccess, policy.RuleAuto, policy.RuleAction:
+	case policy.RuleSession, policy.RuleDated, policy.RuleToolAllowed, policy.RuleFullAccess, policy.RuleAuto, policy.RuleAction:
 		return true
 	}
 	return false
@@ -348,7 +349,11 @@ func (r *run) intend(ctx context.Context) error {
 }
 
 func (r *run) event(p audit.Phase) audit.Event {
-	return audit.Event{
+	grant := ""
+	if rule := r.decision.Rule; rule == policy.RuleSession || rule == policy.RuleDated {
+		grant = r.lets
+	}
+	return audit.Event{Grant: grant,
 		Time: r.app.core.Clock.Now(), Phase: p, CallID: r.call.ID, Session: r.call.Session, Principal: r.call.Principal.ID, Client: r.call.Client,
 		Tool: r.mask.Name(string(r.call.Tool)), Class: r.claims.Class.String(), Args: r.mask.Args(r.call.Args), Plan: r.planHash,
 		Verdict: r.decision.Verdict.String(), Rule: r.decision.Rule, ApprovedBy: r.answerer,

@@ -233,6 +233,19 @@ type Sessions interface {
 	List(ctx context.Context) (map[string]Session, error)
 }
 
+// DatedGrants keeps what people allowed until a date. What it hands out are copies.
+type DatedGrants interface {
+	// Add stores a new grant, durably. An id that exists already is an internal error.
+	Add(ctx context.Context, d confirm.Dated) error
+	// Change runs change on the grant of that id and stores what it leaves, unless it fails, except for another id; only one Change of a grant runs at a
+	// time, across all processes. It fails with confirm.ErrNoAllowance where there is none.
+	Change(ctx context.Context, id string, change func(*confirm.Dated) error) error
+	// Remove forgets the grant of that id; it fails with confirm.ErrNoAllowance where there is none.
+	Remove(ctx context.Context, id string) error
+	// List is all of them, oldest first, whether they hold or not.
+	List(ctx context.Context) ([]confirm.Dated, error)
+}
+
 // Joint may be implemented by a SettingsStore that keeps sessions as well: both are asked for before every decision.
 type Joint interface {
 	// Keeps reports whether those sessions are this store's.

@@ -126,7 +126,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 		return redact.New(redact.Options{Known: known})
 	})
 	return app.Core{
-		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: record, Settings: store, Sessions: store.Sessions(),
+		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Dated: grantdb.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: owners, Leases: leases, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 	}

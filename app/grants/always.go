@@ -3,6 +3,7 @@ package grants
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -34,7 +35,7 @@ func (k *Keeper) Spend(ctx context.Context, b confirm.Binding) string {
 	return ""
 }
 
-// Allowed lists what is always allowed in any session, oldest first.
+// Allowed lists what is always allowed, in any session or until a date, oldest first.
 func (k *Keeper) Allowed(ctx context.Context) ([]confirm.Always, error) {
 	sessions, err := k.Sessions.List(ctx)
 	if err != nil {
@@ -49,6 +50,14 @@ func (k *Keeper) Allowed(ctx context.Context) ([]confirm.Always, error) {
 				all = append(all, confirm.Always{Allowance: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
 			}
 		}
+	}
+	dated, err := k.datedNow(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dated {
+		d.Scope = visible.Text(d.Scope)
+		all = append(all, d.Always())
 	}
 	sorting.Stable(all, func(a, b confirm.Always) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
@@ -66,9 +75,16 @@ func (k *Keeper) Revoke(ctx context.Context, id, by string) (confirm.Always, err
 	}
 	ended := all[i]
 	err = k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, Session: ended.Session, Principal: ended.Principal, Tool: ended.Tool,
-		Verdict: "revoke", ApprovedBy: by, CallID: id})
+		Verdict: wordRevoke, ApprovedBy: by, CallID: id})
 	if err != nil {
 		return confirm.Always{}, err
+	}
+	if ended.Dated != nil {
+		err := k.Dated.Remove(ctx, id)
+		if errors.Is(err, confirm.ErrNoAllowance) { // somebody else was faster
+			err = confirm.ErrNoAllowance.Sayf("nothing is always allowed under %s any more", visible.Text(id))
+		}
+		return ended, err
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
 		i := slices.IndexFunc(s.Granted, func(a confirm.Allowance) bool { return a.ID == id })

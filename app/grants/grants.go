@@ -59,11 +59,12 @@ type Proofs interface {
 	Holds(ctx context.Context, answer audit.Event) error
 }
 
-// Parts is what a Keeper works with. Every field is required.
+// Parts is what a Keeper works with. Every field is required but Dated.
 type Parts struct {
 	Ledger   ports.Ledger
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
+	Dated    ports.DatedGrants // nil where nothing is allowed until a date
 	Clock    ports.Clock
 	Runs     Records
 	Owner    ports.Owner
@@ -242,15 +243,27 @@ func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Pro
 
 // AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of its session, with a proof as strong as is needed now.
 func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance, needs policy.Proving) (bool, error) {
-	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: a.ID, Limit: audit.AtMost})
+	return k.ruled(ctx, a.ID, a.Tool, alwaysRule(a.Scope), needs)
+}
+
+// ruled reports whether the audit has an answer that approved the question of that id and said that rule of the tool, with a
+// proof as strong as needed, and nobody who revoked it since.
+func (k *Keeper) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving) (bool, error) {
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+	if slices.ContainsFunc(said, func(r audit.Record) bool { return r.Event.Verdict == wordRevoke && r.Event.Code == "" }) {
+		return false, err
+	}
 	return slices.ContainsFunc(said, func(r audit.Record) bool {
-		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == a.Tool && r.Event.Rule == alwaysRule(a.Scope) &&
+		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == tool && r.Event.Rule == rule &&
 			(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) && k.Proofs.Holds(ctx, r.Event) == nil
 	}), err
 }
 
-// wordApprove is the verdict of an approval in the audit.
-const wordApprove = "approve"
+// What the audit says of an approval, and of one who revokes what was always allowed.
+const (
+	wordApprove = "approve"
+	wordRevoke  = "revoke"
+)
 
 // alwaysRule is what the audit says of an answer that allowed the scope for the rest of the session.
 func alwaysRule(scope string) string {
@@ -273,14 +286,20 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 	if errors.Is(err, confirm.ErrBurnt) {
 		k.Runs.Deny(ctx, settled.ID, toolrun.Mistyped, "")
 	}
-	if err == nil && answer.Always && settled.Lasting() {
+	if err == nil && settled.Allowing {
 		err = k.Remember(ctx, settled, answer.By)
+	}
+	if err == nil && settled.Dated != nil {
+		err = k.keep(ctx, *settled.Dated)
 	}
 	return settled, err
 }
 
-// Outdated is by whom a question is withdrawn whose plan is not the one there is now.
-const Outdated = "changed"
+// By whom questions are withdrawn, where nobody did so.
+const (
+	Outdated = "changed" // its plan is not the one there is now
+	Granted  = "granted" // a dated grant let its call run
+)
 
 // Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
 func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
@@ -357,6 +376,9 @@ func (k *Keeper) settle(ctx context.Context, id, word, by string, f func(*confir
 	rule := ""
 	if settled.Allowing {
 		rule = alwaysRule(settled.Scope)
+	}
+	if settled.Dated != nil && word == wordApprove {
+		rule = settled.Dated.Rule()
 	}
 	event := audit.Event{Rule: rule, Surface: surface, Proof: proof, Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
 		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id}

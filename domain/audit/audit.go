@@ -44,6 +44,7 @@ type Event struct {
 	Redactions int             `json:"redactions,omitempty"`
 	Surface    string          `json:"surface,omitempty"` // of an answer: where it was given (terminal, console, passkey, touch, form, program, server)
 	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; no secrets
+	Grant      string          `json:"grant,omitempty"`   // of a call that a grant let through: the grant's id
 }
 
 // Record is an event in its place in the chain. Seq starts at 1; Prev is the hash of the record before, zero for the first.
@@ -74,7 +75,7 @@ func Link(last Record, e Event) (Record, error) {
 // settled is the event with nothing left that writing and reading it would change, and so break its hash.
 func (e Event) settled() Event {
 	e.Time, e.Phase = e.Time.UTC().Round(0), Phase(strings.ToValidUTF8(string(e.Phase), "\uFFFD"))
-	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface} {
+	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface, &e.Grant} {
 		*s = strings.ToValidUTF8(*s, "\uFFFD")
 	}
 	return e

@@ -18,7 +18,8 @@ type Filter struct {
 	Call   string // id of the call; of an Answer, of the confirmation
 	Tool   string
 	Code   string
-	Failed bool // only those with a code
+	Grant  string // id of the grant that let the call through
+	Failed bool   // only those with a code
 	// Unattended chooses only changes that were let through without a person.
 	Unattended bool
 	Text       string // somewhere in the event as JSON, whatever the case of its ASCII letters
@@ -37,7 +38,7 @@ func (f Filter) Most() int {
 func (f Filter) Matches(r *Record) bool {
 	e := &r.Event
 	return (f.Before <= 0 || r.Seq < f.Before) && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
-		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
+		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (f.Grant == "" || f.Grant == e.Grant) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
 }
 
 // says reports whether the event as JSON holds the needle of a filter.

@@ -35,15 +35,16 @@ func (a Allowance) String() string {
 	return a.Tool + ": " + a.Scope
 }
 
-// Always is an Allowance that is in force, as people see it.
+// Always is an Allowance that is in force, or a dated grant, as people see it.
 type Always struct {
 	Allowance
-	Session   string    `json:"session"`
+	Session   string    `json:"session"` // empty for a dated one, which is for any
 	Principal string    `json:"principal"`
-	ExpiresAt time.Time `json:"expires_at"` // at the latest; it ends with its session
+	ExpiresAt time.Time `json:"expires_at"` // at the latest; one for a session ends with it
+	Dated     *Terms    `json:"dated,omitempty"`
 }
 
-// AlwaysList is what is always allowed in some session, oldest first.
+// AlwaysList is what is always allowed, in some session or until a date, oldest first.
 type AlwaysList struct {
 	Count  int      `json:"count"`
 	Grants []Always `json:"grants"`

@@ -174,6 +174,10 @@ type Extra struct {
 	Proof *Proof `json:"proof,omitempty"`
 	// Allowing says that the answer allows the same for the rest of the session.
 	Allowing bool `json:"allowing,omitempty"`
+	// Reach is what a dated grant for it would be bound to, as it was when it was asked; zero where none may be given.
+	Reach Reach `json:"reach,omitzero"`
+	// Dated is the grant that the answer gave; nil where it gave none.
+	Dated *Dated `json:"dated,omitempty"`
 	Veil
 }
 
@@ -199,6 +203,8 @@ type View struct {
 	Exhibit   json.RawMessage `json:"-"`                    // what people see beside the plan
 	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for a person's eyes alone
 	Scope     string          `json:"-"`                    // what "always" covers within the tool; empty is all of it
+	Entry     string          `json:"-"`                    // the host entry that asked; empty for none
+	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero where none may be given
 	Veil
 }
 
@@ -224,7 +230,11 @@ func (g *Grant) View() View {
 	if g.Risk > policy.RiskNone {
 		risk = g.Risk.String()
 	}
-	return View{ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
+	var reach Reach
+	if g.Datable() {
+		reach = g.Reach
+	}
+	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
 		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Veil: g.Veil}
 }
@@ -243,6 +253,8 @@ type Answer struct {
 	ID      string // the grant's
 	Approve bool
 	Always  bool   // approve this tool for the rest of the session as well
+	Until   *Until // allow the same until then as well; nil for this once
+	Reach   Reach  // what that is bound to, of the plan as it is now; set by the application, never by a channel
 	Typed   string // for Typed strength
 	Reason  string // why not, for whoever asked; at most MaxReason characters count
 	By      string // who, as far as the channel knows ("terminal", "form")
@@ -270,10 +282,14 @@ func (a Answer) Settle(g *Grant, now time.Time) error {
 		if err := g.revealed(a); err != nil {
 			return err
 		}
+		dated, err := g.dated(a, now)
+		if err != nil {
+			return err
+		}
 		if err := g.Approve(a.By, a.Typed, now); err != nil {
 			return err
 		}
-		g.Proof, g.Allowing = &proof, a.Always && g.Lasting()
+		g.Proof, g.Allowing, g.Dated = &proof, a.Always && g.Lasting() && dated == nil, dated
 		return nil
 	}
 	if err := g.Deny(a.By, now); err != nil {

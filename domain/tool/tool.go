@@ -151,6 +151,12 @@ type Scoped interface {
 	Scopes() (session, dated string)
 }
 
+// Looser is a plan that stays what it is when only the arguments of its command differ: Loose names all of it but those, with the files that it reads as
+// code. A dated grant for any arguments is bound to it; a zero hash is of a plan whose arguments cannot be told apart.
+type Looser interface {
+	Loose() canon.Hash
+}
+
 // Proven is a plan whose approval has to come with at least that proof, whatever policy requires.
 type Proven interface {
 	Needs() policy.Proving

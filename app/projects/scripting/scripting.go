@@ -174,8 +174,28 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 	}
 	shown.Code = p.examined.Code
 	p.Plan, err = shape.NewPlan(name, summary, shown, assess)
-	p.Plan = p.Plan.BoundBut(less)
+	if err != nil {
+		return p, err
+	}
+	bare, ok := s.bare(ctx, p, in, shown)
+	if p.Plan = p.Plan.BoundBut(less); ok {
+		p.Plan, err = p.Plan.Loosely(bare)
+	}
 	return p, err
+}
+
+// bare is what is shown of a script without its arguments, and without what they change: how long it may take, and the files that they name. There is
+// none where the script cannot be followed without them.
+func (s service) bare(ctx context.Context, p runPlan, in RunNPMInput, shown about) (about, bool) {
+	if p.args = nil; len(in.Args) > 0 {
+		if _, _, err := s.look(ctx, &p, in.Script); err != nil {
+			return about{}, false
+		}
+	}
+	shown.Command, shown.Argv = p.command, nil
+	shown.Scripts, shown.Settings, shown.Code = p.examined.Scripts, p.examined.Settings, p.examined.Code
+	shown.TimeoutMS, shown.Pattern, shown.PatternMS, shown.Findings = 0, "", 0, nil
+	return shown, true
 }
 
 // look fills in the script as it is now: its command, and all that it starts.

@@ -59,6 +59,7 @@ type Plan struct {
 	Context any       `json:"context"` // what a person needs to decide: the real command, the steps, the request
 	assess  policy.Assessment
 	dated   string // what a dated "always" covers
+	loose   canon.Hash
 	hash    canon.Hash
 }
 
@@ -89,6 +90,16 @@ func (p Plan) BoundBut(less Plan) Plan {
 func (p Plan) Scopes() (session, dated string) {
 	return p.assess.Scope, cmp.Or(p.dated, p.assess.Scope)
 }
+
+// Loosely is the plan with what all of it but its arguments comes to: bare shows that, and marshals to JSON without fractions.
+func (p Plan) Loosely(bare any) (Plan, error) {
+	var err error
+	p.loose, err = canon.Sum("project.loose.v1", Plan{Tool: p.Tool, Context: bare})
+	return p, err
+}
+
+// Loose is the plan but for its arguments (tool.Looser); zero where they cannot be told apart.
+func (p Plan) Loose() canon.Hash { return p.loose }
 
 // Within is a scope narrowed to content by its hash.
 func Within(target string, content canon.Hash) string {

@@ -55,7 +55,7 @@ func Open(t testing.TB, dir string, changes ...Change) *House {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
-	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store,
+	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Dated: grantdb.NewDated(store), Audit: store, Settings: store,
 		Sessions: store.Sessions(), Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/grants"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// secretless is a scope without secrets: what was masked in it still tells scopes apart.
+func (r *run) secretless(scope string) string {
+	if masked := r.mask.Text(scope); masked != scope {
+		return masked + " " + canon.Bytes("policy.scope.v1", []byte(scope)).String()
+	}
+	return scope
+}
+
+// reach is what a dated grant for the plan at hand is bound to: zero where a person is asked every time, because much is at stake, power is handed on,
+// something is opened, a proof is needed, or somebody said that this always asks.
+func (r *run) reach() confirm.Reach {
+	d := r.decision
+	if r.app.core.Dated == nil || !r.human || d.Verdict != policy.Confirm || d.Rule != policy.RuleStrength || d.Needs != policy.ProvingNone ||
+		max(d.Strength, r.assessment.Strength, r.assessment.Human) >= policy.Typed || !r.assessment.Lasting() || r.survey.MustReveal || r.opening(r.plan) {
+		return confirm.Reach{}
+	}
+	scope := r.assessment.Scope
+	if s, ok := r.plan.(tool.Scoped); ok {
+		_, dated := s.Scopes()
+		scope = r.secretless(dated)
+	}
+	target, _, _ := strings.Cut(scope, "@") // behind it stands the sum of the content
+	reach := confirm.Reach{Scope: scope, Content: r.planHash, Target: target}
+	if l, ok := r.plan.(tool.Looser); ok {
+		reach.Loose = l.Loose()
+	}
+	return reach
+}
+
+// let reports whether a person allowed this very thing until a date, in which case the call is let through and marked with that grant. Grants that
+// cannot be read let nothing through.
+func (r *run) let(ctx context.Context) bool {
+	reach := r.reach()
+	if reach.IsZero() {
+		return false
+	}
+	d, ok, err := r.app.grants.Let(ctx, confirm.Claim{Tool: string(r.call.Tool), Principal: r.call.Principal.ID, Entry: r.call.Entry, Args: confirm.ArgsSum(r.call.Args), Reach: reach})
+	if err != nil {
+		r.app.core.Log.Warn("what is allowed until a date could not be read, so a person is asked", "cause", err.Error())
+	}
+	if !ok {
+		return false
+	}
+	r.waived, r.lets = true, d.ID
+	r.decision.Rule, r.answerer = policy.RuleDated, policy.RuleDated
+	return true
+}
+
+// reaching is what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
+func (a *App) reaching(ctx context.Context, g *confirm.Grant) (reach confirm.Reach, err error) {
+	if !a.sees(g) {
+		return reach, confirm.ErrUngrantable.Sayf("whoever asked sees other files than this process, so it cannot be allowed until a date from here; approve it once, or where it was asked")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			reach, err = confirm.Reach{}, fault.ErrInternal
+		}
+	}()
+	b := g.Binding
+	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Entry: g.Entry, Mode: g.Mode, Tool: tool.Name(b.Tool), Args: g.Args, Person: true})
+	if err := r.lookUp(); err != nil {
+		return reach, confirm.ErrUngrantable.Sayf("%s is not served here, so it cannot be allowed until a date from here; approve it once, or where it was asked", b.Tool)
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
+	if r.plan, err = r.planned(ctx); err != nil {
+		return reach, r.mask.Fault(fault.From(err))
+	}
+	for _, step := range []func(context.Context) error{r.claim, r.decide, r.subject} {
+		if err := step(ctx); err != nil {
+			return reach, r.mask.Fault(fault.From(err))
+		}
+	}
+	if r.planHash != b.Subject {
+		return reach, grants.Explain(g, r.binding(), nil)
+	}
+	return r.reach(), nil
+}
+
+// Earlier is how often people approved, before, just what the question of that id is about: for that principal, with that very plan.
+func (a *App) Earlier(ctx context.Context, id string) (int, error) { return a.grants.Earlier(ctx, id) }

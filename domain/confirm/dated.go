@@ -1,0 +1,207 @@
+package confirm
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// How long a dated grant holds: what surfaces offer first, what they offer at most, and what a person may say in so many words.
+const (
+	DatedFirst = 8 * time.Hour
+	DatedUsual = 24 * time.Hour
+	DatedMost  = 30 * 24 * time.Hour
+)
+
+// DatedSlack is how far a clock may go back without a grant noticing.
+const DatedSlack = time.Minute
+
+// ErrUngrantable reports an approval that was to allow the same until a date, of what is asked about every time. Nothing is approved by it.
+var ErrUngrantable = fault.New(fault.Denied, "grant_refused", "this is of a kind that is asked about every time")
+
+// Until is what a person says beside an approval: the same is allowed for that long, across sessions.
+type Until struct {
+	For      time.Duration
+	AnyArgs  bool // whatever the arguments
+	AnyEntry bool // whichever host entry asks
+}
+
+// Check fails for a time that is none, or longer than DatedMost.
+func (u Until) Check() error {
+	if u.For < time.Minute || u.For > DatedMost {
+		return ErrUngrantable.Sayf("a grant holds for at least a minute and at most %d days; say how long, as in 8h", int(DatedMost/(24*time.Hour)))
+	}
+	return nil
+}
+
+// Reach is what a dated grant for one plan is bound to within its tool. The zero Reach is of a plan that none may be given for.
+type Reach struct {
+	Scope   string     `json:"scope,omitempty"`  // the target, with the files that are read as code
+	Content canon.Hash `json:"content,omitzero"` // the plan
+	Target  string     `json:"target,omitempty"` // the target alone
+	Loose   canon.Hash `json:"loose,omitzero"`   // the plan but for its arguments; zero where they cannot be told apart
+}
+
+// IsZero reports that no dated grant may be given.
+func (r Reach) IsZero() bool { return r.Content.IsZero() }
+
+// Claim is a call that would be asked about, as dated grants look at it.
+type Claim struct {
+	Tool, Principal string
+	Entry           string     // the host entry that asks
+	Args            canon.Hash // ArgsSum
+	Reach
+}
+
+// ArgsSum is what the arguments of a call, without token, are known by.
+func ArgsSum(args []byte) canon.Hash {
+	if doc, err := canon.Canonical(args); err == nil {
+		args = doc
+	}
+	return canon.Bytes("confirm.arguments.v1", args)
+}
+
+// Dated is an "allow this until" that a person said, across sessions.
+type Dated struct {
+	ID        string     `json:"id"` // of the confirmation that was answered so; public
+	Tool      string     `json:"tool"`
+	Scope     string     `json:"scope,omitempty"`
+	Content   canon.Hash `json:"content"`
+	Args      canon.Hash `json:"args,omitzero"` // zero where AnyArgs
+	AnyArgs   bool       `json:"any_args,omitempty"`
+	Principal string     `json:"principal"`
+	Entry     string     `json:"entry,omitempty"`
+	AnyEntry  bool       `json:"any_entry,omitempty"`
+	What      string     `json:"what"` // in one line, as it was asked
+	By        string     `json:"by"`   // on which channel it was said
+	User      string     `json:"user,omitempty"`
+	At        time.Time  `json:"at"`
+	Until     time.Time  `json:"until"`
+	Uses      int64      `json:"uses,omitempty"`
+	UsedAt    time.Time  `json:"used_at,omitzero"`
+}
+
+// Holds reports whether it is in force. A clock that was set back behind the grant's beginning, or behind its last use, puts it out of force until the
+// clock is there again: so it never holds longer than it was given for, as far as its uses tell.
+func (d Dated) Holds(now time.Time) bool {
+	seen := d.At
+	if d.UsedAt.After(seen) {
+		seen = d.UsedAt
+	}
+	return !now.Before(seen.Add(-DatedSlack)) && now.Before(d.Until)
+}
+
+// Covers reports whether it is for that call.
+func (d Dated) Covers(c Claim) bool {
+	if c.IsZero() || d.Content.IsZero() || d.Tool != c.Tool || d.Principal != c.Principal || !d.AnyEntry && d.Entry != c.Entry {
+		return false
+	}
+	if d.AnyArgs {
+		return d.Scope == c.Target && d.Content == c.Loose
+	}
+	return d.Scope == c.Scope && d.Content == c.Content && d.Args == c.Args
+}
+
+// Rule is what the audit says of the answer that gave it. Everything but its uses is in it, so that a row that somebody edited is known.
+func (d Dated) Rule() string {
+	d.Uses, d.UsedAt = 0, time.Time{}
+	sum, err := canon.Sum("confirm.dated.v1", d)
+	if err != nil { // words, sums and moments always have a form; what has none is nobody's
+		return ""
+	}
+	words := "until " + d.Until.UTC().Format(time.RFC3339)
+	if d.AnyArgs {
+		words += ", any arguments"
+	}
+	if d.AnyEntry {
+		words += ", any host"
+	}
+	return words + ", " + sum.Hex()
+}
+
+// Always is the grant as people see it.
+func (d Dated) Always() Always {
+	return Always{Allowance: Allowance{ID: d.ID, Tool: d.Tool, Scope: d.Scope, By: d.By, At: d.At}, Principal: d.Principal, ExpiresAt: d.Until,
+		Dated: &Terms{What: d.What, User: d.User, AnyArgs: d.AnyArgs, Entry: d.Entry, AnyEntry: d.AnyEntry, Uses: d.Uses, UsedAt: d.UsedAt}}
+}
+
+// Terms are what a dated grant has that one for a session has not.
+type Terms struct {
+	What     string    `json:"what"` // in one line, as it was asked
+	User     string    `json:"user,omitempty"`
+	AnyArgs  bool      `json:"any_arguments"`
+	Entry    string    `json:"host_entry,omitempty"` // empty: of calls that name none
+	AnyEntry bool      `json:"any_host"`
+	Uses     int64     `json:"uses"`
+	UsedAt   time.Time `json:"last_used_at,omitzero"`
+}
+
+// Datable reports whether the question may be answered with "allow this until".
+func (g *Grant) Datable() bool {
+	return g.HumanOnly && g.Lasting() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
+}
+
+// dated is the grant that an approval gives; nil where it gives none.
+func (g *Grant) dated(a Answer, now time.Time) (*Dated, error) {
+	u := a.Until
+	if u == nil {
+		return nil, nil
+	}
+	fresh := *g
+	fresh.Reach = a.Reach // as the plan is now, whatever the row says
+	switch {
+	case !fresh.Datable():
+		return nil, ErrUngrantable.Sayf("this is of a kind that is asked about every time; approve it once")
+	case !a.Proof.Meets(policy.ProvingPerson):
+		return nil, ErrUngrantable.Sayf("only a terminal or the console allows something until a date; %s approves once", a.Proof.Surface.Words())
+	case u.AnyArgs && a.Reach.Loose.IsZero():
+		return nil, ErrUngrantable.Sayf("the arguments of %s decide what it does, so they cannot be left out; allow it with these", g.Binding.Tool)
+	}
+	if err := u.Check(); err != nil {
+		return nil, err
+	}
+	now = now.UTC().Round(0)
+	d := &Dated{ID: g.ID, Tool: g.Binding.Tool, Scope: a.Reach.Scope, Content: a.Reach.Content, Args: ArgsSum(g.Args), AnyArgs: u.AnyArgs, Principal: g.Binding.Principal,
+		Entry: g.Entry, AnyEntry: u.AnyEntry, What: g.Prompt, By: a.By, User: a.Proof.User, At: now, Until: now.Add(u.For)}
+	if u.AnyArgs {
+		d.Scope, d.Content, d.Args = a.Reach.Target, a.Reach.Loose, canon.Hash{}
+	}
+	return d, nil
+}
+
+// Bound is what a dated grant for the question would be bound to, and what it would not, each in one line.
+func (v View) Bound(u Until) (bound, unbound string) {
+	content := "with these arguments, and with everything that the plan shows as it is now"
+	loose := []string{"how often it runs"}
+	if u.AnyArgs {
+		content = "with the command and the files that it reads as they are now"
+		loose = append(loose, "its arguments", "what the arguments name")
+	}
+	asker := "in any session of calls that name no agent host"
+	switch {
+	case u.AnyEntry:
+		asker = "in any session of any agent host of the same user"
+	case v.Entry != "":
+		asker = fmt.Sprintf("in any session of the agent host %s", v.Entry)
+	}
+	loose = append(loose, "what the plan says that it cannot bind")
+	return fmt.Sprintf("%s: %s, %s; %s", v.Tool, v.Prompt, content, asker), strings.Join(loose, "; ")
+}
+
+// Suggestion is what a person is told who approved the same so many times before; empty for never.
+func (v View) Suggestion(before int) string {
+	switch {
+	case before < 1 || !v.Datable():
+		return ""
+	case before == 1:
+		return "You allowed this once before."
+	}
+	return fmt.Sprintf("You allowed this %d times before.", before)
+}
+
+// Datable reports whether it may be answered with "allow this until".
+func (v View) Datable() bool { return !v.Reach.IsZero() }
