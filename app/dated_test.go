@@ -251,10 +251,14 @@ func TestARowLetsNothingThroughByItself(t *testing.T) {
 		args string
 		call func(*tool.Call)
 	}{
-		"the host":    {func(d *confirm.Dated) { d.Entry = "" }, yarding("shop", "test"), entry("")},
-		"any host":    {func(d *confirm.Dated) { d.AnyEntry = true }, yarding("shop", "test"), entry("other")},
-		"the content": {func(d *confirm.Dated) { d.Scope, d.Content, d.Args = "shop/other", plan.Hash(), confirm.ArgsSum([]byte(yarding("shop", "other"))) }, yarding("shop", "other"), entry("codex")},
-		"any arguments": {func(d *confirm.Dated) { d.AnyArgs, d.Args, d.Content = true, canon.Hash{}, yardPlan{Project: "shop", Script: "test"}.Loose() },
+		"the host": {func(d *confirm.Dated) { d.Entry = "" }, yarding("shop", "test"), entry("")},
+		"any host": {func(d *confirm.Dated) { d.AnyEntry = true }, yarding("shop", "test"), entry("other")},
+		"the content": {func(d *confirm.Dated) {
+			d.Scope, d.Content, d.Args = "shop/other", plan.Hash(), confirm.ArgsSum([]byte(yarding("shop", "other")))
+		}, yarding("shop", "other"), entry("codex")},
+		"any arguments": {func(d *confirm.Dated) {
+			d.AnyArgs, d.Args, d.Content = true, canon.Hash{}, yardPlan{Project: "shop", Script: "test"}.Loose()
+		},
 			yarding("shop", "test", "x"), entry("codex")},
 		"the principal": {func(d *confirm.Dated) { d.Principal = "you" }, yarding("shop", "test"), func(c *tool.Call) { c.Principal.ID, c.Entry = "you", "codex" }},
 	} {

@@ -15,6 +15,9 @@ func settings(testing.TB) ports.SettingsStore { return memstore.New() }
 func sessions(testing.TB) ports.Sessions      { return memstore.New().Sessions() }
 func runs(testing.TB) ports.Runs              { return memstore.New().Runs() }
 
+func dated(testing.TB) ports.DatedGrants { return memstore.New().Dated() }
+
+func TestDatedGrants(t *testing.T)   { porttest.DatedGrants(t, dated) }
 func TestLedger(t *testing.T)        { porttest.Ledger(t, ledger) }
 func TestAuditLog(t *testing.T)      { porttest.AuditLog(t, auditLog) }
 func TestSettingsStore(t *testing.T) { porttest.SettingsStore(t, settings) }

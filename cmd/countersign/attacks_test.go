@@ -176,6 +176,22 @@ func TestAttacks(t *testing.T) {
 				CAST('{"mode":"","allowances":[{"id":"' || id || '","tool":"run_script","scope":"","created_by":"terminal","created_at":"2999-01-01T00:00:00Z"}]}' AS BLOB) FROM grants`)
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 		},
+		"a row of what is allowed until a date": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.sql(t, `INSERT INTO dated_grants (id, body) SELECT id, CAST(json_object('id', id, 'tool', tool, 'scope', json_extract(CAST(extra AS TEXT), '$.reach.scope'),
+				'content', json_extract(CAST(extra AS TEXT), '$.reach.content'), 'any_args', json('false'), 'principal', principal, 'any_entry', json('true'), 'what', prompt, 'by', 'terminal',
+				'at', '2020-01-01T00:00:00Z', 'until', '2999-01-01T00:00:00Z') AS BLOB) FROM grants WHERE json_extract(CAST(extra AS TEXT), '$.reach.content') IS NOT NULL`)
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"a grant until a date, without a terminal": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			id := v.questions(1)[0].ID
+			v.refuses(t, "approve", id, "--for", "8h", "--yes")
+			a.Call("confirm", args{"token": id, "decision": "always"})
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
 		"a home of its own": func(t *testing.T, v *victim) {
 			v.env = append(v.env, "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
 			v.refuses(t, "policy", "approval", "caller", "--yes")
@@ -209,6 +225,71 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// TestAGrantIsNotWidened: what a person allowed until a date is that plan of that project, asked by that host, and marked; an agent that changes any of it
+// asks again.
+func TestAGrantIsNotWidened(t *testing.T) {
+	v := newVictim(t)
+	other := v.at("other")
+	require.NoError(t, os.MkdirAll(other, 0o700))
+	write(t, filepath.Join(other, "package.json"), `{"name":"other","version":"1.0.0","scripts":{"mark":"echo done > mark"}}`)
+	seen, code := v.atTerminal("y", "project", "add", other)
+	require.Zero(t, code, seen)
+	original, err := os.ReadFile(filepath.Join(v.project, "package.json"))
+	require.NoError(t, err)
+	a := v.agent("--host", "claude-code")
+	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	seen, code = v.atTerminal("y", "approve", v.questions(1)[0].ID, "--for", "8h")
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "in any session of the agent host claude-code")
+	assert.Contains(t, seen, "not bound: how often it runs")
+	fresh := func(what string, agent *hand) {
+		t.Helper()
+		value, failed := outcome(t, agent.Call("run_script", v.mark()))
+		require.Nil(t, failed, "%s: %+v", what, failed)
+		assert.Contains(t, string(value), "success", what)
+	}
+	fresh("the call that was approved", a)
+	fresh("again", a)
+	fresh("in another session", v.agent("--host", "claude-code"))
+	asks := func(what string, agent *hand, a args) {
+		t.Helper()
+		_, failed := outcome(t, agent.Call("run_script", a))
+		require.NotNil(t, failed, what)
+		assert.Equal(t, "CONFIRMATION_PENDING", failed.Code, what)
+	}
+	asks("another host", v.agent("--host", "codex"), v.mark())
+	asks("another project", a, args{"project_path": other, "script_name": "mark"})
+	asks("another argument", a, args{"project_path": v.project, "script_name": "mark", "args": []string{"x"}})
+	write(t, filepath.Join(v.project, "package.json"), `{"name":"shop","version":"1.0.0","scripts":{"mark":"echo worse > mark"}}`)
+	asks("another content", a, v.mark())
+	write(t, filepath.Join(v.project, "package.json"), string(original))
+	fresh("as it was", a)
+
+	var list struct {
+		Grants []struct {
+			ID    string
+			Dated *struct{ Uses int }
+		}
+	}
+	v.typed(&list, "grants")
+	require.Len(t, list.Grants, 1)
+	require.NotNil(t, list.Grants[0].Dated)
+	assert.GreaterOrEqual(t, list.Grants[0].Dated.Uses, 2)
+	shown, _, code := v.try("policy", "show")
+	require.Zero(t, code)
+	assert.Contains(t, shown, "grant "+list.Grants[0].ID)
+	marked, _, code := v.try("audit", "list", "--unattended", "--grant", list.Grants[0].ID)
+	require.Zero(t, code)
+	assert.Contains(t, marked, "no person asked: dated_grant "+list.Grants[0].ID)
+
+	v.sql(t, `UPDATE dated_grants SET body = CAST(json_set(CAST(body AS TEXT), '$.any_entry', json('true')) AS BLOB)`)
+	asks("a row that was edited", v.agent("--host", "codex"), v.mark())
+	v.sql(t, `UPDATE dated_grants SET body = CAST(json_remove(CAST(body AS TEXT), '$.any_entry') AS BLOB)`)
+	_, problems, code := v.try("grants", "revoke", list.Grants[0].ID)
+	require.Zero(t, code, problems)
+	asks("once it is revoked", v.agent("--host", "claude-code"), v.mark())
+}
+
 // TestOneYesLetsOneCallRun: an approval is spent by the first of many calls.
 func TestOneYesLetsOneCallRun(t *testing.T) {
 	v := newVictim(t)
@@ -221,4 +302,47 @@ func TestOneYesLetsOneCallRun(t *testing.T) {
 	assert.Contains(t, string(value), "success")
 	assert.True(t, v.marked())
 	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+}
+
+// TestAnAnswerThatSavesQuestions: "u" at the question, with a tick for any arguments; a suggestion of it; and several questions answered as one.
+func TestAnAnswerThatSavesQuestions(t *testing.T) {
+	v := newVictim(t)
+	a := v.agent()
+	with := func(words ...string) args {
+		return args{"project_path": v.project, "script_name": "mark", "args": words}
+	}
+	runs := func(call args) {
+		t.Helper()
+		value, failed := outcome(t, a.Call("run_script", call))
+		require.Nil(t, failed, "%+v", failed)
+		assert.Contains(t, string(value), "success")
+	}
+	a.fails("CONFIRMATION_PENDING", "run_script", with("one"))
+	a.fails("CONFIRMATION_PENDING", "run_script", with("two"))
+	both := v.questions(2)
+	seen, code := v.atTerminal("n", "approve", both[0].ID, both[1].ID)
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "nothing was approved")
+	seen, code = v.atTerminal("y", "approve", both[0].ID, both[1].ID)
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "1 of 2")
+	assert.Contains(t, seen, "approve all 2?")
+	runs(with("one"))
+	runs(with("two"))
+
+	a.fails("CONFIRMATION_PENDING", "run_script", with("one"))
+	id := v.questions(1)[0].ID
+	seen, code = v.atTerminal("u\nsoon\n24h any-arguments\nn\nn", "approve", id)
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "You allowed this once before.")
+	assert.Contains(t, seen, "is no length of time")
+	assert.Contains(t, seen, "not bound: how often it runs; its arguments")
+	a.fails("CONFIRMATION_PENDING", "run_script", with("one"))
+	id = v.questions(1)[0].ID
+	seen, code = v.atTerminal("u\n24h any-arguments\ny", "approve", id)
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "countersign grants revoke "+id+" ends that")
+	runs(with("one"))
+	runs(with("three"))
+	runs(with())
 }

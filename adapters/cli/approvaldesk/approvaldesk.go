@@ -38,7 +38,7 @@ func (d *Desk) Waiting(ctx context.Context) ([]approvalview.Item, error) {
 	out := make([]approvalview.Item, 0, len(views))
 	for _, v := range views {
 		if v.State == confirm.Pending.String() {
-			out = append(out, approvalview.Item{View: v, Client: d.asker(ctx, v), Always: Lasting(v)})
+			out = append(out, approvalview.Item{View: v, Client: d.asker(ctx, v), Always: Lasting(v), Dated: Datable(v)})
 		}
 	}
 	return out, nil
@@ -46,6 +46,9 @@ func (d *Desk) Waiting(ctx context.Context) ([]approvalview.Item, error) {
 
 // Lasting reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
 func Lasting(v confirm.View) bool { return v.Lasting() && v.Session != shell.Session }
+
+// Datable reports a question that may be answered with "allow this until".
+func Datable(v confirm.View) bool { return v.Datable() && v.Session != shell.Session }
 
 // asker is who asked, as it named itself.
 func (d *Desk) asker(ctx context.Context, v confirm.View) string {
@@ -58,6 +61,15 @@ func (d *Desk) asker(ctx context.Context, v confirm.View) string {
 	}
 	d.clients[v.ID] = record.Client
 	return record.Client
+}
+
+// Before implements approvalview.Desk.
+func (d *Desk) Before(ctx context.Context, i approvalview.Item) int {
+	n, err := d.door.App.Earlier(ctx, i.ID)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // Stamp implements approvalview.Desk.
@@ -129,6 +141,8 @@ func (d *Desk) fate(ctx context.Context, i approvalview.Item, verdict, by string
 	switch by {
 	case "client":
 		return "whoever asked does not wait for it any more"
+	case "granted":
+		return "what somebody allowed until a time has let its call run"
 	case "superseded":
 		return "a newer question of the same session took its place"
 	case "changed":

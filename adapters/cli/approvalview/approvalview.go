@@ -16,6 +16,7 @@ type Item struct {
 	confirm.View
 	Client string // who asks, as far as that is known
 	Always bool   // it may be answered with "always"
+	Dated  bool   // it may be answered with "allow this until"
 }
 
 // Desk is what the view works with.
@@ -32,6 +33,8 @@ type Desk interface {
 	Fate(ctx context.Context, i Item) string
 	// Diffs is what a question's plan changes as unified diffs, where the plan itself does not show them; empty where there is nothing more to show.
 	Diffs(ctx context.Context, i Item) string
+	// Before is how often the same was approved before.
+	Before(ctx context.Context, i Item) int
 }
 
 // How often the view looks whether something changed, how long it trusts what it knows, and how long the rest of a key may take to come.

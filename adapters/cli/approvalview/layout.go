@@ -175,6 +175,9 @@ func (m *model) question() []line {
 	if m.item.Always {
 		keys = "a approve  A always  d deny  q back  ? help"
 	}
+	if m.item.Dated {
+		keys = strings.Replace(keys, "d deny", "u until  d deny", 1)
+	}
 	if m.item.Masked > 0 && !m.item.Revealed {
 		keys = strings.Replace(keys, "d deny", "r reveal  d deny", 1)
 	}
@@ -205,6 +208,12 @@ func (m *model) lines() []line {
 		}
 		add("", 0)
 	}
+	if m.asking != nil && len(m.terms) > 0 {
+		for _, l := range m.terms {
+			add(l.text, l.tint)
+		}
+		add("", 0)
+	}
 	add(oneLine(m.item.Prompt), terminal.Heading)
 	add("", 0)
 	if m.item.Risk != "" {
@@ -218,6 +227,9 @@ func (m *model) lines() []line {
 	}
 	if veiled := shell.Veiled(m.item.View); veiled != "" {
 		add(veiled, terminal.Changed)
+	}
+	if told := m.item.Suggestion(m.earlier); m.item.Dated && told != "" {
+		add(told+" u allows it until a time that you say, without asking.", terminal.Heading)
 	}
 	m.plan(add)
 	m.body, m.bodyAt = out, m.width
@@ -255,6 +267,7 @@ func (m *model) help() []line {
 		"In the list", "  ↑ ↓  j k        move", "  Enter           open a question", "  q  Esc          quit", "",
 		"In a question", "  ↑ ↓  j k        a line", "  PgUp PgDn Space a page", "  g G             its beginning, its end",
 		"  a               approve what is shown; where a name is asked for, it is typed", "  A               approve, and do not ask about the same again in that session",
+		"  u               approve, and allow the same until a time, in any session",
 		"  r               reveal what is masked, to you alone",
 		"  d               deny; whoever asked is told the reason you type", "  q  Esc          back to the list", "",
 		"What is approved is the very plan that is shown. When it is out of date, the", "approval is refused, and what has changed is shown.",

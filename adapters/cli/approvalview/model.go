@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/countersign-dev/countersign/adapters/cli/approvalview/keyboard"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -34,15 +35,17 @@ type model struct {
 	chosen        int    // of items
 	problem       string // why what waits cannot be read
 
-	screen screen
-	before screen // of helping
-	item   Item   // of reading
-	extra  string // its diffs
-	body   []line // of reading, as it was laid out for bodyWidth
-	bodyAt int    // the width it was laid out for; 0: not yet
-	top    int    // the first line of body that is shown
-	fate   string // what became of it; empty: it waits
-	after  []line // what is shown instead of its plan, because that is out of date
+	screen  screen
+	before  screen // of helping
+	item    Item   // of reading
+	extra   string // its diffs
+	earlier int    // how often the same was approved before
+	terms   []line // what is about to be allowed until a time
+	body    []line // of reading, as it was laid out for bodyWidth
+	bodyAt  int    // the width it was laid out for; 0: not yet
+	top     int    // the first line of body that is shown
+	fate    string // what became of it; empty: it waits
+	after   []line // what is shown instead of its plan, because that is out of date
 
 	asking *question
 	busy   bool // an answer is on its way
@@ -55,6 +58,7 @@ type question struct {
 	typed  []rune
 	most   int
 	answer func(typed string) confirm.Answer
+	then   func(typed string) effect // instead of answer
 }
 
 // effect is what a key is to have done.
@@ -105,10 +109,10 @@ func (m *model) told(id, fate string) {
 	}
 }
 
-// shows takes in the diffs of a question's plan.
-func (m *model) shows(id, diffs string) {
+// shows takes in the diffs of a question's plan, and how often the same was approved before.
+func (m *model) shows(id, diffs string, before int) {
 	if m.item.ID == id {
-		m.extra, m.bodyAt = diffs, 0
+		m.extra, m.earlier, m.bodyAt = diffs, before, 0
 	}
 }
 
@@ -165,6 +169,8 @@ func said(a confirm.Answer, v confirm.View) string {
 	switch {
 	case !a.Approve:
 		return "denied; " + tool + " does not run"
+	case a.Until != nil:
+		return "approved, and the same again is not asked about for " + a.Until.For.String() + "; countersign grants revoke " + v.ID + " ends that"
 	case a.Always:
 		return "approved, and the same again is not asked about any more in the session that asked"
 	}
@@ -249,7 +255,7 @@ func (m *model) open() effect {
 		return effect{}
 	}
 	m.screen, m.item = reading, m.items[m.chosen]
-	m.extra, m.after, m.fate, m.bodyAt, m.top = "", nil, "", 0, 0
+	m.extra, m.after, m.fate, m.bodyAt, m.top, m.earlier, m.terms = "", nil, "", 0, 0, 0, nil
 	item := m.item
 	return effect{diffs: &item}
 }
@@ -279,6 +285,9 @@ func (m *model) read(k keyboard.Key) effect {
 		return m.approve(false)
 	case k.Is(keyboard.Unknown, 'A'):
 		return m.approve(true)
+	case k.Is(keyboard.Unknown, 'u'):
+		m.until()
+		return effect{}
 	case k.Is(keyboard.Unknown, 'r') && m.item.Masked > 0 && !m.item.Revealed:
 		m.busy = true
 		item := m.item
@@ -313,6 +322,39 @@ func (m *model) approve(always bool) effect {
 	return effect{answer: &yes}
 }
 
+// until asks for how long the same is allowed, then shows what that is bound to and what not, and asks for the yes to all of it.
+func (m *model) until() {
+	if !m.item.Dated {
+		m.notice = line{"this is of a kind that is asked about every time; a approves it once", terminal.Changed}
+		return
+	}
+	id, plan := m.item.ID, m.item.PlanHash
+	m.asking = &question{prompt: "allow the same for how long? (Enter: 8h; " + shell.UntilHint + ")", most: maxTyped, then: func(typed string) effect {
+		u, err := shell.ParseUntil(typed)
+		if err == nil && u.AnyArgs && m.item.Reach.Loose.IsZero() {
+			err = confirm.ErrUngrantable.Sayf("the arguments of %s decide what it does, so they cannot be left out", m.item.Tool)
+		}
+		if err != nil {
+			m.notice = line{fault.From(err).Message, terminal.Changed}
+			return effect{}
+		}
+		bound, unbound := m.item.Bound(u)
+		until := shell.Moment(m.now.Add(u.For), m.now)
+		m.terms = []line{{"allowed until " + until + ", without asking: " + oneLine(bound), terminal.Changed}, {"not bound: " + oneLine(unbound), terminal.Changed}}
+		m.bodyAt, m.top = 0, 0
+		m.asking = &question{prompt: "approve, and allow that until " + until + "? (y does, Esc does not)", most: maxTyped, then: func(typed string) effect {
+			if m.terms, m.bodyAt = nil, 0; typed != "y" && typed != "yes" || m.item.ID != id || m.item.PlanHash != plan {
+				m.notice = line{"nothing was approved", terminal.Changed}
+				return effect{}
+			}
+			m.busy = true
+			return effect{answer: &confirm.Answer{ID: id, Approve: true, Until: &u, Shown: plan, Revealed: m.item.Revealed}}
+		}}
+		return effect{}
+	}}
+	m.notice = line{}
+}
+
 // maxTyped is the longest name that is typed, in characters.
 const maxTyped = 500
 
@@ -325,9 +367,12 @@ func (m *model) typing(k keyboard.Key) effect {
 	q := m.asking
 	switch k.Kind {
 	case keyboard.Escape:
-		m.asking = nil
+		m.asking, m.terms, m.bodyAt = nil, nil, 0
 	case keyboard.Enter:
 		m.asking = nil
+		if q.then != nil {
+			return q.then(strings.TrimSpace(string(q.typed)))
+		}
 		a := q.answer(strings.TrimSpace(string(q.typed)))
 		if a.Approve && a.Typed == "" {
 			m.notice = line{"nothing was typed, so nothing was approved", terminal.Changed}

@@ -162,8 +162,8 @@ func TestDiffsAreTinted(t *testing.T) {
 	m.height = 40
 	e := m.types("\r")
 	require.NotNil(t, e.diffs)
-	m.shows("a", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n")
-	m.shows("b", "--- of another\n")
+	m.shows("a", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", 0)
+	m.shows("b", "--- of another\n", 0)
 	tints := map[string]terminal.Tint{}
 	for _, l := range m.frame() {
 		tints[strings.TrimSpace(l.text)] = l.tint
@@ -197,11 +197,11 @@ func TestFramesFit(t *testing.T) {
 				i.Strength, i.Target = policy.Strength(rapid.IntRange(1, 3).Draw(r, "strength")), rapid.String().Draw(r, "target")
 				plan, err := json.Marshal(map[string]any{"context": map[string]any{rapid.String().Draw(r, "name"): rapid.String().Draw(r, "text"), "list": []string{rapid.String().Draw(r, "one")}}})
 				require.NoError(r, err)
-				i.Plan = plan
+				i.Plan, i.Dated, i.Reach = plan, rapid.Bool().Draw(r, "dated"), confirm.Reach{Content: canon.Bytes("test", nil), Loose: canon.Bytes("test", nil)}
 			}))
 		}
 		m.news(items, nil)
-		for _, k := range rapid.SliceOfN(rapid.SampledFrom([]string{"j", "k", " ", "b", "g", "G", "\r", "q", "?", "a", "A", "d", "x", "\x1b", "漢", "\x1b[200~a\x1b[2J\nb\x1b[201~"}), 0, 12).Draw(r, "keys") {
+		for _, k := range rapid.SliceOfN(rapid.SampledFrom([]string{"j", "k", " ", "b", "g", "G", "\r", "q", "?", "a", "A", "u", "d", "x", "\x1b", "漢", "\x1b[200~a\x1b[2J\nb\x1b[201~"}), 0, 12).Draw(r, "keys") {
 			m.types(k)
 			if rapid.IntRange(0, 5).Draw(r, "news") == 0 {
 				m.news(items[:len(items)/2], nil)
@@ -216,6 +216,37 @@ func TestFramesFit(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTheSameIsAllowedUntil: for as long as is typed, once what is bound and what is not was shown; and a suggestion says so.
+func TestTheSameIsAllowedUntil(t *testing.T) {
+	reach := confirm.Reach{Scope: "shop/test@1", Target: "shop/test", Content: canon.Bytes("test", nil)}
+	m := newModel(item("a", func(i *Item) { i.Dated, i.Reach, i.Entry = true, reach, "codex" }), item("b", nil))
+	m.width, m.height = 160, 40
+	m.types("\r")
+	m.shows("a", "", 2)
+	assert.Contains(t, m.text(), "u until")
+	assert.Contains(t, m.text(), "You allowed this 2 times before.")
+	m.types("u24h any-arguments\r")
+	assert.Contains(t, m.text(), "cannot be left out")
+	m.types("u24h any-host\r")
+	assert.Contains(t, m.text(), "in any session of any agent host of the same user")
+	assert.Contains(t, m.text(), "not bound: how often it runs")
+	assert.Nil(t, m.types("n\r").answer)
+	assert.Contains(t, m.text(), "nothing was approved")
+	m.types("u\x1b")
+	assert.Nil(t, m.types("y").answer, "it was left")
+
+	m.types("u\r")
+	assert.Contains(t, m.text(), "in any session of the agent host codex")
+	e := m.types("y\r")
+	require.NotNil(t, e.answer)
+	assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Until: &confirm.Until{For: confirm.DatedFirst}, Shown: m.item.PlanHash}, *e.answer)
+	m.answered(*e.answer, confirm.View{ID: "a"}, nil)
+	assert.Contains(t, m.text(), "countersign grants revoke a ends that")
+
+	m.types("\ru")
+	assert.Contains(t, m.text(), "asked about every time")
 }
 
 // TestWhatIsMaskedIsRevealedFirst: by its key, and before it is approved where it may run.

@@ -203,8 +203,11 @@ func (v *view) carry(e effect) {
 	}
 	if i := e.diffs; i != nil {
 		v.later(func(ctx context.Context) func(*view) effect {
-			diffs := v.desk.Diffs(ctx, *i)
-			return func(v *view) effect { v.shows(i.ID, diffs); return effect{} }
+			diffs, before := v.desk.Diffs(ctx, *i), 0
+			if i.Dated {
+				before = v.desk.Before(ctx, *i)
+			}
+			return func(v *view) effect { v.shows(i.ID, diffs, before); return effect{} }
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type query struct {
 	limit int
 
 	unattended bool
+	grant      string
 }
 
 // records is a list of records as JSON, the form of the tool audit_tail.
@@ -51,6 +53,7 @@ func (q *query) flags(c *cobra.Command) {
 	c.Flags().StringVar(&q.since, "since", "", "only records since then: a time (2026-03-01T09:00:00Z, 2026-03-01) or an age (90m, 24h)")
 	c.Flags().StringVar(&q.tool, "tool", "", "only records of this tool")
 	c.Flags().BoolVar(&q.unattended, "unattended", false, "only changes that were let through without a person")
+	c.Flags().StringVar(&q.grant, "grant", "", "only calls that the grant of this id let through (countersign grants lists them)")
 	c.Flags().IntVar(&q.limit, "limit", 0, "at most this many, the last ones (list: 20; export: all)")
 }
 
@@ -86,7 +89,7 @@ func (q query) walk(ctx context.Context, s *shell.Shell, visit func(audit.Record
 	if err != nil {
 		return err
 	}
-	f := audit.Filter{Tool: q.tool, Unattended: q.unattended, Limit: audit.AtMost}
+	f := audit.Filter{Tool: q.tool, Unattended: q.unattended, Grant: q.grant, Limit: audit.AtMost}
 	if q.limit > 0 {
 		return q.last(ctx, a, f, begin, visit)
 	}
@@ -172,7 +175,7 @@ func auditRow(r audit.Record) []string {
 	by := e.Client
 	switch {
 	case e.Unattended():
-		by += " (no person asked: " + cmp.Or(e.ApprovedBy, e.Rule) + ")"
+		by += " (no person asked: " + strings.TrimSpace(cmp.Or(e.ApprovedBy, e.Rule)+" "+e.Grant) + ")"
 	case e.ApprovedBy != "":
 		by += " (" + e.ApprovedBy + ")"
 	}

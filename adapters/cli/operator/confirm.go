@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 )
 
 // waiting is what confirmations prints as JSON, the form of the tool list_confirmations.
@@ -78,12 +80,38 @@ func approvals(ctx context.Context, s *shell.Shell) error {
 
 // Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
 func Approve(s *shell.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "approve ID", Short: "Approve a waiting confirmation, after showing its plan", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s)}
+	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: shell.Args(1, -1), ValidArgsFunction: completeWaiting(s),
+		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
+			"asked by the same agent host. Several ids of one session and tool are shown one after the other, and approved with one answer."}
 	var said confirm.Answer
+	var length string
+	var wide confirm.Until
+	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d); not for high risk, nor for what hands power on or opens something")
+	c.Flags().BoolVar(&wide.AnyArgs, "any-arguments", false, "with --for: whatever the arguments")
+	c.Flags().BoolVar(&wide.AnyEntry, "any-host", false, "with --for: whichever agent host asks")
 	c.Flags().StringVar(&said.Typed, "typed", "", "the name to type, where the confirmation asks for one")
 	c.Flags().BoolVar(&said.Always, "always", false, "allow the same again for the rest of the session that asked; not for high risk, nor where a name is typed")
 	c.Flags().BoolVar(&said.Revealed, "reveal", false, "show what is masked in the plan, to you alone, before you decide")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if length != "" {
+			u, err := shell.ParseUntil(length)
+			if err != nil {
+				return err
+			}
+			u.AnyArgs, u.AnyEntry = u.AnyArgs || wide.AnyArgs, u.AnyEntry || wide.AnyEntry
+			said.Until = &u
+		} else if wide != (confirm.Until{}) {
+			return shell.ErrUsage.Sayf("--any-arguments and --any-host belong to --for").With(shell.Hint("countersign approve " + args[0] + " --for 8h --any-arguments"))
+		}
+		if said.Always && said.Until != nil {
+			return shell.ErrUsage.Sayf("--always is for the rest of a session and --for across sessions; say one of them").With(shell.Hint("countersign approve " + args[0] + " --for 8h"))
+		}
+		if len(args) > 1 {
+			if said.Always || said.Until != nil || said.Revealed || said.Typed != "" {
+				return shell.ErrUsage.Sayf("several at once are approved once and no more; --for, --always, --typed and --reveal are for a single one").With(shell.Hint("countersign approve " + args[0]))
+			}
+			return approveAll(cmd.Context(), s, args)
+		}
 		said.ID = args[0]
 		return approve(cmd.Context(), s, said)
 	}
@@ -113,13 +141,63 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 	if given.Always && !lasting {
 		return shell.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
 	}
-	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed})
+	dated := approvaldesk.Datable(v)
+	if given.Until != nil && !dated {
+		return shell.ErrUsage.Sayf("--for: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
+	}
+	before := 0
+	if a, err := s.App(); err == nil && dated {
+		before, _ = a.Earlier(ctx, v.ID) // without it there is one suggestion less
+	}
+	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed,
+		Dated: dated && !given.Always, Until: given.Until, Before: before})
 	if err != nil {
 		outdated(s, err)
 		return err
 	}
 	said.Always = said.Approve && (said.Always || given.Always)
 	return settle(ctx, s, said)
+}
+
+// approveAll shows the plans of several questions of one session and tool one after the other, and has the person decide once about all of them.
+func approveAll(ctx context.Context, s *shell.Shell, ids []string) error {
+	var views []confirm.View
+	for i, id := range ids {
+		v, err := lookUp(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		alone := ""
+		switch {
+		case slices.Contains(ids[:i], id):
+			alone = "it is named twice"
+		case v.Strength >= policy.Typed:
+			alone = "a name is typed for it"
+		case v.Risk == policy.RiskHigh.String() || v.MustReveal:
+			alone = "it is of high risk"
+		case i > 0 && (v.Tool != views[0].Tool || v.Session != views[0].Session):
+			alone = "it is of another session or tool than " + views[0].ID
+		}
+		if alone != "" {
+			return shell.ErrUsage.Sayf("%s is approved alone: %s", id, alone).With(shell.Hint("countersign approve " + id))
+		}
+		views = append(views, v)
+	}
+	yes, err := s.DecideAll(ctx, views)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		s.Line("nothing was approved; countersign deny ID denies")
+		return nil
+	}
+	var failed error
+	for _, v := range views {
+		if err := settle(ctx, s, confirm.Answer{ID: v.ID, Approve: true, By: shell.ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}); err != nil {
+			failed = cmp.Or(failed, err)
+		}
+	}
+	return failed
 }
 
 // deny denies what waits. Only a person denies: without a terminal the request is withdrawn, and on record as that.
@@ -185,6 +263,10 @@ func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
 		s.Line("approved %s; %s runs when its caller repeats the call, before %s, and at once where the call still waits", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
 		if said.Always {
 			s.Line("the same again is not asked about any more in the session that asked")
+		}
+		if said.Until != nil {
+			now := time.Now()
+			s.Line("the same again is not asked about until %s, in any session; countersign grants revoke %s ends that", shell.Moment(now.Add(said.Until.For), now), v.ID)
 		}
 		return nil
 	}

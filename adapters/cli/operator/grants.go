@@ -1,20 +1,25 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
 // Grants is the command group grants; alone it lists.
 func Grants(s *shell.Shell) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }
-	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed for the rest of a session", Args: shell.Subcommand, RunE: list}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session, oldest first", Args: shell.Args(0, 0), RunE: list},
+	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: shell.Subcommand, RunE: list}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session or until a date, oldest first", Args: shell.Args(0, 0), RunE: list},
 		&cobra.Command{Use: "revoke ID...", Short: "Have calls ask again, from the next one on", Args: shell.Args(1, -1), ValidArgsFunction: completeGrants(s),
 			RunE: func(cmd *cobra.Command, args []string) error { return revokeGrants(cmd.Context(), s, args) }})
 	return group
@@ -33,17 +38,75 @@ func listGrants(ctx context.Context, s *shell.Shell) error {
 		return s.PrintJSON(confirm.ListAlways(all))
 	}
 	if len(all) == 0 {
-		s.Note("nothing is always allowed; approve --always, or the box in the console, allows the same again for the rest of a session")
+		s.Note("nothing is always allowed; approve --always allows the same again for the rest of a session, approve --for 8h until then; so do the buttons in the console")
 		return nil
 	}
-	var rows [][]string
+	var rows, dated [][]string
+	now := time.Now()
 	for _, g := range all {
-		rows = append(rows, []string{g.ID, g.Tool, g.Scope, g.Session, g.By, time.Until(g.ExpiresAt).Round(time.Minute).String()})
+		if g.Dated == nil {
+			rows = append(rows, []string{g.ID, g.Tool, g.Scope, g.Session, g.By, ago(now, g.At), g.ExpiresAt.Sub(now).Round(time.Minute).String()})
+			continue
+		}
+		dated = append(dated, datedRow(g, now))
 	}
-	s.Table([]string{"id", "tool", "of it", "session", "allowed by", "ends in"}, rows)
+	if len(rows) > 0 {
+		s.Line("for the rest of a session:")
+		s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows)
+	}
+	if len(dated) > 0 {
+		s.Line("until a date, in any session:")
+		s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated)
+	}
 	s.Note("countersign grants revoke ID has the next call ask again")
 	return nil
 }
+
+// datedRow is what was allowed until a date.
+func datedRow(g confirm.Always, now time.Time) []string {
+	d := g.Dated
+	host, args, used := cmp.Or(d.Entry, "no host"), "these", "never"
+	if d.AnyEntry {
+		host = "any host"
+	}
+	if d.AnyArgs {
+		args = "any"
+	}
+	if d.Uses > 0 {
+		used = ago(now, d.UsedAt)
+	}
+	return []string{g.ID, g.Tool, terminal.Plain(d.What), terminal.Plain(g.Principal + ", " + host), args, terminal.Plain(strings.TrimSpace(g.By + " " + d.User)), ago(now, g.At),
+		strconv.FormatInt(d.Uses, 10), used, shell.Moment(g.ExpiresAt, now)}
+}
+
+// grantRows are what is always allowed, as rows of the policy in force.
+func grantRows(ctx context.Context, s *shell.Shell) ([][]string, error) {
+	a, err := s.App()
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.AlwaysAllowed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	now := time.Now()
+	for _, g := range all {
+		what, by := terminal.Plain(g.String())+", for the rest of a session", g.By
+		if d := g.Dated; d != nil {
+			what = fmt.Sprintf("%s: %s, until %s, used %d times", g.Tool, terminal.Plain(d.What), shell.Moment(g.ExpiresAt, now), d.Uses)
+			if d.Uses > 0 {
+				what += ", last " + ago(now, d.UsedAt) + " ago"
+			}
+			by += " " + d.User
+		}
+		rows = append(rows, []string{"grant " + g.ID, what, terminal.Plain(strings.TrimSpace(by)) + ", " + ago(now, g.At) + " ago"})
+	}
+	return rows, nil
+}
+
+// ago is how long something was before now.
+func ago(now, at time.Time) string { return max(now.Sub(at), 0).Round(time.Minute).String() }
 
 // revokeGrants ends each of them; one that is not there keeps none of the others in force.
 func revokeGrants(ctx context.Context, s *shell.Shell, ids []string) error {

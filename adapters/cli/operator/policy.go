@@ -257,6 +257,10 @@ func showPolicy(ctx context.Context, s *shell.Shell) error {
 	for _, key := range slices.Sorted(maps.Keys(p.Require)) {
 		rows = append(rows, []string{"approving " + key + " needs", p.Require[key], p.by("require " + key)})
 	}
-	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision), "decided by"}, rows)
+	granted, err := grantRows(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision), "decided by"}, append(rows, granted...))
 	return nil
 }

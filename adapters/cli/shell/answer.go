@@ -46,10 +46,13 @@ func View(ask tool.Issued) confirm.View {
 
 // Deciding is what the command line says beforehand, and what it offers.
 type Deciding struct {
-	Yes    bool   // --yes: no keystroke for what is below high risk
-	Typed  string // --confirm-name
-	Always bool   // "always" may be answered
-	Reveal bool   // --reveal: what is masked is shown
+	Yes    bool           // --yes: no keystroke for what is below high risk
+	Typed  string         // --confirm-name
+	Always bool           // "always" may be answered
+	Reveal bool           // --reveal: what is masked is shown
+	Dated  bool           // "allow this until" may be answered
+	Until  *confirm.Until // --for: it is answered so
+	Before int            // how often the same was approved before
 }
 
 // Proof is how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
@@ -62,7 +65,7 @@ func (s *Shell) Proof() confirm.Proof {
 }
 
 // Decide shows a plan whole, to its end, and asks: yes or no, or for the name to be typed. Where always is offered, "a" is a yes to whatever is like it
-// in the session that asked. What is not a yes is a no. It fails with ErrUnanswered where nobody can be asked, and where the end of the plan was
+// in the session that asked; where a dated grant is, "u" is a yes to the same in any session until a time. What is not a yes is a no. It fails with ErrUnanswered where nobody can be asked, and where the end of the plan was
 // not shown.
 func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
@@ -70,7 +73,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		return said, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID).
 			With(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
 	}
-	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal
+	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal || d.Until != nil
 	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
 	seen, err := s.present(ctx, v, given)
 	if err == nil && seen && d.Reveal && Veiled(v) != "" {
@@ -78,7 +81,12 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 	}
 	question := "approve? [y/N]"
 	named := v.Strength >= policy.Typed && d.Typed == ""
-	always := d.Always && v.Lasting()
+	always, dated := d.Always && v.Lasting(), d.Dated && v.Datable()
+	if dated && seen {
+		if told := v.Suggestion(d.Before); told != "" {
+			s.Say(told + " u allows it until a time that you say, without asking.")
+		}
+	}
 	switch {
 	case err != nil:
 		return said, err
@@ -92,6 +100,12 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 	case always:
 		question = "approve? [y/N/a: always in this session]"
 	}
+	if dated && !named {
+		question = strings.Replace(question, "]", offered(v)+"]", 1)
+	}
+	if d.Until != nil {
+		return s.until(ctx, v, said, d.Until)
+	}
 	word, err := s.askRevealing(ctx, &v, question)
 	if said.Revealed = v.Revealed; named {
 		said.Typed, said.Approve = word, word != ""
@@ -101,6 +115,9 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		said.Typed = d.Typed
 	}
 	word = strings.ToLower(word)
+	if dated && (word == "u" || word == "until") && err == nil {
+		return s.until(ctx, v, said, nil)
+	}
 	said.Always = always && (word == "a" || word == "always")
 	said.Approve = said.Always || word == "y" || word == "yes"
 	return said, err

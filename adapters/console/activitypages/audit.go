@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/markup"
@@ -112,7 +113,7 @@ func ended(e audit.Event) markup.Node {
 
 func by(e audit.Event) string {
 	if e.Unattended() {
-		return page.Printable("no person asked: " + cmp.Or(runview.By(e.ApprovedBy), "rule "+e.Rule))
+		return page.Printable(strings.TrimSpace("no person asked: " + cmp.Or(runview.By(e.ApprovedBy), "rule "+e.Rule) + " " + e.Grant))
 	}
 	return page.Printable(cmp.Or(runview.Answered(e), e.Client))
 }

@@ -48,6 +48,9 @@ func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 		return
 	}
 	a.ID, a.Always = id, a.Always && c.Session != v.Session
+	if c.Session == v.Session {
+		a.Until = nil
+	}
 	settled, err := s.door.Answer(r.Context(), a)
 	switch f := fault.From(err); {
 	case errors.Is(err, confirm.ErrAnswered) && settled.State == confirm.Approved.String():
@@ -56,8 +59,8 @@ func (s *Section) answer(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 		s.late(w, r, v, err)
 	case err == nil:
 		http.Redirect(w, r, path+"?"+answeredParam+"="+url.QueryEscape(id), http.StatusSeeOther)
-	case (errors.Is(err, confirm.ErrTyped) || errors.Is(err, confirm.ErrProof) || errors.Is(err, enrolled.ErrUnproven)) && waits:
-		s.question(w, v, s.sheet(r.Context(), c), http.StatusUnprocessableEntity, page.Problem(f))
+	case (errors.Is(err, confirm.ErrTyped) || errors.Is(err, confirm.ErrProof) || errors.Is(err, enrolled.ErrUnproven) || errors.Is(err, confirm.ErrUngrantable)) && waits:
+		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusUnprocessableEntity, page.Problem(f))
 	case errors.Is(err, confirm.ErrMismatch):
 		s.outdated(w, v, c, f)
 	case f.Kind == fault.Unconfirmed || errors.Is(err, confirm.ErrDenied):

@@ -40,6 +40,7 @@ type Door interface {
 	Reveal(ctx context.Context, id string) (confirm.View, error)
 	RunRecord(ctx context.Context, id string) (toolrun.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
+	Earlier(ctx context.Context, id string) (int, error)
 }
 
 // Section is the section approvals.
@@ -139,13 +140,25 @@ func (s *Section) decide(v httpguard.Visitor, c confirm.View, whole bool) markup
 	return work.Decide(v, pathOf(c.ID), c, c.Session != v.Session)
 }
 
+// until is how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
+func (s *Section) until(ctx context.Context, v httpguard.Visitor, c confirm.View) markup.Node {
+	if _, own := s.desk.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.desk.Decides(v, tool.Name(c.Tool)) {
+		return nil
+	}
+	before, err := s.door.Earlier(ctx, c.ID)
+	if err != nil {
+		before = 0 // there is one suggestion less
+	}
+	return work.Until(v, pathOf(c.ID), c, c.Suggestion(before))
+}
+
 func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
 	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
 		s.fail(w, v, err)
 	case waits:
-		s.question(w, v, s.sheet(r.Context(), c), http.StatusOK)
+		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusOK)
 	default:
 		rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
 		if err != nil {
@@ -172,10 +185,11 @@ type sheet struct {
 	confirm.View
 	client string
 	diffs  markup.Node
+	until  markup.Node // how the same can be allowed until a time
 }
 
-func (s *Section) sheet(ctx context.Context, c confirm.View) sheet {
-	return sheet{c, s.client(ctx, c), planpage.Exhibit(c.Exhibit)}
+func (s *Section) sheet(ctx context.Context, v httpguard.Visitor, c confirm.View) sheet {
+	return sheet{c, s.client(ctx, c), planpage.Exhibit(c.Exhibit), s.until(ctx, v, c)}
 }
 
 func (s *Section) question(w http.ResponseWriter, v httpguard.Visitor, c sheet, status int, above ...markup.Node) {
@@ -183,7 +197,7 @@ func (s *Section) question(w http.ResponseWriter, v httpguard.Visitor, c sheet, 
 	if len(above) > 0 || c.Revealed {
 		p.Live = nil // what was wrong, or was revealed, stays in sight
 	}
-	p.Body = append(above, markup.Div(markup.ID(c.ID), planpage.Question(c.View, c.client), c.diffs, s.decide(v, c.View, true)))
+	p.Body = append(above, markup.Div(markup.ID(c.ID), planpage.Question(c.View, c.client), c.diffs, s.decide(v, c.View, true), c.until))
 	p.Write(w, status, v)
 }
 

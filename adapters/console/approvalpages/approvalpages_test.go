@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,6 +125,50 @@ func TestAlwaysIsRememberedForTheSessionThatAsked(t *testing.T) {
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "other", "text": "x"}).Err)
 	assert.Equal(t, "x", here.Notes.Read("other"))
 	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "third"}).Err, app.ErrRequired, "not for others")
+}
+
+// TestTheSameIsAllowedUntil: the page names what is bound and what is not, the same runs in any session of that host, and it is suggested to whoever
+// approved it before.
+func TestTheSameIsAllowedUntil(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	write := map[string]string{"name": "plan", "text": "text"}
+	id := agent.Ask(t, "write_note", write)
+	page := web.Get("/approvals/" + id)
+	assert.Contains(t, page.Words(), "Allow this until …")
+	assert.Contains(t, page.Words(), "in any session of calls that name no agent host")
+	assert.Contains(t, page.Words(), "Not bound: how often it runs")
+	assert.NotContains(t, page.Words(), "once before")
+	broken := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "a while")
+	assert.Equal(t, http.StatusBadRequest, broken.Status)
+	long := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "8760h")
+	assert.Equal(t, http.StatusUnprocessableEntity, long.Status)
+	assert.Contains(t, long.Words(), "at most 30 days")
+	web.Press(web.Get("/approvals/"+id), "Approve")
+	require.NoError(t, agent.Call("write_note", write).Err)
+	require.NoError(t, os.Remove(here.Notes.Path("plan")))
+
+	id = agent.Ask(t, "write_note", write)
+	page = web.Get("/approvals/" + id)
+	assert.Contains(t, page.Words(), "You allowed this once before. Allow it until …")
+	web.Press(page, "Approve, and allow the same until then", "for", "24h")
+	require.NoError(t, agent.Call("write_note", write).Err)
+	require.NoError(t, os.Remove(here.Notes.Path("plan")))
+	require.NoError(t, agent.House.Agent("s2").Call("write_note", write).Err, "in any session")
+	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "worse"}).Err, app.ErrRequired)
+	all, err := agent.House.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.EqualValues(t, 1, all[0].Dated.Uses)
+	assert.Equal(t, 24*time.Hour, all[0].ExpiresAt.Sub(all[0].At))
+
+	require.NoError(t, here.Notes.Write("old", "one"))
+	id = agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	page = web.Get("/approvals/" + id)
+	assert.NotContains(t, page.Words(), "until then")
+	refused := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "8h", "typed_value", "old")
+	assert.Equal(t, http.StatusUnprocessableEntity, refused.Status)
+	require.ErrorIs(t, agent.Call("burn_note", map[string]string{"name": "old"}).Err, app.ErrRequired, "nothing was approved")
 }
 
 func TestAlwaysIsNotForWhatIsAskedEveryTime(t *testing.T) {

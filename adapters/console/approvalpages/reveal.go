@@ -25,9 +25,9 @@ func (s *Section) reveal(w http.ResponseWriter, r *http.Request, v httpguard.Vis
 	}
 	bare, err := s.door.Reveal(r.Context(), c.ID)
 	if err != nil {
-		s.question(w, v, s.sheet(r.Context(), c), http.StatusConflict, page.Problem(fault.From(err)))
+		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusConflict, page.Problem(fault.From(err)))
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.question(w, v, s.sheet(r.Context(), bare), http.StatusOK)
+	s.question(w, v, s.sheet(r.Context(), v, bare), http.StatusOK)
 }

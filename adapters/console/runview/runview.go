@@ -77,6 +77,8 @@ func By(word string) string {
 		return "the program that this runs in"
 	case word == "incoming webhook":
 		return "a request from outside, to a workflow that a person opened to them"
+	case strings.HasPrefix(word, "dated_grant"):
+		return strings.TrimSpace("what a person allowed until a date " + page.Printable(strings.TrimPrefix(word, "dated_grant")))
 	case word == "token":
 		return "its confirmation token, which whoever asked repeated"
 	}

@@ -163,19 +163,45 @@ func overrides(v httpguard.Visitor, set app.Settings) markup.Node {
 		"Every tool follows the level. The page of a tool has a switch."))
 }
 
-// allowances are the tools that sessions need not ask for any more.
+// allowances are what need not be asked about any more: for the rest of a session, and until a date.
 func (s Pages) allowances(ctx context.Context, v httpguard.Visitor) markup.Node {
 	all, err := s.door.AlwaysAllowed(ctx)
 	if err != nil {
 		return page.Part("Always allowed", page.Problem(fault.From(err)))
 	}
-	var rows []markup.Node
+	var rows, dated []markup.Node
 	for _, g := range all {
-		rows = append(rows, page.Row(page.Name(g.Tool), page.Text(either(g.Scope, "all of it")), page.Code(page.Printable(g.Session)), page.Text(g.By), page.When(g.At), page.When(g.ExpiresAt),
-			page.Deed(v, section+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.Scope))))
+		revoke := page.Deed(v, section+"/grants/"+url.PathEscape(g.ID)+"/revoke", "Revoke", strings.TrimSpace("of "+g.Tool+" "+g.Scope))
+		if d := g.Dated; d != nil {
+			used := markup.Node(page.Text("not yet"))
+			if d.Uses > 0 {
+				used = markup.Group{page.To("/audit?text="+url.QueryEscape(g.ID), number(int(d.Uses))+" times"), page.Text(", last "), page.When(d.UsedAt)}
+			}
+			dated = append(dated, page.Row(page.Text(page.Printable(d.What)), page.Name(g.Tool), page.Text(open(g)), page.Text(page.Printable(strings.TrimSpace(g.By+" "+d.User))), page.When(g.At), page.When(g.ExpiresAt), used, revoke))
+			continue
+		}
+		rows = append(rows, page.Row(page.Name(g.Tool), page.Text(either(g.Scope, "all of it")), page.Code(page.Printable(g.Session)), page.Text(g.By), page.When(g.At), page.When(g.ExpiresAt), revoke))
 	}
-	return page.Part("Always allowed", markup.P(page.Text("A person said so for the rest of the session that asked. It ends with that session; what is revoked is asked about again from the next call on.")),
-		page.Table("Always allowed", []string{"Tool", "Of it", "Session", "Allowed by", "Since", "Ends at the latest", ""}, rows, "Nothing: every session asks."))
+	return markup.Group{
+		page.Part("Always allowed", markup.P(page.Text("A person said so for the rest of the session that asked. It ends with that session; what is revoked is asked about again from the next call on.")),
+			page.Table("Always allowed", []string{"Tool", "Of it", "Session", "Allowed by", "Since", "Ends at the latest", ""}, rows, "Nothing: every session asks.")),
+		page.Part("Allowed until a date", markup.P(page.Text("A person said so of one plan, in any session. It is asked about again as soon as anything that is bound differs, and from the moment it is revoked or has run out.")),
+			page.Table("Allowed until a date", []string{"What", "Tool", "Asked by", "Allowed by", "Since", "Until", "Used", ""}, dated, "Nothing."))}
+}
+
+// open is who may ask for what is allowed until a date, and with which arguments.
+func open(g confirm.Always) string {
+	who := "calls that name no agent host"
+	switch {
+	case g.Dated.AnyEntry:
+		who = "any agent host"
+	case g.Dated.Entry != "":
+		who = page.Printable(g.Dated.Entry)
+	}
+	if g.Dated.AnyArgs {
+		return who + ", with any arguments"
+	}
+	return who + ", with these arguments"
 }
 
 func modePart(v httpguard.Visitor, now inForce) markup.Node {

@@ -201,6 +201,24 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note").Status)
 }
 
+// TestWhatIsAllowedUntilADateIsRevoked: it is listed with who may ask for it and how often it was used.
+func TestWhatIsAllowedUntilADateIsRevoked(t *testing.T) {
+	h := consoletest.Open(t, t.TempDir())
+	s := consolerig.New(t, h.App, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+		settingpages.New(desk, h.App, nobody{}).Mount(mux, person)
+	})
+	agent := h.Agent("s1")
+	id := agent.Ask(t, "write_note", map[string]string{"name": "<i>x</i>"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Until: &confirm.Until{For: confirm.DatedUsual}, By: "terminal", Proof: person.AtTerminal})
+	require.NoError(t, err)
+	p := s.Get("/settings").Safe("<i>").Sound()
+	p.See("Allowed until a date", "write_note", "calls that name no agent host, with these arguments", "terminal tester", "not yet")
+	p.Press("Revoke of write_note").See("That is not always allowed any more: the next call asks.")
+	all, err := h.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, all)
+}
+
 // nobody is credentials of which there are none.
 type nobody struct{ settingpages.Credentials }
 

@@ -138,7 +138,7 @@ func (j *Job) questionOf(v httpguard.Visitor, view confirm.View, now View) []mar
 
 // The fields of a decision's form.
 const (
-	FieldDecision = "decision" // approve, always or deny
+	FieldDecision = "decision" // approve, always, until or deny
 	FieldTyped    = "typed_value"
 	FieldReason   = "reason"
 	FieldPlan     = "plan_hash"
@@ -212,6 +212,12 @@ func Answer(r *http.Request, v httpguard.Visitor) (confirm.Answer, error) {
 	switch r.PostFormValue(FieldDecision) {
 	case "always":
 		a.Approve, a.Always = true, true
+	case "until":
+		var err error
+		if a.Until, err = until(r); err != nil {
+			return a, err
+		}
+		a.Approve = true
 	case "approve":
 		a.Approve = true
 	case "deny":

@@ -63,7 +63,7 @@ func routes() []fixed {
 			body: "Denial", answer: gives("Confirmation", "it is denied"), refuses: []string{"404", "409"}},
 		fixed{method: post, path: "/confirmations/{id}/cancel", id: "cancelConfirmation", tag: "confirmations", says: "Withdraw a question of this visitor's own session",
 			body: "Nothing", answer: object{"description": "it is withdrawn", "content": content(object{"type": "object"})}, refuses: []string{"404"}},
-		fixed{method: get, path: "/grants", id: "listGrants", tag: "confirmations", says: "List what is always allowed for the rest of a session, oldest first", answer: gives("GrantList", "what is always allowed")},
+		fixed{method: get, path: "/grants", id: "listGrants", tag: "confirmations", says: "List what is always allowed, for the rest of a session or until a date, oldest first", answer: gives("GrantList", "what is always allowed")},
 		fixed{method: method(http.MethodDelete), path: "/grants/{id}", id: "revokeGrant", tag: "confirmations", says: "Have calls ask again, from the next one on; only for a person's browser",
 			answer: gives("Grant", "it has ended"), refuses: []string{"404"}},
 		fixed{method: get, path: "/settings", id: "showSettings", tag: "settings", says: "Show what people set", answer: gives("Settings", "the settings")},

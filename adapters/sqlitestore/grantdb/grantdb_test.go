@@ -35,6 +35,12 @@ func open(t testing.TB) ports.Ledger {
 
 func TestLedger(t *testing.T) { porttest.Ledger(t, open) }
 
+func TestDatedGrants(t *testing.T) {
+	porttest.DatedGrants(t, func(t testing.TB) ports.DatedGrants {
+		return grantdb.NewDated(storeAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
+	})
+}
+
 func BenchmarkLedger(b *testing.B) { porttest.BenchmarkLedger(b, open) }
 
 func BenchmarkIssue(b *testing.B) {
