@@ -44,6 +44,7 @@ type model struct {
 	body    []line // of reading, as it was laid out for bodyWidth
 	bodyAt  int    // the width it was laid out for; 0: not yet
 	top     int    // the first line of body that is shown
+	ended   bool   // the end of body was on the screen
 	fate    string // what became of it; empty: it waits
 	after   []line // what is shown instead of its plan, because that is out of date
 
@@ -112,7 +113,7 @@ func (m *model) told(id, fate string) {
 // shows takes in the diffs of a question's plan, and how often the same was approved before.
 func (m *model) shows(id, diffs string, before int) {
 	if m.item.ID == id {
-		m.extra, m.earlier, m.bodyAt = diffs, before, 0
+		m.extra, m.earlier, m.bodyAt, m.ended = diffs, before, 0, m.ended && diffs == m.extra
 	}
 }
 
@@ -130,7 +131,7 @@ func (m *model) revealed(i Item, err error) effect {
 		m.notice = line{fault.From(err).Message, terminal.Removed}
 		return effect{}
 	}
-	m.item, m.bodyAt, m.notice = i, 0, line{"nothing is masked any more; keep it to yourself", terminal.Changed}
+	m.item, m.bodyAt, m.ended, m.notice = i, 0, false, line{"nothing is masked any more; keep it to yourself", terminal.Changed}
 	return effect{diffs: &i}
 }
 
@@ -255,7 +256,7 @@ func (m *model) open() effect {
 		return effect{}
 	}
 	m.screen, m.item = reading, m.items[m.chosen]
-	m.extra, m.after, m.fate, m.bodyAt, m.top, m.earlier, m.terms = "", nil, "", 0, 0, 0, nil
+	m.extra, m.after, m.fate, m.bodyAt, m.top, m.earlier, m.terms, m.ended = "", nil, "", 0, 0, 0, nil, false
 	item := m.item
 	return effect{diffs: &item}
 }
@@ -263,6 +264,7 @@ func (m *model) open() effect {
 // read is a key on a question.
 func (m *model) read(k keyboard.Key) effect {
 	page := max(m.height-readFrame-1, 1)
+	m.ended = m.ended || m.top+max(m.height-readFrame, 1) >= len(m.lines())
 	switch {
 	case k.Is(keyboard.Up, 'k'):
 		m.top--
@@ -301,10 +303,16 @@ func (m *model) read(k keyboard.Key) effect {
 	return effect{}
 }
 
-// approve answers with yes, once the name was typed where one is asked for.
+// unread is said to whoever approves what was not read to its end.
+func unread() line { return line{"read it to its end first: Space goes on, G goes there", terminal.Changed} }
+
+// approve answers with yes, once its end was on the screen, and the name was typed where one is asked for.
 func (m *model) approve(always bool) effect {
 	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
 	switch {
+	case !m.ended:
+		m.notice = unread()
+		return effect{}
 	case m.item.MustReveal && !m.item.Revealed:
 		m.notice = line{"what is masked may run, so nothing was approved: r reveals it, then a approves", terminal.Changed}
 		return effect{}
@@ -324,6 +332,10 @@ func (m *model) approve(always bool) effect {
 
 // until asks for how long the same is allowed, then shows what that is bound to and what not, and asks for the yes to all of it.
 func (m *model) until() {
+	if !m.ended {
+		m.notice = unread()
+		return
+	}
 	if !m.item.Dated {
 		m.notice = line{"this is of a kind that is asked about every time; a approves it once", terminal.Changed}
 		return

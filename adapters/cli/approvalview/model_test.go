@@ -218,11 +218,26 @@ func TestFramesFit(t *testing.T) {
 	})
 }
 
+// TestNothingIsApprovedUnread: what is long is approved once its end was on the screen.
+func TestNothingIsApprovedUnread(t *testing.T) {
+	m := newModel(item("a", func(i *Item) {
+		i.Plan, i.Dated = json.RawMessage(`{"context":{"lines":[`+strings.Repeat(`"a line of its own, which is long enough to fill one",`, 60)+`"y"]}}`), true
+		i.Reach = confirm.Reach{Content: canon.Bytes("test", nil)}
+	}))
+	m.types("\r")
+	for _, key := range []string{"a", "A", "u"} {
+		assert.Nil(t, m.types(key).answer, key)
+		assert.Contains(t, m.text(), "read it to its end first")
+	}
+	m.types("Gg")
+	require.NotNil(t, m.types("a").answer, "it was there, and may be looked at again")
+}
+
 // TestTheSameIsAllowedUntil: for as long as is typed, once what is bound and what is not was shown; and a suggestion says so.
 func TestTheSameIsAllowedUntil(t *testing.T) {
 	reach := confirm.Reach{Scope: "shop/test@1", Target: "shop/test", Content: canon.Bytes("test", nil)}
 	m := newModel(item("a", func(i *Item) { i.Dated, i.Reach, i.Entry = true, reach, "codex" }), item("b", nil))
-	m.width, m.height = 160, 40
+	m.width, m.height = 240, 40
 	m.types("\r")
 	m.shows("a", "", 2)
 	assert.Contains(t, m.text(), "u until")
