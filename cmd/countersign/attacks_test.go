@@ -229,6 +229,8 @@ func TestAttacks(t *testing.T) {
 // asks again.
 func TestAGrantIsNotWidened(t *testing.T) {
 	v := newVictim(t)
+	const npm = "run_npm_script"
+	mark := args{"projectPath": v.project, "scriptName": "mark"}
 	other := v.at("other")
 	require.NoError(t, os.MkdirAll(other, 0o700))
 	write(t, filepath.Join(other, "package.json"), `{"name":"other","version":"1.0.0","scripts":{"mark":"echo done > mark"}}`)
@@ -237,14 +239,14 @@ func TestAGrantIsNotWidened(t *testing.T) {
 	original, err := os.ReadFile(filepath.Join(v.project, "package.json"))
 	require.NoError(t, err)
 	a := v.agent("--host", "claude-code")
-	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	a.fails("CONFIRMATION_PENDING", npm, mark)
 	seen, code = v.atTerminal("y", "approve", v.questions(1)[0].ID, "--for", "8h")
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "in any session of the agent host claude-code")
 	assert.Contains(t, seen, "not bound: how often it runs")
 	fresh := func(what string, agent *hand) {
 		t.Helper()
-		value, failed := outcome(t, agent.Call("run_script", v.mark()))
+		value, failed := outcome(t, agent.Call(npm, mark))
 		require.Nil(t, failed, "%s: %+v", what, failed)
 		assert.Contains(t, string(value), "success", what)
 	}
@@ -253,15 +255,15 @@ func TestAGrantIsNotWidened(t *testing.T) {
 	fresh("in another session", v.agent("--host", "claude-code"))
 	asks := func(what string, agent *hand, a args) {
 		t.Helper()
-		_, failed := outcome(t, agent.Call("run_script", a))
+		_, failed := outcome(t, agent.Call(npm, a))
 		require.NotNil(t, failed, what)
 		assert.Equal(t, "CONFIRMATION_PENDING", failed.Code, what)
 	}
-	asks("another host", v.agent("--host", "codex"), v.mark())
-	asks("another project", a, args{"project_path": other, "script_name": "mark"})
-	asks("another argument", a, args{"project_path": v.project, "script_name": "mark", "args": []string{"x"}})
+	asks("another host", v.agent("--host", "codex"), mark)
+	asks("another project", a, args{"projectPath": other, "scriptName": "mark"})
+	asks("another argument", a, args{"projectPath": v.project, "scriptName": "mark", "args": []string{"x"}})
 	write(t, filepath.Join(v.project, "package.json"), `{"name":"shop","version":"1.0.0","scripts":{"mark":"echo worse > mark"}}`)
-	asks("another content", a, v.mark())
+	asks("another content", a, mark)
 	write(t, filepath.Join(v.project, "package.json"), string(original))
 	fresh("as it was", a)
 
@@ -283,11 +285,11 @@ func TestAGrantIsNotWidened(t *testing.T) {
 	assert.Contains(t, marked, "no person asked: dated_grant "+list.Grants[0].ID)
 
 	v.sql(t, `UPDATE dated_grants SET body = CAST(json_set(CAST(body AS TEXT), '$.any_entry', json('true')) AS BLOB)`)
-	asks("a row that was edited", v.agent("--host", "codex"), v.mark())
+	asks("a row that was edited", v.agent("--host", "codex"), mark)
 	v.sql(t, `UPDATE dated_grants SET body = CAST(json_remove(CAST(body AS TEXT), '$.any_entry') AS BLOB)`)
 	_, problems, code := v.try("grants", "revoke", list.Grants[0].ID)
 	require.Zero(t, code, problems)
-	asks("once it is revoked", v.agent("--host", "claude-code"), v.mark())
+	asks("once it is revoked", v.agent("--host", "claude-code"), mark)
 }
 
 // TestOneYesLetsOneCallRun: an approval is spent by the first of many calls.
@@ -307,18 +309,19 @@ func TestOneYesLetsOneCallRun(t *testing.T) {
 // TestAnAnswerThatSavesQuestions: "u" at the question, with a tick for any arguments; a suggestion of it; and several questions answered as one.
 func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	v := newVictim(t)
+	const npm = "run_npm_script"
 	a := v.agent()
 	with := func(words ...string) args {
-		return args{"project_path": v.project, "script_name": "mark", "args": words}
+		return args{"projectPath": v.project, "scriptName": "mark", "args": append([]string{}, words...)}
 	}
 	runs := func(call args) {
 		t.Helper()
-		value, failed := outcome(t, a.Call("run_script", call))
+		value, failed := outcome(t, a.Call(npm, call))
 		require.Nil(t, failed, "%+v", failed)
 		assert.Contains(t, string(value), "success")
 	}
-	a.fails("CONFIRMATION_PENDING", "run_script", with("one"))
-	a.fails("CONFIRMATION_PENDING", "run_script", with("two"))
+	a.fails("CONFIRMATION_PENDING", npm, with("one"))
+	a.fails("CONFIRMATION_PENDING", npm, with("two"))
 	both := v.questions(2)
 	seen, code := v.atTerminal("n", "approve", both[0].ID, both[1].ID)
 	require.Zero(t, code, seen)
@@ -330,14 +333,14 @@ func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	runs(with("one"))
 	runs(with("two"))
 
-	a.fails("CONFIRMATION_PENDING", "run_script", with("one"))
+	a.fails("CONFIRMATION_PENDING", npm, with("one"))
 	id := v.questions(1)[0].ID
 	seen, code = v.atTerminal("u\nsoon\n24h any-arguments\nn\nn", "approve", id)
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "You allowed this once before.")
 	assert.Contains(t, seen, "is no length of time")
 	assert.Contains(t, seen, "not bound: how often it runs; its arguments")
-	a.fails("CONFIRMATION_PENDING", "run_script", with("one"))
+	a.fails("CONFIRMATION_PENDING", npm, with("one"))
 	id = v.questions(1)[0].ID
 	seen, code = v.atTerminal("u\n24h any-arguments\ny", "approve", id)
 	require.Zero(t, code, seen)

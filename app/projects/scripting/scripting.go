@@ -177,8 +177,10 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 	if err != nil {
 		return p, err
 	}
-	bare, ok := s.bare(ctx, p, in, shown)
-	if p.Plan = p.Plan.BoundBut(less); ok {
+	if p.Plan = p.Plan.BoundBut(less); name != RunNPMScript.Name { // the others take no arguments
+		return p, nil
+	}
+	if bare, ok := s.bare(ctx, p, in, shown); ok {
 		p.Plan, err = p.Plan.Loosely(bare)
 	}
 	return p, err
