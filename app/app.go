@@ -26,6 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -35,7 +36,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account, Leases, Dated, Bell, Keys and Verifiers.
+// Core is what the door needs from outside. Every field is required but Account, Leases, Dated, Bell, Notifier, Keys and Verifiers.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -51,6 +52,7 @@ type Core struct {
 	Leases   ports.Leases            // where people say that an owner has ended; nil where nobody can
 	Dated    ports.DatedGrants       // nil: nothing is allowed until a date
 	Bell     ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
+	Notifier ports.Notifier          // nil: nobody is told that something waits
 	Redact   func() *redact.Redactor // built on first need
 	Log      *slog.Logger
 	// Keys are the enrolled keys, and Verifiers what judges their signatures, by kind. An answer that claims a key is believed only where both are there.
@@ -108,6 +110,9 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	}
 	if core.Bell == nil {
 		core.Bell = unheard{}
+	}
+	if core.Notifier == nil {
+		core.Notifier = untold{}
 	}
 	registry, err := tool.NewRegistry(caps...)
 	if err != nil {
@@ -235,6 +240,9 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	value, err := r.invocation.Commit(ctx, r.scope, r.plan)
+	if a, ok := r.plan.(tool.Announced); ok && err == nil && a.Announcement() != "" {
+		r.app.core.Notifier.Announce(visible.Text(r.mask.Text(a.Announcement())))
+	}
 	if offer, ok := value.(tool.Offer); ok && err == nil {
 		err = r.offer(ctx, offer)
 	}

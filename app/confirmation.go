@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
@@ -247,6 +248,9 @@ func (r *run) ask(ctx context.Context) error {
 	if r.entry.Spec.Anew {
 		r.app.grants.Supersede(ctx, g)
 	}
+	if g.HumanOnly {
+		r.app.core.Notifier.Asked(g.ID, g.ByHand)
+	}
 	if r.human {
 		if token, err = r.token(ctx, g); err != nil {
 			return err
@@ -299,7 +303,10 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
-		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Reach: r.reach()},
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Reach: r.reach(), ByHand: r.call.Person},
+	}
+	if s, ok := plan.(tool.Subject); ok {
+		g.About = notice.Name(r.mask.Text(s.About()))
 	}
 	if r.human {
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)
@@ -422,6 +429,13 @@ type unheard struct{}
 func (unheard) Ring(string) {}
 
 func (unheard) Listen(string) (<-chan struct{}, func()) { return nil, func() {} }
+
+// untold is the notifier where there is none.
+type untold struct{}
+
+func (untold) Asked(string, bool) {}
+
+func (untold) Announce(string) {}
 
 // Decided is told, until stop is called, when it is worth asking Waiting about the confirmation of that id: at once when somebody decides on it, in
 // whatever process. It may be told without cause. Where nothing tells (Core.Bell) the channel is silent, so whoever waits asks now and then all the same.

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/toolrun"
@@ -72,6 +73,24 @@ type Bell interface {
 	Ring(id string)
 	// Listen hears when the confirmation of that id may have been decided, until stop is called. It may ring without cause.
 	Listen(id string) (rings <-chan struct{}, stop func())
+}
+
+// Notifier tells people outside this process that something waits for them. It never holds a caller up.
+type Notifier interface {
+	// Asked is called once a question is stored that waits for a person; byHand where a person made the call, who is most likely there to answer. It
+	// returns at once and promises nothing.
+	Asked(id string, byHand bool)
+	// Announce has people told of something that has happened, on every channel. It returns at once and promises nothing. what holds no secret.
+	Announce(what string)
+}
+
+// Channel is one way to reach people.
+type Channel interface {
+	// Name is what the channel is called: "ntfy".
+	Name() string
+	// Send hands the message over, and returns within the life of ctx. What it fails with holds no secret of the channel. One that is fault.Unavailable may
+	// succeed when it is tried again.
+	Send(ctx context.Context, m notice.Message) error
 }
 
 // AuditLog keeps the hash chain of what happened.

@@ -186,11 +186,11 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		root.AddCommand(gatewayCommand(p, s)) // nor does the gateway, which a start waits for
 		return root
 	}
-	add("start", connectcmd.Up(s, p.Web), tour.Command(s), servecmd.Serve(s, p.Web), servecmd.Login(s, p.Web), connectcmd.Connect(s, p.Web), mcpCommand(p, s))
+	add("start", connectcmd.Up(s, p.Web), tour.Command(s), servecmd.Serve(s, p.Web), servecmd.Login(s, p.Web), connectcmd.Connect(s, p.Web), servecmd.Status(s, p.Web), mcpCommand(p, s))
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
-	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Grants(s), operator.Runs(s), operator.Owners(s), operator.Audit(s))
+	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Grants(s), operator.Runs(s), operator.Owners(s), operator.Notify(s), operator.Audit(s))
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	s.Everything()
 	return root

@@ -24,7 +24,7 @@ const DefaultToolsets = "packs,deployments"
 // ErrConfig reports an environment variable, flag or configuration file that is not understood. Nothing runs on a guess.
 var ErrConfig = fault.New(fault.Invalid, "config_invalid", "the configuration is not understood")
 
-// file is COUNTERSIGN_HOME/config.yaml. Every entry has an environment variable, which outranks it.
+// file is COUNTERSIGN_HOME/config.yaml. Every entry but notify has an environment variable, which outranks it.
 type file struct {
 	Toolsets   []string `yaml:"toolsets"`
 	Tools      []string `yaml:"tools"`
@@ -40,6 +40,7 @@ type file struct {
 		Source  string            `yaml:"source_root"`
 		Sources map[string]string `yaml:"source_roots"`
 	} `yaml:"packs"`
+	Notify notifyFile `yaml:"notify"`
 }
 
 // settings reads one entry after the other, from the environment or the file, and keeps what is wrong with them.
@@ -75,6 +76,7 @@ func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	}
 	o.ConfirmTTL = s.ttl(f.ConfirmTTL)
 	c.Packs = Packs{Root: s.text("CONTEXT_PACK_ROOT", f.Packs.Root), Source: s.text("CONTEXT_PACK_SOURCE_ROOT", f.Packs.Source), Sources: s.roots(f.Packs.Sources)}
+	c.Notify = s.notify(f.Notify, c.Notify)
 	if len(s.problems) > 0 {
 		return c, ErrConfig.Sayf("%s", strings.Join(s.problems, "; "))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/local/ecohost"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/notifying"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/passkey"
@@ -46,6 +47,7 @@ type Config struct {
 	Projects    Projects            // how projects' programs are started
 	Sandboxes   Sandboxes           // how the gateway of agent servers is started
 	Ecosystems  Ecosystems          // how the runs of ecosystems are carried out
+	Notify      Notify              // how people are told that something waits
 	Options     app.Options         // policy and bounds
 	Trust       Trust               // where the layers of policy are that no caller chooses
 	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
@@ -62,6 +64,7 @@ type Local struct {
 	operator  policy.Policy // what no person's settings change while the process lives
 	store     *sqlitestore.Store
 	audit     *anchoring.Keeper
+	notifier  *notifying.Notifier
 	processes func() *osproc.Processes  // of projects
 	servers   func() *osproc.Processes  // of sandboxes
 	files     func() *sandboxfile.Store // likewise
@@ -95,9 +98,11 @@ func Open(c Config) (*Local, error) {
 	leases := ownerfile.Open(filepath.Join(c.Dir, "owners"))
 	owners := system.NewOwners(leases, system.Clock{}, c.Log)
 	core := c.core(store, record, leases, owners)
+	told := c.notifier(core)
+	core.Notifier = told
 	fixed := policy.Resolve(c.Options.Policy, slices.Concat(above, c.Options.Below)...)
 	c.Options.Above, c.Options.Serve.ReadOnly = above, c.Options.Serve.ReadOnly || fixed.ReadOnly
-	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record, atClose: []func() error{owners.Close}}
+	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record, notifier: told, atClose: []func() error{owners.Close}}
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
@@ -165,6 +170,7 @@ func (l *Local) SourceRoot() string { return l.config.Packs.Source }
 
 // Close writes what is still on its way and closes what was opened. A second Close does nothing.
 func (l *Local) Close() error {
+	l.notifier.Close(context.Background())
 	err := l.App.Close(context.Background())
 	record := func() error {
 		l.audit.Close(context.Background()) //nolint:errcheck // what an anchor does not know yet, the next process puts there

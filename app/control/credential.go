@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -70,6 +71,14 @@ func (p credentialPlan) Needs() policy.Proving { return max(policy.ProvingPerson
 
 // Prompt says what it opens.
 func (p credentialPlan) Prompt() string { return p.Opens }
+
+// Announcement tells of a new way in: whoever has it acts in somebody's name.
+func (p credentialPlan) Announcement() string {
+	if p.Kind == access.Login {
+		return "a link was made that logs a browser in to the console, where calls are approved"
+	}
+	return "a token was made for " + notice.Name(p.Name) + ", with which a program calls tools"
+}
 
 func (s service) planCredential(ctx context.Context, sc tool.Scope, in access.Request) (credentialPlan, error) {
 	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {

@@ -72,6 +72,14 @@ func (p settingsPlan) Needs() policy.Proving {
 	return max(policy.ProvingPerson, p.require)
 }
 
+// Announcement tells of settings that were loosened.
+func (p settingsPlan) Announcement() string {
+	if len(p.Opens) == 0 {
+		return ""
+	}
+	return "the settings were changed, so that more may happen than before"
+}
+
 // Prompt says what would be opened.
 func (p settingsPlan) Prompt() string {
 	if len(p.Opens) == 0 {

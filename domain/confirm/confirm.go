@@ -164,6 +164,10 @@ type Extra struct {
 	Entry string `json:"entry,omitempty"`
 	// Client is how the client that asked calls itself.
 	Client string `json:"client,omitempty"`
+	// ByHand says that a person made the call, who is most likely still there to answer.
+	ByHand bool `json:"by_hand,omitempty"`
+	// About is the name of the project or ecosystem that the plan is about, where it has one: messages to people name it.
+	About string `json:"about,omitempty"`
 	// GoneAt is when whoever asked was found to be gone; zero while there is somebody.
 	GoneAt time.Time `json:"gone_at,omitzero"`
 	// NoForm says that a form does not count for it: it opens something, or is for people alone.

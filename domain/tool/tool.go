@@ -178,6 +178,17 @@ type Exhibitor interface {
 	Exhibit(ctx context.Context) (any, error)
 }
 
+// Subject is a plan about a project or an ecosystem with a name that people know: messages that tell them that something waits name it. Empty is none.
+type Subject interface {
+	About() string
+}
+
+// Announced is a plan that people are told of, on whatever channel reaches them, once it has been carried out: it has opened something. The text holds no
+// secret; empty tells nothing.
+type Announced interface {
+	Announcement() string
+}
+
 // Lasting is a plan whose confirmation may be answered for longer or shorter than others, where the operator did not say.
 type Lasting interface {
 	TTL() time.Duration

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -37,6 +38,7 @@ type Door struct {
 	Home      string           // of Countersign's own state; it may not exist yet
 	Access    Access           // may be nil
 	Record    Record           // may be nil
+	Notify    Notify           // may be nil
 	Close     func() error
 	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
@@ -63,6 +65,12 @@ type Record interface {
 	Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
 	Accept(ctx context.Context, by, reason string) (faults int, err error)
 	NewKey(ctx context.Context, by string) (audit.Key, error)
+}
+
+// Notify is the channels on which people are told that something waits.
+type Notify interface {
+	State(ctx context.Context) ([]notice.Channel, error)
+	Test(ctx context.Context, name string) ([]notice.Result, error)
 }
 
 // Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.

@@ -95,6 +95,9 @@ func (p Plan) From(facts string) bool { return p.facts == facts }
 // Prompt is the question a person is asked, without its "[Yes/No]".
 func (p Plan) Prompt() string { return "Proceed with " + p.Summary + "?" }
 
+// About is the ecosystem's name.
+func (p Plan) About() string { return p.Ecosystem }
+
 // Target is what has to be typed.
 func (p Plan) Target() string { return p.Typed }
 

@@ -177,7 +177,7 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 	if err != nil {
 		return p, err
 	}
-	if p.Plan = p.Plan.BoundBut(less); name != RunNPMScript.Name { // the others take no arguments
+	if p.Plan = p.Plan.BoundBut(less).Of(site.Project.Name); name != RunNPMScript.Name { // the others take no arguments
 		return p, nil
 	}
 	if bare, ok := s.bare(ctx, p, in, shown); ok {

@@ -60,6 +60,7 @@ type Plan struct {
 	assess  policy.Assessment
 	dated   string // what a dated "always" covers
 	loose   canon.Hash
+	about   string // name of the project
 	hash    canon.Hash
 }
 
@@ -85,6 +86,15 @@ func (p Plan) BoundBut(less Plan) Plan {
 	p.assess.Scope = Within(p.assess.Scope, less.hash)
 	return p
 }
+
+// Of is the plan, of the project of that name.
+func (p Plan) Of(project string) Plan {
+	p.about = project
+	return p
+}
+
+// About is the name of the project that the plan is of, where it was said (tool.Subject).
+func (p Plan) About() string { return p.about }
 
 // Scopes is what an "always" covers within the tool (tool.Scoped).
 func (p Plan) Scopes() (session, dated string) {

@@ -107,6 +107,13 @@ func (p Plan) Hash() canon.Hash { return p.hash }
 // Prompt is the summary.
 func (p Plan) Prompt() string { return p.Summary }
 
+// About is the name of the project that the plan shows.
+func (p Plan) About() string {
+	shown, _ := p.Context.(map[string]any)
+	name, _ := shown["project"].(string)
+	return name
+}
+
 // Assessment is how strongly the plan wants to be confirmed.
 func (p Plan) Assessment() policy.Assessment {
 	return policy.Assessment{Strength: p.asks.Strength, Human: p.asks.Human, Risk: p.asks.Risk}

@@ -92,6 +92,7 @@ func (h *host) serve(ctx context.Context, o servecmd.Options, ready func(servecm
 	defer end()
 	p := &parts{local: h.local, version: h.Version, cookie: httpguard.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
 	p.assemble(life)
+	h.local.Notifier().Watch()
 	err = serving.Serve(ctx, listener, behind(life, guard, p), serving.Options{TLS: ciphered, Ending: guard.End, Log: log})
 	end()
 	return errors.Join(err, p.close(context.WithoutCancel(ctx)))

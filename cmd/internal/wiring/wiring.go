@@ -38,17 +38,20 @@ type Build struct {
 	Version  string          // what was stamped into the binary, if anything was
 	Trust    local.Trust     // where the layers of policy are that no caller chooses; zero is the machine's own
 	Approval policy.Approval // who approves where no layer says it; unset is people
+	Desktop  bool            // notifications of the desktop, where there is one and nobody says otherwise
 }
 
 // config is what the environment describes over what the program chose.
 func (b Build) config(env func(string) string) (local.Config, error) {
 	o := local.Defaults()
 	o.Policy.Approval = b.Approval
-	return local.EnvironmentOver(local.Config{Options: o, Trust: b.Trust}, env)
+	return local.EnvironmentOver(local.Config{Options: o, Trust: b.Trust, Notify: local.Notify{Desktop: b.Desktop}}, env)
 }
 
 // Main runs the command line with these arguments and returns the exit code, unless the process was started as a supervisor.
-func Main(version string, args []string) int { return Build{Version: version}.Main(args) }
+func Main(version string, args []string) int {
+	return Build{Version: version, Desktop: true}.Main(args)
+}
 
 // Main is Main of a program that chooses more than its version.
 func (b Build) Main(args []string) int {
@@ -84,7 +87,7 @@ func (b Build) work(root, name string) int {
 }
 
 // Program is the command line of this machine.
-func Program(version string) cli.Program { return Build{Version: version}.Program() }
+func Program(version string) cli.Program { return Build{Version: version, Desktop: true}.Program() }
 
 // Program is the command line of this machine with what was chosen in code.
 func (b Build) Program() cli.Program {
@@ -129,7 +132,7 @@ func doorOf(l *local.Local) shell.Door {
 		}
 		return l.Close()
 	}
-	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Close: closing, ServeHooks: l.ServeHooks,
+	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Close: closing, ServeHooks: l.ServeHooks,
 		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes}
 }
 

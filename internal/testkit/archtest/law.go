@@ -52,6 +52,7 @@ const (
 	xSync        = "golang.org/x/sync"
 	sqlite       = "modernc.org/sqlite"
 	fsnotify     = "github.com/fsnotify/fsnotify"
+	beeep        = "github.com/gen2brain/beeep"
 	flock        = "github.com/gofrs/flock"
 	yaml         = "go.yaml.in/yaml/v4"
 	frontmatter  = "github.com/adrg/frontmatter"
@@ -82,8 +83,8 @@ var pure = []string{
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
-	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/gitref", "domain/owner", "domain/policy", "domain/process", "domain/redact",
-	"domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun", "domain/visible",
+	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/gitref", "domain/notice", "domain/owner", "domain/policy", "domain/process",
+	"domain/redact", "domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun", "domain/visible",
 }
 
 // Law is the import table of this module.
@@ -117,6 +118,8 @@ func domainRows() []Row {
 			Reason: "audit records are hashes over decisions and know no tool; whether a head was signed is arithmetic"},
 		{Packages: []string{"domain/access"}, Std: pure, Module: []string{"domain/canon", "domain/fault", "domain/policy", "domain/sorting", "domain/tool"},
 			Reason: "what lets a request in says how far it reaches, in the words of the door"},
+		{Packages: []string{"domain/notice"}, Std: pure,
+			Reason: "what people are told knows no plan, no argument and no token, so that no message can carry one"},
 		{Packages: []string{"domain/toolrun"}, Std: pure, Module: []string{"domain/fault", "domain/policy", "domain/sorting"},
 			Reason: "what became of a call is a state machine over words and times, and knows no tool"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
@@ -194,6 +197,10 @@ func drivenRows() []Row {
 			Reason: "files are watched in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/passkey"}, Std: []string{Any}, Module: inner, Modules: []string{webauthn},
 			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
+		{Packages: []string{"adapters/notifying/..."}, Std: []string{Any}, Module: append([]string{"adapters/docfile", "adapters/notifying/..."}, inner...),
+			Reason: "people are told over protocols of the standard library, by rules that stand in the domain"},
+		{Packages: []string{"adapters/notifying/desktop"}, Std: []string{Any}, Module: inner, Modules: []string{beeep},
+			Reason: "one package knows how each desktop shows a notification, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},

@@ -1,0 +1,110 @@
+package servecmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/operator"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/notice"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// standing is what status prints as JSON.
+type standing struct {
+	Home       string           `json:"home"`
+	Server     string           `json:"server_url,omitempty"` // empty: none runs
+	Approval   policy.Approval  `json:"approval"`
+	Waiting    int              `json:"waiting"`
+	Oldest     time.Time        `json:"waiting_since,omitzero"`
+	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
+	Channels   []notice.Channel `json:"channels"`
+	ChannelErr string           `json:"channels_error,omitempty"`
+}
+
+// Status is the command status.
+func Status(s *shell.Shell, m Machine) *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Say in a few lines what waits for you, whether the server runs, who approves, and how you are told", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), s, m) }}
+}
+
+func status(ctx context.Context, s *shell.Shell, m Machine) error {
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	views, err := door.App.Confirmations(ctx, "")
+	if err != nil {
+		return err
+	}
+	rules, err := door.App.PolicyInForce(ctx)
+	if err != nil {
+		return err
+	}
+	now := standing{Home: door.Home, Approval: policy.ApprovalHuman, Channels: []notice.Channel{}}
+	if rules.Approval.ByCaller() {
+		now.Approval = policy.ApprovalCaller
+	}
+	if server, runs := Running(door, m); runs {
+		now.Server = server.URL
+	}
+	for _, v := range views {
+		if v.State != confirm.Pending.String() {
+			continue
+		}
+		now.Waiting++
+		if now.Oldest.IsZero() || v.IssuedAt.Before(now.Oldest) {
+			now.Oldest = v.IssuedAt
+		}
+		if now.NextToEnd.IsZero() || v.ExpiresAt.Before(now.NextToEnd) {
+			now.NextToEnd = v.ExpiresAt
+		}
+	}
+	if door.Notify != nil {
+		all, err := door.Notify.State(ctx)
+		if err != nil {
+			now.ChannelErr = err.Error()
+		}
+		now.Channels = append(now.Channels, all...)
+	}
+	if s.JSON {
+		return s.PrintJSON(now)
+	}
+	now.print(s)
+	return nil
+}
+
+func (n standing) print(s *shell.Shell) {
+	switch n.Waiting {
+	case 0:
+		s.Line("waiting   nothing waits for you")
+	case 1:
+		s.Line("waiting   1 call waits for you since %s, until %s; countersign approvals", clock(n.Oldest), clock(n.NextToEnd))
+	default:
+		s.Line("waiting   %d calls wait for you, the first since %s, the next to run out at %s; countersign approvals", n.Waiting, clock(n.Oldest), clock(n.NextToEnd))
+	}
+	if n.Server == "" {
+		s.Line("server    none runs; countersign up starts it")
+	} else {
+		s.Line("server    %s", n.Server)
+	}
+	if n.Approval.ByCaller() {
+		s.Line("approval  no person is asked: whoever calls approves; countersign policy show says who set that")
+	} else {
+		s.Line("approval  people approve")
+	}
+	if n.ChannelErr != "" {
+		s.Line("told by   %s", n.ChannelErr)
+	}
+	if len(n.Channels) == 0 && n.ChannelErr == "" {
+		s.Line("told by   an open console alone; countersign notify --help says what else there is")
+	}
+	for _, c := range n.Channels {
+		s.Line("told by   %s: %s", c.Name, operator.Standing(c))
+	}
+}
+
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

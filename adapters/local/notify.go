@@ -1,0 +1,156 @@
+package local
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/notifying"
+	"github.com/countersign-dev/countersign/adapters/notifying/channels"
+	"github.com/countersign-dev/countersign/adapters/notifying/desktop"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Notify is how people are told that something waits. The zero Notify tells nobody.
+type Notify struct {
+	// Desktop says that, where nobody says otherwise, the desktop is told of what waits if this process belongs to one. The commands do.
+	Desktop  bool
+	Channels []ports.Channel
+	Rules    notice.Rules // its Link is filled in
+}
+
+// serverFile is where the server of a home says where it is.
+const serverFile = "serve.json"
+
+// notifyFile is the part notify of config.yaml.
+type notifyFile struct {
+	Desktop   string `yaml:"desktop"`
+	Reminder  string `yaml:"reminder"`
+	PerMinute int    `yaml:"per_minute"`
+	Ntfy      *struct {
+		URL   string `yaml:"url"`
+		Topic string `yaml:"topic"`
+		Token string `yaml:"token"`
+	} `yaml:"ntfy"`
+	Webhook *struct {
+		URL         string `yaml:"url"`
+		Secret      string `yaml:"secret"`
+		Preset      string `yaml:"preset"`
+		Template    string `yaml:"template"`
+		ContentType string `yaml:"content_type"`
+		Chat        string `yaml:"chat"`
+	} `yaml:"webhook"`
+	Mail *struct {
+		SMTP     string   `yaml:"smtp"`
+		From     string   `yaml:"from"`
+		To       []string `yaml:"to"`
+		User     string   `yaml:"user"`
+		Password string   `yaml:"password"`
+		StartTLS string   `yaml:"starttls"`
+	} `yaml:"mail"`
+}
+
+// notify is the channels that the file describes, beside those that the program chose.
+func (s *settings) notify(f notifyFile, n Notify) Notify {
+	n.Rules.Reminder, n.Rules.PerMinute = s.reminder(f.Reminder), f.PerMinute
+	if f.PerMinute < 0 || f.PerMinute > notice.MaxPerMinute {
+		s.problem("notify: per_minute", "1 to 60 messages a minute can be sent, on each channel")
+	}
+	keep := func(part string, c ports.Channel, err error) {
+		if err != nil {
+			s.problem("notify: "+part, fault.From(err).Message)
+			return
+		}
+		n.Channels = append(n.Channels, c)
+	}
+	wanted := n.Desktop && desktop.Session(s.env)
+	switch strings.ToLower(strings.TrimSpace(f.Desktop)) {
+	case "", "auto":
+	case "true", "on", "yes":
+		wanted = true
+	case "false", "off", "no":
+		wanted = false
+	default:
+		s.problem("notify: desktop", "it is true, false or auto")
+	}
+	if wanted {
+		keep("desktop", desktop.New(s.env), nil)
+	}
+	if f.Ntfy != nil {
+		c, err := channels.NewNtfy(channels.NtfySettings{URL: f.Ntfy.URL, Topic: f.Ntfy.Topic, Token: f.Ntfy.Token}, s.env)
+		keep("ntfy", c, err)
+	}
+	if f.Webhook != nil {
+		c, err := channels.NewWebhook(channels.WebhookSettings{URL: f.Webhook.URL, Secret: f.Webhook.Secret, Preset: f.Webhook.Preset, Template: f.Webhook.Template,
+			ContentType: f.Webhook.ContentType, Chat: f.Webhook.Chat}, s.env, system.Clock{})
+		keep("webhook", c, err)
+	}
+	if f.Mail != nil {
+		plain := false
+		switch strings.ToLower(strings.TrimSpace(f.Mail.StartTLS)) {
+		case "", "true", "on", "yes":
+		case "false", "off", "no":
+			plain = true
+		default:
+			s.problem("notify: mail: starttls", "it is true or false")
+		}
+		c, err := channels.NewMail(channels.MailSettings{SMTP: f.Mail.SMTP, From: f.Mail.From, To: f.Mail.To, User: f.Mail.User, Password: f.Mail.Password, Plain: plain}, s.env)
+		keep("mail", c, err)
+	}
+	return n
+}
+
+// reminder is how long before a question runs out it is told of once more.
+func (s *settings) reminder(written string) time.Duration {
+	switch v := strings.ToLower(strings.TrimSpace(written)); v {
+	case "":
+		return notice.DefaultReminder
+	case "off", "false", "no", "0":
+		return 0
+	default:
+		d, err := time.ParseDuration(v)
+		if err != nil || d <= 0 || d > 24*time.Hour {
+			s.problem("notify: reminder", "it is off, or a time of at most 24h, such as 1h")
+		}
+		return d
+	}
+}
+
+// problem keeps what is wrong with an entry of config.yaml.
+func (s *settings) problem(entry, what string) {
+	s.problems = append(s.problems, "config.yaml, "+entry+": "+what)
+}
+
+// notifier tells people what waits in this home. It opens nothing.
+func (c Config) notifier(core app.Core) *notifying.Notifier {
+	rules := c.Notify.Rules
+	rules.Link = func(id string) string { return c.console(core.Owner, id) }
+	return notifying.New(notifying.Parts{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
+}
+
+// console is the page of a question, or of all of them, where a server of this home is on record and not known to have ended; empty otherwise.
+func (c Config) console(owners ports.Owner, id string) string {
+	text, err := os.ReadFile(filepath.Join(c.Dir, serverFile))
+	var at struct {
+		Process string `json:"process"`
+		URL     string `json:"url"`
+	}
+	if err != nil || json.Unmarshal(text, &at) != nil || at.Process == "" || owners.Judge(at.Process).Dead() {
+		return ""
+	}
+	base, err := url.Parse(at.URL)
+	if err != nil || base.Host == "" {
+		return ""
+	}
+	return base.JoinPath("approvals", id).String()
+}
+
+// Notifier tells people what waits.
+func (l *Local) Notifier() *notifying.Notifier { return l.notifier }

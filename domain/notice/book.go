@@ -1,0 +1,206 @@
+package notice
+
+import (
+	"fmt"
+	"time"
+)
+
+// How much is told, where nobody says otherwise.
+const (
+	DefaultReminder  = time.Hour   // before a question runs out
+	DefaultPerMinute = 5           // messages, on each channel; the rest is one summary
+	MaxPerMinute     = 60          // as many as may be chosen
+	Window           = time.Minute // in which so many are told
+	Grace            = time.Minute // a person who asked is left in peace, before others are told
+)
+
+// Rules are how people want to be told.
+type Rules struct {
+	Reminder  time.Duration            // how long before a question runs out it is told of once more; zero never
+	PerMinute int                      // messages a minute; less than 1 is DefaultPerMinute
+	Link      func(path string) string // to the console's page of a question (by its id), or of all; nil or empty: none is known to run
+}
+
+func (r Rules) link(id string) string {
+	if r.Link == nil {
+		return ""
+	}
+	return r.Link(id)
+}
+
+func (r Rules) perMinute() int {
+	if r.PerMinute < 1 {
+		return DefaultPerMinute
+	}
+	return r.PerMinute
+}
+
+// Mark is when people were told of a question. Whoever sets a time is who tells: that is how exactly one process does.
+type Mark struct {
+	Waits    time.Time `json:"waits"`
+	Reminder time.Time `json:"reminder,omitzero"`
+	Expired  time.Time `json:"expired,omitzero"`
+}
+
+// Held is a message that was one too many for its minute.
+type Held struct {
+	Question string `json:"question"`
+	Kind     Kind   `json:"kind"`
+}
+
+// Standing is how a channel has done of late.
+type Standing struct {
+	SentAt   time.Time `json:"sent_at,omitzero"` // the last message that arrived
+	FailedAt time.Time `json:"failed_at,omitzero"`
+	Failures int       `json:"failures,omitempty"` // messages that did not arrive, since the last one that did
+	Failure  string    `json:"failure,omitempty"`  // why the last one did not
+}
+
+// Channel is one way to reach people, and how it does.
+type Channel struct {
+	Name  string `json:"name"`
+	Where string `json:"where,omitempty"` // without secrets
+	Standing
+}
+
+// Result is what came of a test of one channel.
+type Result struct {
+	Channel string `json:"channel"`
+	Sent    bool   `json:"sent"`
+	Failure string `json:"failure,omitempty"`
+}
+
+// Book is what people were told, by whichever process of a home. The zero Book is an empty one.
+type Book struct {
+	Told     map[string]Mark     `json:"told,omitempty"` // by question
+	Sent     []time.Time         `json:"sent,omitempty"` // when messages went out within the last Window
+	Held     []Held              `json:"held,omitempty"`
+	Channels map[string]Standing `json:"channels,omitempty"`
+}
+
+// Due is what is to be told now of the questions that are open or ran out of late, oldest first, and has the book remember it as told: it is told by whoever
+// calls this, once, or never. ending says of a question asked by hand that whoever asked it leaves it open now.
+func (b *Book) Due(r Rules, questions []Question, now time.Time, ending func(id string) bool) []Message {
+	b.forget(questions, now)
+	var due []Message
+	for _, q := range questions {
+		kind := b.dueOf(r, q, now, ending)
+		if kind == "" {
+			continue
+		}
+		b.mark(q.ID, kind, now)
+		if len(b.Held) > 0 || len(b.Sent) >= r.perMinute() {
+			b.Held = append(b.Held, Held{Question: q.ID, Kind: kind})
+			continue
+		}
+		b.Sent = append(b.Sent, now)
+		due = append(due, q.message(kind, r, now))
+	}
+	if len(b.Held) > 0 && len(b.Sent) < r.perMinute() {
+		if m, some := b.sum(r, questions, now); some {
+			b.Sent = append(b.Sent, now)
+			due = append(due, m)
+		}
+		b.Held = nil
+	}
+	return due
+}
+
+// dueOf is what is to be told of one question; empty for nothing.
+func (b *Book) dueOf(r Rules, q Question, now time.Time, ending func(id string) bool) Kind {
+	mark := b.Told[q.ID]
+	switch over := !now.Before(q.ExpiresAt); {
+	case over && !mark.Waits.IsZero() && mark.Expired.IsZero():
+		return Expired
+	case over:
+		return ""
+	case mark.Waits.IsZero():
+		if q.ByHand && now.Before(q.AskedAt.Add(Grace)) && (ending == nil || !ending(q.ID)) {
+			return ""
+		}
+		return Waits
+	case mark.Reminder.IsZero() && r.Reminder > 0:
+		when := q.ExpiresAt.Add(-r.Reminder)
+		if half := mark.Waits.Add(q.ExpiresAt.Sub(mark.Waits) / 2); half.After(when) { // what does not wait for long is not told of twice at once
+			when = half
+		}
+		if !now.Before(when) {
+			return Reminder
+		}
+	}
+	return ""
+}
+
+func (b *Book) mark(id string, kind Kind, now time.Time) {
+	if b.Told == nil {
+		b.Told = map[string]Mark{}
+	}
+	mark := b.Told[id]
+	switch kind {
+	case Waits:
+		mark.Waits = now
+	case Reminder:
+		mark.Reminder = now
+	case Expired:
+		mark.Expired = now
+	}
+	b.Told[id] = mark
+}
+
+// forget drops what no rule looks at any more.
+func (b *Book) forget(questions []Question, now time.Time) {
+	there := map[string]bool{}
+	for _, q := range questions {
+		there[q.ID] = true
+	}
+	for id := range b.Told {
+		if !there[id] {
+			delete(b.Told, id)
+		}
+	}
+	var recent []time.Time
+	for _, t := range b.Sent {
+		if now.Sub(t) < Window && !t.After(now) {
+			recent = append(recent, t)
+		}
+	}
+	b.Sent = recent
+}
+
+// sum is one message of what was held back, as far as it still holds.
+func (b *Book) sum(r Rules, questions []Question, now time.Time) (Message, bool) {
+	open := map[string]bool{}
+	for _, q := range questions {
+		open[q.ID] = now.Before(q.ExpiresAt)
+	}
+	count := map[Kind]int{}
+	counted := map[string]bool{}
+	for _, h := range b.Held {
+		waits, known := open[h.Question]
+		switch {
+		case !known || counted[h.Question+string(h.Kind)], (h.Kind == Expired) == waits:
+			continue
+		}
+		counted[h.Question+string(h.Kind)] = true
+		count[h.Kind]++
+	}
+	if len(count) == 0 {
+		return Message{}, false
+	}
+	return summary(fmt.Sprintf("summary-%d", now.UnixNano()), r, count[Waits], count[Reminder], count[Expired], now), true
+}
+
+// Note has the book remember whether a message arrived on a channel.
+func (b *Book) Note(channel string, failure string, now time.Time) {
+	if b.Channels == nil {
+		b.Channels = map[string]Standing{}
+	}
+	s := b.Channels[channel]
+	if failure == "" {
+		s = Standing{SentAt: now}
+	} else {
+		s.FailedAt, s.Failure = now, failure
+		s.Failures++
+	}
+	b.Channels[channel] = s
+}
