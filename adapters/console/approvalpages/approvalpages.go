@@ -99,7 +99,17 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		}
 		body = markup.Div(markup.ID("waiting"), markup.Data("list", ""), cards)
 	}
-	page.Page{Title: "Approvals", Section: path, Live: work.Decided(), Notice: s.came(r), Body: []markup.Node{body}}.Write(w, http.StatusOK, v)
+	page.Page{Title: "Approvals", Section: path, Live: work.Decided(), Notice: s.came(r), Body: []markup.Node{body, telling()}}.Write(w, http.StatusOK, v)
+}
+
+// telling is how this browser tells its person that something waits. Without scripts it tells nobody, and nothing of this is seen.
+func telling() markup.Node {
+	pressed := func(means, label string) markup.Node {
+		return markup.Button(markup.Type("button"), markup.Data("tell", means), markup.Aria("pressed", "false"), markup.Text(label))
+	}
+	return markup.Section(markup.ID("telling"), markup.Class("telling"), markup.Attr("hidden"), markup.H2(markup.Text("When something waits, this browser may")),
+		markup.Div(markup.Class("buttons"), pressed("notices", "Notify me"), markup.Text(" "), pressed("sound", "Play a sound")),
+		markup.P(markup.Class("quiet"), markup.Role("status")))
 }
 
 // card is one confirmation in the list.

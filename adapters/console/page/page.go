@@ -62,6 +62,7 @@ func (p Page) document(v httpguard.Visitor) markup.Node {
 			markup.Link(markup.Rel("stylesheet"), markup.Href("/assets/style.css")),
 			markup.Script(markup.Src("/assets/console.js"), markup.Defer()),
 			markup.Script(markup.Src("/assets/passkeys.js"), markup.Defer()),
+			markup.Script(markup.Src("/assets/notify.js"), markup.Defer()),
 			markup.If(p.Diagrams, markup.Script(markup.Src("/assets/mermaid.js"), markup.Defer())),
 			markup.If(p.Diagrams, markup.Script(markup.Src("/assets/diagrams.js"), markup.Defer())),
 		),

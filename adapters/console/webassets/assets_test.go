@@ -30,7 +30,7 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 
 func TestFilesAreServed(t *testing.T) {
 	for path, media := range map[string]string{"/assets/style.css": "text/css; charset=utf-8", "/assets/console.js": "text/javascript; charset=utf-8", "/assets/icon.svg": "image/svg+xml",
-		"/assets/diagrams.js": "text/javascript; charset=utf-8"} {
+		"/assets/diagrams.js": "text/javascript; charset=utf-8", "/assets/notify.js": "text/javascript; charset=utf-8", "/assets/icon-waiting.svg": "image/svg+xml"} {
 		w := get(t, http.MethodGet, path)
 		assert.Equal(t, http.StatusOK, w.Code, path)
 		assert.Equal(t, media, w.Header().Get("Content-Type"), path)
@@ -84,6 +84,11 @@ func TestScriptsWriteNoMarkup(t *testing.T) {
 		for _, not := range []string{"innerHTML =", "outerHTML =", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "localStorage", "document.cookie"} {
 			assert.NotContains(t, string(body), not, name)
 		}
+	}
+	told, err := os.ReadFile("static/notify.js") // which remembers two switches and two numbers, and nothing that others could not know
+	require.NoError(t, err)
+	for _, not := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "fetch(", "document.cookie"} {
+		assert.NotContains(t, string(told), not)
 	}
 	style, err := os.ReadFile("static/style.css")
 	require.NoError(t, err)

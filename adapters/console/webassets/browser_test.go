@@ -52,7 +52,7 @@ func (s *stage) page(w http.ResponseWriter, _ *http.Request) {
 	s.looks++
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>Stage</title><link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/style.css"><script src="/assets/console.js" defer></script></head>
+	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>Stage</title><link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/style.css"><script src="/assets/console.js" defer></script><script src="/assets/notify.js" defer></script></head>
 <body%s><header class="top"><span data-count="approvals"></span></header><main id="main" tabindex="-1">%s</main><div id="said" role="status"></div></body></html>`,
 		map[bool]string{true: ` data-live="` + html.EscapeString(s.live) + `"`}[s.live != ""], s.main)
 }
@@ -129,7 +129,7 @@ func TestScripts(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"parts that are the same stay": partsThatAreTheSameStay, "what is typed is carried over": whatIsTypedIsCarriedOver, "many events are few looks": manyEventsAreFewLooks,
 		"tabs share one stream": tabsShareOneStream, "a stream grows": aStreamGrows, "a page that has ended is left alone": aPageThatHasEnded, "other kinds have a stream of their own": otherKinds,
-		"a server that refuses is asked again": aServerThatRefuses,
+		"a server that refuses is asked again": aServerThatRefuses, "a browser tells its person": aBrowserTellsItsPerson,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
@@ -279,4 +279,69 @@ func aServerThatRefuses(t *testing.T, b *browser.Browser) {
 	s.mu.Unlock()
 	p.WaitText("h1", "again")
 	soon(t, func() bool { return len(s.open()) == 1 }, "it listens")
+}
+
+// switches are those of the page of approvals.
+const switches = `<h1>x</h1><section id="telling" hidden><button type="button" data-tell="notices" aria-pressed="false">Notify me</button>
+	<button type="button" data-tell="sound" aria-pressed="false">Play a sound</button><p role="status"></p></section>`
+
+// watched has a page keep what it shows and plays, besides doing so.
+const watched = `(() => { window.shown = []; window.tones = 0; const Real = Notification, begin = OscillatorNode.prototype.start;
+	window.Notification = class extends Real { constructor(title, o) { super(title, o); window.shown.push(title + " | " + o.body); } };
+	OscillatorNode.prototype.start = function (...at) { window.tones++; return begin.apply(this, at); }; return true; })()`
+
+// aBrowserTellsItsPerson once in all its pages, after that was switched on, and remembers it.
+func aBrowserTellsItsPerson(t *testing.T, b *browser.Browser) {
+	s := newStage(t, decided, switches)
+	b = b.Apart(t)
+	waiting := func(n int, pages ...*browser.Page) {
+		s.mu.Lock()
+		s.count = n
+		s.mu.Unlock()
+		s.sends(decided, "{}")
+		for _, p := range pages {
+			p.WaitFor(fmt.Sprintf(`document.documentElement.dataset.waiting === "%d" && navigator.locks.request("countersign-told", () => true)`, n)) // after all that was to be told
+		}
+	}
+	p := b.Page(t, s.URL+"/page")
+	soon(t, func() bool { return len(s.open()) == 1 }, "it listens")
+	p.Eval(watched, nil)
+	waiting(1, p)
+	p.WaitFor(`document.querySelector("link[rel=icon]").href.endsWith("/assets/icon-waiting.svg") && document.title === "(1) Stage"`)
+	p.WaitFor(`window.shown.length === 0 && window.tones === 0`) // nobody has asked for it
+
+	p.Notifications(false)
+	p.Press("Notify me")
+	p.WaitText("#telling", "does not allow it")
+	p.WaitFor(`document.querySelector("[data-tell=notices]").getAttribute("aria-pressed") === "false"`)
+	p.Notifications(true)
+	p.Press("Notify me")
+	p.WaitText("#telling", "shows a notification when something waits")
+	p.Press("Play a sound")
+	p.WaitText("#telling", "plays this sound")
+	p.WaitFor("window.tones === 2")
+	p.WaitFor(`[...document.querySelectorAll("[data-tell]")].every((b) => b.getAttribute("aria-pressed") === "true")`)
+
+	other := b.Page(t, s.URL+"/page")
+	other.WaitFor(`document.querySelector("[data-tell=notices]").getAttribute("aria-pressed") === "true"`) // it is remembered
+	other.WaitFor(`document.documentElement.dataset.waiting === "1"`)
+	other.Eval(watched, nil)
+	waiting(3, p, other)
+	p.WaitFor("window.tones === 4") // the other page was not touched
+	var here, there []string
+	p.Eval("window.shown", &here)
+	other.Eval("window.shown", &there)
+	assert.Equal(t, []string{"3 approvals wait for you | Countersign"}, append(here, there...), "one of the two pages")
+
+	waiting(0, p, other)
+	p.WaitFor(`document.querySelector("link[rel=icon]").href.endsWith("/assets/icon.svg") && document.title === "Stage"`)
+	p.Press("Notify me")
+	p.WaitText("#telling", "no notifications any more")
+	p.Press("Play a sound")
+	p.WaitText("#telling", "no sound any more")
+	waiting(1, p, other)
+	p.WaitFor("window.tones === 4")
+	p.Eval("window.shown", &here)
+	other.Eval("window.shown", &there)
+	assert.Len(t, append(here, there...), 1, "switched off for all pages")
 }

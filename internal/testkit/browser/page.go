@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
@@ -161,6 +162,20 @@ func (p *Page) Dark(dark bool) {
 	value := map[bool]string{true: "dark", false: "light"}[dark]
 	p.again("prefer colours", func(ctx context.Context) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
+		return err
+	})
+}
+
+// Notifications has the person allow notifications of the page's server, or not, as browsers ask them to.
+func (p *Page) Notifications(allowed bool) {
+	p.t.Helper()
+	setting := cdpbrowser.PermissionSettingDenied
+	if allowed {
+		setting = cdpbrowser.PermissionSettingGranted
+	}
+	p.again("allow notifications", func(ctx context.Context) error {
+		_, err := chromedp.CallBrowser(ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{Permission: &cdpbrowser.PermissionDescriptor{Name: "notifications"},
+			Setting: setting, BrowserContextID: chromedp.FromContext(ctx).BrowserContextID})
 		return err
 	})
 }

@@ -148,7 +148,7 @@
     if (over && lives().length) look();
   };
 
-  // waiting is how many approvals wait, in the navigation and before the title.
+  // waiting is how many approvals wait, in the navigation, before the title and as a mark on the icon. Other scripts are told, too.
   let waiting = 0;
   const title = (text) => { document.title = (waiting > 0 ? "(" + waiting + ") " : "") + text.replace(/^\(\d+\) /, ""); };
   const count = async () => {
@@ -160,6 +160,10 @@
       if (n > waiting) said(n === 1 ? "One approval waits for you." : n + " approvals wait for you.");
       waiting = n;
       title(document.title);
+      const icon = document.querySelector("link[rel=icon]"), mark = n > 0 ? "/assets/icon-waiting.svg" : "/assets/icon.svg";
+      if (icon && icon.getAttribute("href") !== mark) icon.setAttribute("href", mark);
+      document.documentElement.dataset.waiting = String(n);
+      document.dispatchEvent(new Event("console:waiting"));
     } catch { /* as above */ }
   };
 
