@@ -83,6 +83,7 @@ func (g group) preview() *cobra.Command {
 func (g group) status() *cobra.Command {
 	var only []string
 	c := g.Command("status", "Show deployed files that are missing, modified or extra, and what to do next", func(cmd *cobra.Command, _ []string) error {
+		g.Unasked(cmd.Context())
 		return g.Look(cmd, "status", desk.Arguments{"only": only}, g.Screen().Status)
 	})
 	c.Flags().StringSliceVar(&only, "only", nil, "kinds of drift: missing, modified, extra")

@@ -154,6 +154,7 @@ func (g command) run(cmd *cobra.Command, f *flags) error {
 		}
 		f.URL = url
 	}
+	_, unasked := g.ByCaller(ctx)
 	switch {
 	case f.Host == "":
 		return g.list(ctx, f.asked)
@@ -161,22 +162,12 @@ func (g command) run(cmd *cobra.Command, f *flags) error {
 		return g.byHand(ctx, f.asked)
 	case f.DryRun:
 		return g.preview(ctx, f.wanted, true)
-	case g.Yes && !g.JSON && g.byCaller(ctx): // nobody is asked, but what happens is seen all the same
+	case g.Yes && !g.JSON && unasked: // nobody is asked, but what happens is seen all the same
 		if err := g.preview(ctx, f.wanted, false); err != nil {
 			return err
 		}
 	}
 	return g.connect(ctx, f)
-}
-
-// byCaller reports whether no person is asked.
-func (g command) byCaller(ctx context.Context) bool {
-	a, err := g.App()
-	if err != nil {
-		return false
-	}
-	now, err := a.PolicyInForce(ctx)
-	return err == nil && now.Approval.ByCaller()
 }
 
 // check refuses what makes no sense together, and toolsets that do not exist: the host would be told, and not the person.
@@ -350,9 +341,7 @@ func (g command) list(ctx context.Context, a asked) error {
 	}
 	g.Table([]string{"host", "state", "found here", "file"}, rows)
 	g.Note("countersign connect HOST connects one; --remove takes it out again")
-	if g.byCaller(ctx) {
-		g.Note("warning: no person is asked: approval is caller; countersign policy show says who set that")
-	}
+	g.Unasked(ctx)
 	return nil
 }
 

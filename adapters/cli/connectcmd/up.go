@@ -123,6 +123,7 @@ func (g command) invite(ctx context.Context) error {
 	for _, h := range hosts {
 		g.Line("  %-32s  %s%s", fmt.Sprintf("countersign connect %s", h.Host), h.Title, standing(h))
 	}
+	g.Unasked(ctx)
 	g.findable()
 	return nil
 }

@@ -6,6 +6,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -230,6 +231,26 @@ func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) e
 		return saved, o, fault.From(err)
 	}
 	return saved, o, nil
+}
+
+// ByCaller reports that no person is asked, and the layer that decided so. Where that cannot be found out people are.
+func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
+	a, err := s.App()
+	if err != nil {
+		return "", false
+	}
+	now, err := a.PolicyInForce(ctx)
+	if err != nil || !now.Approval.ByCaller() {
+		return "", false
+	}
+	return cmp.Or(now.By["approval"], policy.BuiltIn), true
+}
+
+// Unasked tells people where no person is asked.
+func (s *Shell) Unasked(ctx context.Context) {
+	if by, unasked := s.ByCaller(ctx); unasked && !s.JSON {
+		s.Note("warning: no person is asked: approval is caller (%s), so whoever calls a tool approves its own plan", terminal.Plain(by))
+	}
 }
 
 // maxQuestions bounds how often one call is asked about: the plan may change between question and answer.
