@@ -22,7 +22,7 @@ func options(toolsets string) []option {
 		{flag: "read-only", variable: "COUNTERSIGN_READ_ONLY", usage: "serve nothing that changes anything", bare: true},
 		{flag: "mode", variable: "COUNTERSIGN_MODE", usage: "mode to start in: ask, plan or execute (default: each toolset's own)"},
 		{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "highest mode anybody can set: ask, plan or execute"},
-		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who confirms: host (the client, or the caller with a token) or human (never the caller)"},
+		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who approves: human; caller is refused unless a person or the system's file says so, too"},
 		{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long a confirmation may be answered: 1m to 10m (default 5m)"},
 		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person: 0s to 24h (default 45s; connect writes what the host allows)"},
 		{flag: "permission-level", variable: "COUNTERSIGN_PERMISSION_LEVEL", usage: "read_only, execute_with_confirm or full_access"},
