@@ -190,7 +190,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
-	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Grants(s), operator.Runs(s), operator.Owners(s), operator.Notify(s), operator.Audit(s))
+	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Grants(s), operator.Keys(s), operator.Runs(s), operator.Owners(s), operator.Notify(s), operator.Audit(s))
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	s.Everything()
 	return root

@@ -28,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/keydb"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
+	"github.com/countersign-dev/countersign/adapters/sshkeys"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/sandboxes/mending"
@@ -133,7 +134,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Dated: grantdb.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
 		Runs: rundb.New(store), Owner: owners, Leases: leases, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
-		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
+		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }
 

@@ -7,6 +7,7 @@ package approvaldesk
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/approvalview"
@@ -14,19 +15,29 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 )
 
 // Desk is an approvalview.Desk over the door. New makes it.
 type Desk struct {
+	person  *shell.Shell
 	door    shell.Door
 	proof   confirm.Proof
 	client  string
 	clients map[string]string // who asked, by confirmation; only Waiting uses it
+
+	touching    atomic.Bool // an agent that waits for a touch answers nothing else
+	looked      time.Time   // when untouchable was found out; both are Waiting's alone
+	untouchable error       // why no security key can be asked
 }
 
-// New is a desk of that door, with the client's name for the audit, and with the proof that a person sits at it.
-func New(door shell.Door, client string, proof confirm.Proof) *Desk {
-	return &Desk{door: door, client: client, proof: proof, clients: map[string]string{}}
+// keysHold is how long it is trusted that a security key is there, or is not.
+const keysHold = 5 * time.Second
+
+// New is a desk of that door, for the person who sits at this terminal.
+func New(door shell.Door, s *shell.Shell) *Desk {
+	return &Desk{person: s, door: door, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
 }
 
 // Waiting implements approvalview.Desk.
@@ -41,7 +52,41 @@ func (d *Desk) Waiting(ctx context.Context) ([]approvalview.Item, error) {
 			out = append(out, approvalview.Item{View: v, Client: d.asker(ctx, v), Always: Lasting(v), Dated: Datable(v)})
 		}
 	}
+	if len(out) > 0 {
+		d.touchable(ctx, out)
+	}
 	return out, nil
+}
+
+// touchable marks the questions that a security key can approve, and those that cannot be approved here.
+func (d *Desk) touchable(ctx context.Context, items []approvalview.Item) {
+	if !d.touching.Load() && time.Since(d.looked) > keysHold {
+		_, d.untouchable = d.person.Touchable(ctx)
+		d.looked = time.Now()
+	}
+	untouchable := d.untouchable
+	for i := range items {
+		item := &items[i]
+		item.Touch = untouchable == nil
+		err := shell.Elsewhere(item.View)
+		if err == nil && item.Needs == policy.ProvingTouch {
+			err = untouchable
+		}
+		if err != nil {
+			f := fault.From(err)
+			item.Unmet, item.Touch = f.Message, false
+			if hint, ok := f.Details.(shell.Hint); ok {
+				item.Unmet += "; " + string(hint)
+			}
+		}
+	}
+}
+
+// Touch implements approvalview.Desk.
+func (d *Desk) Touch(ctx context.Context, i approvalview.Item, tell func(line string)) (confirm.Proof, error) {
+	d.touching.Store(true)
+	defer d.touching.Store(false)
+	return d.person.Touch(ctx, i.View, tell)
 }
 
 // Lasting reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
@@ -77,7 +122,9 @@ func (d *Desk) Stamp(ctx context.Context) (int64, error) { return d.door.App.Sta
 
 // Answer implements approvalview.Desk.
 func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
-	a.By, a.Proof = shell.ByTerminal, d.proof
+	if a.By = shell.ByTerminal; a.Proof.Surface != confirm.SurfaceTouch {
+		a.Proof = d.proof
+	}
 	return d.door.App.Answer(ctx, a)
 }
 

@@ -17,6 +17,8 @@ type Item struct {
 	Client string // who asks, as far as that is known
 	Always bool   // it may be answered with "always"
 	Dated  bool   // it may be answered with "allow this until"
+	Touch  bool   // a security key can be asked to approve it
+	Unmet  string // why it cannot be approved here, and where it can; empty where it can
 }
 
 // Desk is what the view works with.
@@ -25,8 +27,11 @@ type Desk interface {
 	Waiting(ctx context.Context) ([]Item, error)
 	// Stamp is another number once Waiting may have changed; cheap enough to ask several times a second.
 	Stamp(ctx context.Context) (int64, error)
-	// Answer settles a question. It fails with the faults of package confirm.
+	// Answer settles a question, with the proof of a touch where the answer brings one along. It fails with the faults of package confirm.
 	Answer(ctx context.Context, a confirm.Answer) (confirm.View, error)
+	// Touch is the proof that somebody touched a security key to approve a question, which takes until that has happened. tell is told which key is waited
+	// for, at any time before Touch returns.
+	Touch(ctx context.Context, i Item, tell func(line string)) (confirm.Proof, error)
 	// Reveal is a question with nothing masked, for the person at the terminal alone.
 	Reveal(ctx context.Context, i Item) (Item, error)
 	// Fate says what became of a question that does not wait any more, in one line.

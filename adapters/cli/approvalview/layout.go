@@ -70,6 +70,8 @@ func (m *model) foot() line {
 			_, typed = split(typed, 1)
 		}
 		return line{m.asking.prompt + " " + typed, terminal.Heading}
+	case m.touch != "":
+		return line{oneLine(m.touch) + " (Esc gives up) …", terminal.Heading}
 	case m.busy:
 		return line{"working out the plan as it is now …", terminal.Faded}
 	case m.problem != "":
@@ -178,6 +180,9 @@ func (m *model) question() []line {
 	if m.item.Dated {
 		keys = strings.Replace(keys, "d deny", "u until  d deny", 1)
 	}
+	if m.item.Touch && m.item.Needs != policy.ProvingTouch {
+		keys = strings.Replace(keys, "a approve", "a approve  t with a touch", 1)
+	}
 	if m.item.Masked > 0 && !m.item.Revealed {
 		keys = strings.Replace(keys, "d deny", "r reveal  d deny", 1)
 	}
@@ -225,6 +230,12 @@ func (m *model) lines() []line {
 	if m.item.Strength >= policy.Typed {
 		add("approving asks for the name "+oneLine(m.item.Target)+" to be typed", terminal.Changed)
 	}
+	if m.item.Needs > policy.ProvingPerson {
+		add("approving needs "+m.item.Needs.Words(), terminal.Changed)
+	}
+	if m.item.Unmet != "" {
+		add(oneLine(m.item.Unmet), terminal.Changed)
+	}
 	if veiled := shell.Veiled(m.item.View); veiled != "" {
 		add(veiled, terminal.Changed)
 	}
@@ -268,6 +279,7 @@ func (m *model) help() []line {
 		"In a question", "  ↑ ↓  j k        a line", "  PgUp PgDn Space a page", "  g G             its beginning, its end",
 		"  a               approve what is shown; where a name is asked for, it is typed", "  A               approve, and do not ask about the same again in that session",
 		"  u               approve, and allow the same until a time, in any session",
+		"  t               approve with a touch of your security key, where one is enrolled and in your ssh agent",
 		"  r               reveal what is masked, to you alone",
 		"  d               deny; whoever asked is told the reason you type", "  q  Esc          back to the list", "",
 		"What is approved is the very plan that is shown. When it is out of date, the", "approval is refused, and what has changed is shown.",

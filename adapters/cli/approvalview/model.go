@@ -49,7 +49,8 @@ type model struct {
 	after   []line // what is shown instead of its plan, because that is out of date
 
 	asking *question
-	busy   bool // an answer is on its way
+	busy   bool   // an answer is on its way
+	touch  string // which security key is waited for; empty: none
 	notice line
 }
 
@@ -58,6 +59,7 @@ type question struct {
 	prompt string
 	typed  []rune
 	most   int
+	touch  bool // the answer wants a touch
 	answer func(typed string) confirm.Answer
 	then   func(typed string) effect // instead of answer
 }
@@ -66,7 +68,9 @@ type question struct {
 type effect struct {
 	quit, suspend, redraw bool
 	answer                *confirm.Answer
-	fate                  *Item // find out what became of it
+	touch                 *confirm.Answer // have a security key touched for it
+	giveUp                bool            // nobody touches it
+	fate                  *Item           // find out what became of it
 	diffs                 *Item
 	reveal                *Item // have what is masked in it revealed
 }
@@ -86,7 +90,7 @@ func (m *model) news(items []Item, err error) (e effect) {
 		m.chosen = at
 	}
 	m.chosen = max(0, min(m.chosen, len(items)-1))
-	if m.screen == reading && m.fate == "" && !m.busy && m.index(m.item.ID) < 0 {
+	if m.screen == reading && m.fate == "" && (!m.busy || m.touch != "") && m.index(m.item.ID) < 0 {
 		return m.lost("it does not wait for an answer any more")
 	}
 	return e
@@ -96,7 +100,7 @@ func (m *model) news(items []Item, err error) (e effect) {
 func (m *model) lost(why string) effect {
 	m.asking, m.fate, m.bodyAt, m.top = nil, why, 0, 0
 	item := m.item
-	return effect{fate: &item}
+	return effect{fate: &item, giveUp: m.touch != ""}
 }
 
 func (m *model) index(id string) int {
@@ -133,6 +137,36 @@ func (m *model) revealed(i Item, err error) effect {
 	}
 	m.item, m.bodyAt, m.ended, m.notice = i, 0, false, line{"nothing is masked any more; keep it to yourself", terminal.Changed}
 	return effect{diffs: &i}
+}
+
+// tells takes in which security key is waited for.
+func (m *model) tells(id, what string) {
+	if m.touch != "" && m.item.ID == id {
+		m.touch = what
+	}
+}
+
+// touched takes in the proof that a security key was touched for an answer, or why it was not.
+func (m *model) touched(a confirm.Answer, p confirm.Proof, err error) effect {
+	m.touch, m.busy = "", false
+	switch {
+	case m.screen == listing || m.item.ID != a.ID || m.fate != "":
+		return effect{}
+	case err != nil:
+		m.notice = line{touchless(err), terminal.Changed}
+		return effect{}
+	}
+	a.Proof, m.busy = p, true
+	return effect{answer: &a}
+}
+
+// touchless says why nothing was approved.
+func touchless(err error) string {
+	f := fault.From(err)
+	if f.Kind == fault.Canceled {
+		return "given up; nothing was decided"
+	}
+	return f.Message
 }
 
 // answered takes in what came of an answer.
@@ -278,15 +312,20 @@ func (m *model) read(k keyboard.Key) effect {
 		m.top = 0
 	case k.Is(keyboard.End, 'G'):
 		m.top = len(m.lines())
+	case m.touch != "" && k.Is(keyboard.Escape, 'q'):
+		return effect{giveUp: true}
+	case m.touch != "":
 	case k.Is(keyboard.Escape, 'q'), k.Kind == keyboard.Left, k.Is(keyboard.Unknown, 'h'):
 		m.screen = listing
 	case k.Is(keyboard.Unknown, '?'):
 		m.screen, m.before = helping, reading
 	case m.busy || m.fate != "":
 	case k.Is(keyboard.Unknown, 'a'):
-		return m.approve(false)
+		return m.approve(false, false)
 	case k.Is(keyboard.Unknown, 'A'):
-		return m.approve(true)
+		return m.approve(true, false)
+	case k.Is(keyboard.Unknown, 't') && m.item.Touch:
+		return m.approve(false, true)
 	case k.Is(keyboard.Unknown, 'u'):
 		m.until()
 		return effect{}
@@ -304,14 +343,21 @@ func (m *model) read(k keyboard.Key) effect {
 }
 
 // unread is said to whoever approves what was not read to its end.
-func unread() line { return line{"read it to its end first: Space goes on, G goes there", terminal.Changed} }
+func unread() line {
+	return line{"read it to its end first: Space goes on, G goes there", terminal.Changed}
+}
 
-// approve answers with yes, once its end was on the screen, and the name was typed where one is asked for.
-func (m *model) approve(always bool) effect {
+// approve answers with yes, once its end was on the screen, the name was typed where one is asked for, and a security key touched where policy wants that or
+// the person does.
+func (m *model) approve(always, touch bool) effect {
+	touch = touch || m.item.Needs == policy.ProvingTouch
 	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
 	switch {
 	case !m.ended:
 		m.notice = unread()
+		return effect{}
+	case m.item.Unmet != "":
+		m.notice = line{m.item.Unmet, terminal.Changed}
 		return effect{}
 	case m.item.MustReveal && !m.item.Revealed:
 		m.notice = line{"what is masked may run, so nothing was approved: r reveals it, then a approves", terminal.Changed}
@@ -324,10 +370,20 @@ func (m *model) approve(always bool) effect {
 			yes.Typed = typed
 			return yes
 		})
+		m.asking.touch = touch
 		return effect{}
 	}
+	return m.says(yes, touch)
+}
+
+// says has an answer given, with a touch where it wants one.
+func (m *model) says(a confirm.Answer, touch bool) effect {
 	m.busy = true
-	return effect{answer: &yes}
+	if touch {
+		m.touch = "looking for your security key"
+		return effect{touch: &a}
+	}
+	return effect{answer: &a}
 }
 
 // until asks for how long the same is allowed, then shows what that is bound to and what not, and asks for the yes to all of it.
@@ -390,8 +446,7 @@ func (m *model) typing(k keyboard.Key) effect {
 			m.notice = line{"nothing was typed, so nothing was approved", terminal.Changed}
 			return effect{}
 		}
-		m.busy = true
-		return effect{answer: &a}
+		return m.says(a, q.touch)
 	case keyboard.Backspace:
 		q.typed = q.typed[:max(len(q.typed)-1, 0)]
 	case keyboard.Printed:

@@ -1,6 +1,7 @@
 package approvalview
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -296,4 +297,56 @@ func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
 	m.types("r")
 	m.revealed(m.item, confirm.ErrMismatch.With(app.Changed{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
 	assert.Contains(t, m.text(), "out of date")
+}
+
+// TestATouchIsWaitedFor: where policy wants it or the person does; whoever gives up has decided nothing, and what is not touched approves nothing.
+func TestATouchIsWaitedFor(t *testing.T) {
+	touched := confirm.Proof{Surface: confirm.SurfaceTouch, Credential: "SHA256:x"}
+	for name, press := range map[string]struct {
+		key    string
+		change func(*Item)
+	}{
+		"required": {"a", func(i *Item) { i.Touch, i.Needs = true, policy.ProvingTouch }},
+		"chosen":   {"t", func(i *Item) { i.Touch = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(item("a", press.change))
+			m.types("\r")
+			e := m.types(press.key)
+			require.NotNil(t, e.touch)
+			assert.Nil(t, e.answer, "not before it was touched")
+			m.tells("a", `touch your security key "ring" now`)
+			assert.Contains(t, m.text(), `touch your security key "ring" now (Esc gives up)`)
+			assert.Equal(t, effect{}, m.types("a"), "one at a time")
+			assert.Equal(t, reading, m.screen)
+			assert.True(t, m.types("\x1b").giveUp)
+			assert.Nil(t, m.touched(*e.touch, confirm.Proof{}, context.Canceled).answer)
+			assert.Contains(t, m.text(), "nothing was decided")
+			e = m.types(press.key)
+			assert.Nil(t, m.touched(*e.touch, confirm.Proof{}, errors.New("not touched")).answer)
+			e = m.types(press.key)
+			done := m.touched(*e.touch, touched, nil)
+			require.NotNil(t, done.answer)
+			assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Shown: m.item.PlanHash, Proof: touched}, *done.answer)
+		})
+	}
+	m := newModel(item("a", func(i *Item) {
+		i.Touch, i.Needs, i.Strength, i.Target = true, policy.ProvingTouch, policy.Typed, "shop"
+	}))
+	m.types("\r")
+	m.types("a")
+	e := m.types("shop\r")
+	require.NotNil(t, e.touch)
+	assert.Equal(t, "shop", e.touch.Typed)
+	assert.True(t, m.news(nil, nil).giveUp, "somebody else was faster")
+	assert.Equal(t, effect{}, m.touched(*e.touch, touched, nil))
+	assert.False(t, m.busy)
+
+	m = newModel(item("a", func(i *Item) {
+		i.Needs, i.Unmet = policy.ProvingPasskey, "approving needs a passkey; the console takes one"
+	}))
+	m.types("\r")
+	assert.Equal(t, effect{}, m.types("a"))
+	assert.Contains(t, m.text(), "the console takes one")
+	assert.Equal(t, effect{}, m.types("t"))
 }

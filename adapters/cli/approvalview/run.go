@@ -26,7 +26,7 @@ func Run(ctx context.Context, t *terminal.Terminal, desk Desk) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	v := &view{display: d, desk: desk, ctx: ctx, typed: make(chan []byte), happened: make(chan func(*view) effect), broken: make(chan any),
-		signals: make(chan os.Signal, 4)}
+		signals: make(chan os.Signal, 4), giveUp: func() {}}
 	if heard := watched(); len(heard) > 0 { // none would be all
 		signal.Notify(v.signals, heard...)
 		defer signal.Stop(v.signals)
@@ -51,6 +51,7 @@ type view struct {
 	happened chan func(*view) effect
 	broken   chan any
 	signals  chan os.Signal
+	giveUp   context.CancelFunc // ends the wait for a touch
 
 	looking bool
 	stamp   int64
@@ -180,6 +181,24 @@ func (v *view) carry(e effect) {
 			defer cancel()
 			answered, err := v.desk.Answer(ctx, *a)
 			return func(v *view) effect { return v.answered(*a, answered, err) }
+		})
+	}
+	if e.giveUp {
+		v.giveUp()
+	}
+	if a := e.touch; a != nil {
+		i := v.item
+		touching, giveUp := context.WithCancel(v.ctx)
+		v.giveUp = giveUp
+		v.later(func(context.Context) func(*view) effect {
+			defer giveUp()
+			p, err := v.desk.Touch(touching, i, func(what string) {
+				select {
+				case v.happened <- func(v *view) effect { v.tells(i.ID, what); return effect{} }:
+				case <-touching.Done():
+				}
+			})
+			return func(v *view) effect { return v.touched(*a, p, err) }
 		})
 	}
 	if i := e.reveal; i != nil {

@@ -81,11 +81,14 @@ type counter struct {
 	waiting func(ctx context.Context) ([]Item, error)
 }
 
-func (c counter) Waiting(ctx context.Context) ([]Item, error)  { return c.waiting(ctx) }
-func (counter) Stamp(context.Context) (int64, error)           { return time.Now().UnixNano(), nil }
-func (counter) Fate(context.Context, Item) string              { return "" }
-func (counter) Before(context.Context, Item) int               { return 0 }
-func (counter) Diffs(context.Context, Item) string             { return "" }
+func (c counter) Waiting(ctx context.Context) ([]Item, error) { return c.waiting(ctx) }
+func (counter) Stamp(context.Context) (int64, error)          { return time.Now().UnixNano(), nil }
+func (counter) Fate(context.Context, Item) string             { return "" }
+func (counter) Before(context.Context, Item) int              { return 0 }
+func (counter) Diffs(context.Context, Item) string            { return "" }
+func (counter) Touch(context.Context, Item, func(string)) (confirm.Proof, error) {
+	return confirm.Proof{}, nil
+}
 func (counter) Reveal(_ context.Context, i Item) (Item, error) { return i, nil }
 func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
 	return confirm.View{}, nil

@@ -75,7 +75,7 @@ func approvals(ctx context.Context, s *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	return approvalview.Run(ctx, s.Terminal, approvaldesk.New(door, s.Client, s.Proof()))
+	return approvalview.Run(ctx, s.Terminal, approvaldesk.New(door, s))
 }
 
 // Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
@@ -175,6 +175,8 @@ func approveAll(ctx context.Context, s *shell.Shell, ids []string) error {
 			alone = "a name is typed for it"
 		case v.Risk == policy.RiskHigh.String() || v.MustReveal:
 			alone = "it is of high risk"
+		case v.Needs > policy.ProvingPerson:
+			alone = "it needs " + v.Needs.Words()
 		case i > 0 && (v.Tool != views[0].Tool || v.Session != views[0].Session):
 			alone = "it is of another session or tool than " + views[0].ID
 		}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/planview"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -16,7 +18,7 @@ import (
 // answer puts the user's decision on an approval request into the call that is repeated. Where people approve, only somebody at a controlling
 // terminal decides; --yes and --confirm-name are a caller's word everywhere else. Where the caller approves, they answer with the token.
 func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error {
-	c.Answer, c.Typed = nil, ""
+	c.Answer, c.Typed, c.Asked = nil, "", confirm.Digest{}
 	if !ask.Pending {
 		c.Token = confirm.Token{}
 		given := s.Yes && ask.Strength < policy.Typed || s.Typed != "" && ask.Strength == policy.Typed
@@ -30,12 +32,44 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	if !s.Interactive() {
 		return unanswered(ask)
 	}
+	if s.Patient && ask.Pending && Elsewhere(View(ask)) != nil {
+		c.Asked = ask.Digest
+		return s.await(ctx, ask)
+	}
 	said, err := s.Decide(ctx, View(ask), Deciding{Yes: s.Yes, Typed: s.Typed})
 	if err != nil {
 		return err
 	}
 	c.Answer = &said
 	return nil
+}
+
+// lookAgain is how often a question is looked at that somebody answers elsewhere, where nothing tells of it.
+const lookAgain = time.Second
+
+// await waits until somebody has answered a question elsewhere.
+func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	s.Say(terminal.Plain(string(ask.Tool) + " wants to: " + ask.Prompt))
+	s.Say(fmt.Sprintf("approving %s needs %s (countersign up opens it). This waits; Ctrl-C leaves the question there.", ask.ID, ask.Needs.Words()))
+	told, stop := a.Decided(ask.ID)
+	defer stop()
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
+	for {
+		if waiting, err := a.Waiting(ctx, ask.ID); err != nil || !waiting {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-told:
+		case <-look.C:
+		}
+	}
 }
 
 // View is an approval request as people see it.
@@ -65,8 +99,9 @@ func (s *Shell) Proof() confirm.Proof {
 }
 
 // Decide shows a plan whole, to its end, and asks: yes or no, or for the name to be typed. Where always is offered, "a" is a yes to whatever is like it
-// in the session that asked; where a dated grant is, "u" is a yes to the same in any session until a time. What is not a yes is a no. It fails with ErrUnanswered where nobody can be asked, and where the end of the plan was
-// not shown.
+// in the session that asked; where a dated grant is, "u" is a yes to the same in any session until a time; where an enrolled security key can be asked, "t"
+// is a yes with its touch, and where policy wants that every yes is. What is not a yes is a no. It fails with ErrUnanswered where nobody can be asked, where
+// the end of the plan was not shown, and where the plan needs what cannot be given here; the question then waits as before.
 func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
 	if !s.Interactive() {
@@ -79,7 +114,6 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 	if err == nil && seen && d.Reveal && Veiled(v) != "" {
 		v, seen, err = s.reveal(ctx, v)
 	}
-	question := "approve? [y/N]"
 	named := v.Strength >= policy.Typed && d.Typed == ""
 	always, dated := d.Always && v.Lasting(), d.Dated && v.Datable()
 	if dated && seen {
@@ -95,32 +129,73 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 	case given:
 		said.Approve, said.Typed, said.Revealed = true, d.Typed, v.Revealed
 		return said, nil
-	case named:
-		question = fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target))
-	case always:
-		question = "approve? [y/N/a: always in this session]"
-	}
-	if dated && !named {
-		question = strings.Replace(question, "]", offered(v)+"]", 1)
 	}
 	if d.Until != nil {
 		return s.until(ctx, v, said, d.Until)
 	}
-	word, err := s.askRevealing(ctx, &v, question)
-	if said.Revealed = v.Revealed; named {
-		said.Typed, said.Approve = word, word != ""
+	if err := Elsewhere(v); err != nil {
 		return said, err
 	}
-	if v.Strength >= policy.Typed {
-		said.Typed = d.Typed
+	touch := v.Needs == policy.ProvingTouch
+	_, untouchable := s.Touchable(ctx)
+	if touch && untouchable != nil {
+		f := fault.From(untouchable)
+		return said, ErrUnanswered.Sayf("approving %s needs %s, and %s; it waits for an answer", v.ID, v.Needs.Words(), f.Message).With(f.Details)
 	}
-	word = strings.ToLower(word)
-	if dated && (word == "u" || word == "until") && err == nil {
-		return s.until(ctx, v, said, nil)
+	question := asking(v, named, always, untouchable == nil)
+	if dated && !named {
+		question = strings.Replace(question, "]", offered(v)+"]", 1)
 	}
-	said.Always = always && (word == "a" || word == "always")
-	said.Approve = said.Always || word == "y" || word == "yes"
+	word, err := s.askRevealing(ctx, &v, question)
+	if said.Revealed = v.Revealed; err != nil {
+		return said, err
+	}
+	if named {
+		said.Typed, said.Approve = word, word != ""
+	} else {
+		if v.Strength >= policy.Typed {
+			said.Typed = d.Typed
+		}
+		word = strings.ToLower(word)
+		if dated && (word == "u" || word == "until") {
+			return s.until(ctx, v, said, nil)
+		}
+		said.Always = always && (word == "a" || word == "always")
+		if word == "t" && untouchable == nil {
+			touch, word = true, "y"
+		}
+		said.Approve = said.Always || word == "y" || word == "yes"
+	}
+	if named && touch && said.Approve && word != v.Target {
+		return said, ErrUnanswered.Sayf("the typed name is not %q, so nothing was decided", v.Target)
+	}
+	if said.Approve && touch {
+		said.Proof, err = s.Touch(ctx, v, func(line string) { s.Say(line + " (Ctrl-C gives up) …") })
+	}
 	return said, err
+}
+
+// asking is the question at the end of a plan.
+func asking(v confirm.View, named, always, touchable bool) string {
+	touch := v.Needs == policy.ProvingTouch
+	switch {
+	case named && touch:
+		return fmt.Sprintf("type %s to approve; then touch your security key:", terminal.Plain(v.Target))
+	case named:
+		return fmt.Sprintf("type %s to approve:", terminal.Plain(v.Target))
+	case touch && always:
+		return "approve with a touch of your security key? [y/N/a: always in this session]"
+	case touch:
+		return "approve with a touch of your security key? [y/N]"
+	}
+	offers := ""
+	if touchable {
+		offers += "/t: with a touch of your security key"
+	}
+	if always {
+		offers += "/a: always in this session"
+	}
+	return "approve? [y/N" + offers + "]"
 }
 
 // present shows an approval request: what would happen in a sentence, who asks, the risk, the plan with its diffs, the arguments. It reports whether its

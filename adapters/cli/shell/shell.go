@@ -40,7 +40,9 @@ type Door struct {
 	Access    Access           // may be nil
 	Record    Record           // may be nil
 	Notify    Notify           // may be nil
-	Close     func() error
+	// SecurityKeys is the person's ssh agent; it may be nil.
+	SecurityKeys SecurityKeys
+	Close        func() error
 	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
 	// reported in a line. It may be nil.
 	ServeHooks func(ctx context.Context, addr string, report func(line string)) error
@@ -89,6 +91,8 @@ type Shell struct {
 	Yes   bool   // --yes: approves what is below high risk, at a terminal, once the plan was shown
 	Typed string // --confirm-name: the name that a plan asks for
 	Shown bool   // the plan of the next call was shown on this terminal already, whole
+	// Patient has a call wait for an answer that cannot be given in a terminal, until somebody has given it elsewhere.
+	Patient bool
 
 	flags map[string]string // environment variables that flags stand for
 	door  *Door

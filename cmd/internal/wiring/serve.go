@@ -55,7 +55,7 @@ func (h *host) open(env func(string) string) (shell.Door, error) {
 		return shell.Door{}, err
 	}
 	h.local = l
-	return doorOf(l), nil
+	return doorOf(l, env), nil
 }
 
 // serve serves what was opened until ctx ends.

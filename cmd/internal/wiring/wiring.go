@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/sshkeys"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
@@ -119,11 +120,11 @@ func (b Build) open(env func(string) string) (shell.Door, error) {
 	if err != nil {
 		return shell.Door{}, err
 	}
-	return doorOf(l), nil
+	return doorOf(l, env), nil
 }
 
 // doorOf is what commands see of what was opened.
-func doorOf(l *local.Local) shell.Door {
+func doorOf(l *local.Local, env func(string) string) shell.Door {
 	settle := func() { _, _ = l.Recover(context.Background()) } // whoever looks at a process later learns the same
 	settling := time.AfterFunc(settleAfter, settle)
 	closing := func() error {
@@ -133,7 +134,7 @@ func doorOf(l *local.Local) shell.Door {
 		return l.Close()
 	}
 	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Close: closing, ServeHooks: l.ServeHooks,
-		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes}
+		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
 }
 
 // openLocal is what the environment describes, with a last change that may be nil. It logs nothing unless the environment asks for it: commands say

@@ -50,6 +50,7 @@ const (
 	xTime        = "golang.org/x/time"
 	xSys         = "golang.org/x/sys"
 	xSync        = "golang.org/x/sync"
+	xCrypto      = "golang.org/x/crypto"
 	sqlite       = "modernc.org/sqlite"
 	fsnotify     = "github.com/fsnotify/fsnotify"
 	beeep        = "github.com/gen2brain/beeep"
@@ -201,6 +202,8 @@ func drivenRows() []Row {
 			Reason: "people are told over protocols of the standard library, by rules that stand in the domain"},
 		{Packages: []string{"adapters/notifying/desktop"}, Std: []string{Any}, Module: inner, Modules: []string{beeep},
 			Reason: "one package knows how each desktop shows a notification, so that the library that does it stays exchangeable"},
+		{Packages: []string{"adapters/sshkeys"}, Std: []string{Any}, Module: inner, Modules: []string{xCrypto},
+			Reason: "ssh keys and their agent are known in one package, and what they sign is judged there"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},
@@ -245,6 +248,8 @@ func outerRows() []Row {
 			Reason: "a command chooses adapters and starts them"},
 		{Packages: []string{"internal/testkit/stdiotest", "internal/testkit/archtest"}, Std: []string{Any}, Modules: append([]string{xSync}, testLibraries...),
 			Reason: "what judges the product from outside shares no code with it"},
+		{Packages: []string{"internal/testkit/securitykey"}, Std: []string{Any}, Modules: append([]string{xCrypto}, testLibraries...),
+			Reason: "what plays a security key shares no code with what judges it"},
 		{Packages: []string{"internal/testkit/browser"}, Std: []string{Any}, Modules: []string{chromium, chromiumProtocol},
 			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
 		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,
