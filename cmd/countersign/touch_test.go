@@ -254,6 +254,11 @@ func TestTouchAttacks(t *testing.T) {
 				}
 			}
 		},
+		"one yes for several": func(t *testing.T) {
+			seen, code := u.atTerminal("y", "approve", id, "cf_other")
+			assert.Equal(t, 2, code, seen)
+			assert.Contains(t, seen, "is approved alone: it needs a touched security key")
+		},
 		"a signature for another plan": func(t *testing.T) {
 			other := plan
 			other[0]++
