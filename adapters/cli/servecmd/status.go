@@ -100,7 +100,7 @@ func (n standing) print(s *shell.Shell) {
 		s.Line("told by   %s", n.ChannelErr)
 	}
 	if len(n.Channels) == 0 && n.ChannelErr == "" {
-		s.Line("told by   an open console alone; countersign notify --help says what else there is")
+		s.Line("told by   an open console alone; countersign notify lists what else there is")
 	}
 	for _, c := range n.Channels {
 		s.Line("told by   %s: %s", c.Name, operator.Standing(c))

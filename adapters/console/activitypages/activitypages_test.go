@@ -34,6 +34,7 @@ func serve(t testing.TB, h *consoletest.House) *consoletest.Web {
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
 	d := work.New(life, h.App, func() string { return system.IDs{}.NewID("job_", 20) })
+	d.Patience = 30 * time.Second // a busy machine is no other page
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
 		activitypages.New(life, d, h.App).Mount(mux, consoletest.Person())
 		approvalpages.New(d, h.App).Mount(mux, consoletest.Person())

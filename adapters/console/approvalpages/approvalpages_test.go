@@ -31,7 +31,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func desk(t testing.TB, h *consoletest.House) *work.Desk {
-	return work.New(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
+	d := work.New(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
+	d.Patience = 30 * time.Second // a busy machine is no other page
+	return d
 }
 
 func serve(t testing.TB, h *consoletest.House, change ...func(*httpguard.Visitor)) *consoletest.Web {

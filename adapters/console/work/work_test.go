@@ -45,6 +45,7 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 	h := consoletest.Open(t, t.TempDir(), changes...)
 	var n atomic.Int64
 	d := work.New(life, h.App, func() string { return fmt.Sprint("job-", n.Add(1)) })
+	d.Patience = 30 * time.Second // a busy machine is no other page
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
 		d.Mount(mux, consoletest.Person())
 		mux.Handle("GET /from", consoletest.Person()(func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
@@ -255,16 +256,22 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	t.Parallel()
 	s := open(t)
+	s.desk.Patience = time.Millisecond
 	runs := s.Post("/do/copy_note", "name", "long")
 	assert.Equal(t, "/work/job-1", runs.Path)
 	assert.Contains(t, runs.Words(), "It runs.")
-	assert.Contains(t, runs.Words(), "copied a page of long")
+	require.Eventually(t, func() bool {
+		runs = s.Get("/work/job-1")
+		return strings.Contains(runs.Words(), "copied a page of long")
+	}, 30*time.Second, time.Millisecond)
+	s.desk.Patience = 30 * time.Second
 	assert.Regexp(t, `<progress max="10" value="9"`, runs.Body)
 	assert.Contains(t, runs.Body, `data-live="tick"`)
 	over := s.Press(runs, "Cancel")
 	assert.Contains(t, over.Words(), "code canceled")
 	assert.Equal(t, over.Words(), s.Post("/work/job-1/cancel").Words(), "what is over stays as it is")
 
+	s.desk.Patience = time.Millisecond
 	runs = s.Post("/do/copy_note", "name", "long")
 	require.NoError(t, s.house.Notes.Write("gate", "open"))
 	j, _ := s.desk.Find("job-2")
@@ -314,6 +321,7 @@ func TestOthersDoNotSeeIt(t *testing.T) {
 	h := consoletest.Open(t, t.TempDir())
 	require.NoError(t, h.Notes.Write("a", "secret text"))
 	d := work.New(life, h.App, func() string { return "job-1" })
+	d.Patience = 30 * time.Second
 	d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "read_note", Args: map[string]string{"name": "a"}})
 	for name, other := range map[string]func(*httpguard.Visitor){
 		"another person":  func(v *httpguard.Visitor) { v.Principal.ID = "somebody" },
@@ -403,6 +411,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 			h := consoletest.Open(t, t.TempDir())
 			door := &slow{House: h}
 			d := work.New(t.Context(), door, func() string { return "job-1" })
+			d.Patience = 30 * time.Second
 			j := d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "write_note", Args: map[string]string{"name": "mine", "text": "x"}})
 			asked := j.Now().Outcome.Issued
 			require.NotNil(t, asked)
