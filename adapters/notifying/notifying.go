@@ -6,6 +6,7 @@
 package notifying
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,11 +22,11 @@ import (
 // The bounds of sending.
 const (
 	SendTimeout  = 10 * time.Second // of one attempt
-	CloseTimeout = 2 * time.Second  // of what is still on its way when the process ends
+	CloseTimeout = 5 * time.Second  // of what is still on its way when the process ends
 	attempts     = 4                // of one message on one channel
 	queued       = 32               // messages that wait for one channel; more are dropped and counted
 	sweep        = 15 * time.Second // between looks for what has become due
-	noteTimeout  = time.Second
+	noteTimeout  = 3 * time.Second
 	forgotten    = 24 * time.Hour // questions that ran out longer ago are not looked at
 	byHandAtMost = 1000
 )
@@ -36,7 +37,7 @@ var (
 	ErrChannel = fault.New(fault.NotFound, "notify_channel_unknown", "there is no such channel")
 )
 
-// Parts are what a Notifier works with. Every field is required but Pause.
+// Parts are what a Notifier works with. Every field is required but the last two.
 type Parts struct {
 	Channels []ports.Channel
 	Ledger   ports.Ledger
@@ -47,6 +48,8 @@ type Parts struct {
 	Log      *slog.Logger
 	// Pause waits between attempts; the nth is 1 after the first failure. It returns early when ctx ends. nil is a few seconds, rising.
 	Pause func(ctx context.Context, nth int)
+	// Ending is how long Close waits at most; zero is CloseTimeout.
+	Ending time.Duration
 }
 
 // Notifier is a ports.Notifier. New makes it, Close ends it. It is safe for concurrent use.
@@ -63,9 +66,17 @@ type Notifier struct {
 	mu     sync.Mutex
 	works  bool
 	closed bool
-	byHand map[string]bool // questions that people asked in this process
+	byHand map[string]bool  // questions that people asked in this process
+	under  map[string]*way  // messages on their way
+	unsent []notice.Message // that reached nobody because the process ended
 	worker sync.WaitGroup
 	sender sync.WaitGroup
+}
+
+// way is how far a message is.
+type way struct {
+	left    int  // channels that have not come to an end with it
+	arrived bool // on one of them
 }
 
 // line is one channel with what waits for it.
@@ -77,7 +88,7 @@ type line struct {
 
 // New is a notifier over these channels. It opens and starts nothing.
 func New(p Parts) *Notifier {
-	n := &Notifier{parts: p, book: openBook(p.Dir), wake: make(chan struct{}, 1), ending: make(chan struct{}), byHand: map[string]bool{}}
+	n := &Notifier{parts: p, book: openBook(p.Dir), wake: make(chan struct{}, 1), ending: make(chan struct{}), byHand: map[string]bool{}, under: map[string]*way{}}
 	n.life, n.end = context.WithCancel(context.Background())
 	for _, c := range p.Channels {
 		n.lines = append(n.lines, &line{Channel: c, queue: make(chan notice.Message, queued)})
@@ -217,9 +228,12 @@ func (n *Notifier) Announce(what string) {
 func (n *Notifier) deliver(m notice.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	w := &way{}
 	for _, l := range n.lines {
 		select {
 		case l.queue <- m:
+			w.left++
+			n.under[m.ID] = w
 		default:
 			n.parts.Log.Warn("a channel is too slow, so a message was dropped", "channel", l.Name(), "message", m.ID)
 			continue
@@ -248,9 +262,56 @@ func (n *Notifier) send(l *line) {
 		n.mu.Unlock()
 		if n.life.Err() != nil {
 			n.parts.Log.Warn("the process ended before people were told", "channel", l.Name(), "message", m.ID)
+			n.came(m, ErrTimeout)
 			continue
 		}
-		n.note(l.Name(), m, n.try(l, m))
+		err := n.try(l, m)
+		n.came(m, err)
+		n.note(l.Name(), m, err)
+	}
+}
+
+// came keeps what came of a message on one channel. One that reached nobody because the process ended is another process's to send.
+func (n *Notifier) came(m notice.Message, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := n.under[m.ID]
+	if w == nil {
+		return
+	}
+	w.left--
+	w.arrived = w.arrived || err == nil
+	if w.left > 0 {
+		return
+	}
+	delete(n.under, m.ID)
+	select {
+	case <-n.ending:
+		if !w.arrived && m.Question != "" && fault.From(err).Kind == fault.Unavailable {
+			n.unsent = append(n.unsent, m)
+		}
+	default:
+	}
+}
+
+// giveBack leaves to other processes what this one has claimed and could not send.
+func (n *Notifier) giveBack() {
+	n.mu.Lock()
+	unsent := n.unsent
+	n.mu.Unlock()
+	if len(unsent) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), noteTimeout)
+	defer cancel()
+	err := n.book.change(ctx, func(b *notice.Book) error {
+		for _, m := range unsent {
+			b.Untold(m.Question, m.Kind)
+		}
+		return nil
+	})
+	if err != nil {
+		n.parts.Log.Warn("what people were not told could not be left to others", "cause", fault.From(err).Message)
 	}
 }
 
@@ -310,7 +371,7 @@ func (n *Notifier) note(channel string, m notice.Message, err error) {
 	}
 }
 
-// Close sends what is due of the questions that this process leaves open, and waits for what is on its way: until ctx ends, or CloseTimeout has passed.
+// Close sends what is due of the questions that this process leaves open, and waits for what is on its way: until ctx ends, or as long as it may.
 func (n *Notifier) Close(ctx context.Context) {
 	n.mu.Lock()
 	first := !n.closed
@@ -319,7 +380,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	if !first {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, CloseTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(n.parts.Ending, CloseTimeout))
 	defer cancel()
 	close(n.ending)
 	done := make(chan struct{})
@@ -335,6 +396,7 @@ func (n *Notifier) Close(ctx context.Context) {
 		<-done
 	}
 	n.end()
+	n.giveBack()
 }
 
 // State is the channels as they do, in whatever process of this home.

@@ -96,7 +96,7 @@ func newHome(t *testing.T) *home {
 // process is a notifier of one process of the home.
 func (h *home) process(all ...ports.Channel) *notifying.Notifier {
 	n := notifying.New(notifying.Parts{Channels: all, Ledger: h.store, Clock: h.clock, IDs: system.IDs{}, Rules: notice.Rules{Reminder: time.Hour}, Dir: h.dir,
-		Log: slog.New(slog.NewTextHandler(h.log, nil)), Pause: func(context.Context, int) {}})
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Pause: func(context.Context, int) {}, Ending: time.Minute})
 	h.t.Cleanup(func() { n.Close(context.Background()) })
 	return n
 }
@@ -273,6 +273,26 @@ func TestAReceiverThatHangsHoldsNothingUp(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotZero(t, state[0].Failures)
 	assert.Contains(t, h.log.String(), "too slow")
+}
+
+// TestWhatAProcessCouldNotSendAnyMoreIsSentByAnother, once: it ended while its receiver kept it waiting.
+func TestWhatAProcessCouldNotSendAnyMoreIsSentByAnother(t *testing.T) {
+	h, box := newHome(t), newMailbox(t)
+	slow := hung{make(chan struct{}, 1)}
+	n := h.process(slow)
+	h.asks("cf_1", nil)
+	n.Asked("cf_1", false)
+	<-slow.reached
+	other := h.process(h.webhook(box.url))
+	other.Look(t.Context(), false) // it is claimed
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	n.Close(over)
+	other.Look(t.Context(), false)
+	other.Look(t.Context(), false)
+	other.Close(t.Context())
+	require.Len(t, box.messages, 1)
+	assert.Equal(t, notice.Waits, (<-box.messages).Kind)
 }
 
 // TestADesktopThatIsNotThere is an error in words, and not tried again.

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -92,6 +93,18 @@ func (p keyPlan) Needs() policy.Proving { return p.needs }
 
 // Prompt says what it opens.
 func (p keyPlan) Prompt() string { return p.Opens }
+
+// Announcement tells of keys that come and go: whoever has one approves in somebody's name.
+func (p keyPlan) Announcement() string {
+	what := "the " + p.Kind.Words() + " " + notice.Name(p.Name) + " was "
+	switch {
+	case p.hash == p.key.Removal():
+		return what + "removed, and proves nothing any more"
+	case p.First:
+		return what + "enrolled, the first of its kind: whoever has it approves calls"
+	}
+	return what + "enrolled: whoever has it approves calls"
+}
 
 // needsFor is the proof with which a key of the kind is enrolled, or one that counts is taken away. The first of its kind wants a terminal and the
 // console together: a passkey is made in a browser and approved in a terminal, a security key the other way round; so that whoever has stolen one of the

@@ -35,7 +35,15 @@ type hall struct {
 	t     *testing.T
 	store *memstore.Store
 	log   *rewritten
+	news  *news
 }
+
+// news is what people outside are told of: what waits, by its id, and what has happened.
+type news struct{ asked, announced []string }
+
+func (n *news) Asked(id string, _ bool) { n.asked = append(n.asked, id) }
+
+func (n *news) Announce(what string) { n.announced = append(n.announced, what) }
 
 // rewritten is an audit whose records can be edited, with every sum made anew: by somebody who has the key of the machine.
 type rewritten struct {
@@ -53,11 +61,11 @@ func (r *rewritten) Search(ctx context.Context, f audit.Filter) ([]audit.Record,
 
 func enrolling(t *testing.T, change ...func(*app.Options)) *hall {
 	t.Helper()
-	h := &hall{t: t, store: memstore.New()}
+	h := &hall{t: t, store: memstore.New(), news: &news{}}
 	h.log = &rewritten{h.store, func(*audit.Event) {}}
 	core := app.Core{Clock: &clock.Fake{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.log, Settings: h.store, Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: h.store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler),
-		Keys: h.store.Keys(), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}}}
+		Notifier: h.news, Keys: h.store.Keys(), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}}}
 	o := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	for _, c := range change {
 		c(&o)
@@ -147,8 +155,12 @@ func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 	require.ErrorIs(t, err, confirm.ErrProof)
 	assert.Empty(t, h.keys())
 
+	assert.Contains(t, h.news.asked, i.ID)
+	assert.Empty(t, h.news.announced, "it was only asked for")
+
 	o := h.settle(c, given(person.AtTerminal))
 	require.NoError(t, o.Err)
+	assert.Equal(t, []string{"the passkey laptop was enrolled, the first of its kind: whoever has it approves calls"}, h.news.announced)
 	all := h.keys()
 	require.Len(t, all, 1)
 	assert.True(t, all[0].Counts, all[0].Why)
@@ -195,6 +207,7 @@ func TestAFurtherPasskeyWantsOneThatCounts(t *testing.T) {
 	gone := byHand("remove_key", `{"id":"`+h.keys()[0].ID+`"}`)
 	require.ErrorIs(t, h.settle(gone, given(atConsole)).Err, confirm.ErrProof)
 	require.NoError(t, h.settle(gone, by(second)).Err)
+	assert.Contains(t, h.news.announced[len(h.news.announced)-1], "removed, and proves nothing any more")
 	require.Len(t, h.keys(), 1)
 	require.ErrorIs(t, h.settle(h.loosen(), by(k)).Err, enrolled.ErrUnproven, "it proves nothing any more")
 	require.NoError(t, h.settle(h.loosen(), by(second)).Err)

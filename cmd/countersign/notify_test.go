@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -20,19 +22,26 @@ type word struct {
 	whole                                   string
 }
 
-// TestPeopleAreToldOnce of what waits, whichever of several processes asked: a server is there, and an agent's own.
-func TestPeopleAreToldOnce(t *testing.T) {
-	v := newVictim(t)
+// receiver is a webhook that the home of v is set up for, with what it is told.
+func (v *victim) receiver(t *testing.T) chan word {
+	t.Helper()
 	words := make(chan word, 100)
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		said := word{whole: string(body)}
 		if json.Unmarshal(body, &said) == nil {
 			words <- said
 		}
 	}))
-	t.Cleanup(receiver.Close)
-	write(t, filepath.Join(v.home, ".countersign", "config.yaml"), "notify: {webhook: {url: '"+receiver.URL+"/a-path-that-is-a-secret'}}\n")
+	t.Cleanup(s.Close)
+	write(t, filepath.Join(v.home, ".countersign", "config.yaml"), "notify: {webhook: {url: '"+s.URL+"/a-path-that-is-a-secret'}}\n")
+	return words
+}
+
+// TestPeopleAreToldOnce of what waits, whichever of several processes asked: a server is there, and an agent's own.
+func TestPeopleAreToldOnce(t *testing.T) {
+	v := newVictim(t)
+	words := v.receiver(t)
 
 	server := v.command("serve", "--addr", "127.0.0.1:0", "--json")
 	said, err := server.StdoutPipe()
@@ -78,7 +87,7 @@ func TestPeopleAreToldOnce(t *testing.T) {
 	assert.Equal(t, "human", standing.Approval)
 	assert.Empty(t, standing.Server)
 	require.Len(t, standing.Channels, 1)
-	assert.Equal(t, receiver.URL, standing.Channels[0].Where)
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+$`, standing.Channels[0].Where)
 	assert.NotEmpty(t, standing.Channels[0].SentAt)
 	assert.Contains(t, v.must("status"), "2 calls wait for you")
 	for _, listing := range [][]string{{"notify"}, {"notify", "--json"}, {"policy", "show"}, {"status"}} {
@@ -89,9 +98,28 @@ func TestPeopleAreToldOnce(t *testing.T) {
 	assert.Equal(t, "test", (<-words).Kind)
 	_, problems, code := v.try("notify", "test", "fax")
 	assert.Equal(t, 3, code, problems)
-	receiver.Close()
+	write(t, filepath.Join(v.home, ".countersign", "config.yaml"), "notify: {webhook: {url: 'env:NOT_SET'}}\n")
 	out, _, code := v.try("notify", "test", "webhook", "--json")
 	assert.Equal(t, 7, code)
 	assert.Contains(t, out, `"sent":false`)
 	assert.Contains(t, v.must("status"), "webhook: the last message did not arrive")
+}
+
+// TestWhatAPersonOpensIsAnnounced, and what is decided at once in the same terminal is no question that waits.
+func TestWhatAPersonOpensIsAnnounced(t *testing.T) {
+	v := newVictim(t)
+	words := v.receiver(t)
+	seen, code := v.atTerminal("y", "token", "create", "ci")
+	require.Zero(t, code, seen)
+	require.Len(t, words, 1, "no question was left open")
+	told := <-words
+	assert.Equal(t, "announcement", told.Kind)
+	assert.Contains(t, told.Text, "a token was made for ci")
+
+	seen, code = v.atTerminal("y", "policy", "allow", "run_script")
+	require.Zero(t, code, seen)
+	require.Len(t, words, 1)
+	assert.Contains(t, (<-words).Text, "the settings were changed")
+	v.must("policy", "block", "run_script")
+	assert.Empty(t, words, "what narrows is nobody's news")
 }

@@ -190,6 +190,24 @@ func (b *Book) sum(r Rules, questions []Question, now time.Time) (Message, bool)
 	return summary(fmt.Sprintf("summary-%d", now.UnixNano()), r, count[Waits], count[Reminder], count[Expired], now), true
 }
 
+// Untold takes back that people were told: whoever was to tell them could not, and another process shall.
+func (b *Book) Untold(id string, kind Kind) {
+	mark, told := b.Told[id]
+	if !told {
+		return
+	}
+	switch kind {
+	case Waits:
+		delete(b.Told, id)
+		return
+	case Reminder:
+		mark.Reminder = time.Time{}
+	case Expired:
+		mark.Expired = time.Time{}
+	}
+	b.Told[id] = mark
+}
+
 // Note has the book remember whether a message arrived on a channel.
 func (b *Book) Note(channel string, failure string, now time.Time) {
 	if b.Channels == nil {

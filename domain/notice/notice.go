@@ -107,7 +107,7 @@ func (q Question) message(kind Kind, r Rules, now time.Time) Message {
 
 // Announce is a message that tells people of something that has happened. what is ours or masked.
 func Announce(id, what, link string, now time.Time) Message {
-	return Message{ID: id, Kind: Announcement, Title: "Countersign: something was opened", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
+	return Message{ID: id, Kind: Announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
 }
 
 // Try is the message of a test.
