@@ -262,10 +262,9 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	assert.Contains(t, runs.Words(), "It runs.")
 	require.Eventually(t, func() bool {
 		runs = s.Get("/work/job-1")
-		return strings.Contains(runs.Words(), "copied a page of long")
+		return strings.Contains(runs.Words(), "copied a page of long") && strings.Contains(runs.Body, `<progress max="10" value="9"`)
 	}, 30*time.Second, time.Millisecond)
 	s.desk.Patience = 30 * time.Second
-	assert.Regexp(t, `<progress max="10" value="9"`, runs.Body)
 	assert.Contains(t, runs.Body, `data-live="tick"`)
 	over := s.Press(runs, "Cancel")
 	assert.Contains(t, over.Words(), "code canceled")
