@@ -250,6 +250,8 @@ func outerRows() []Row {
 			Reason: "what judges the product from outside shares no code with it"},
 		{Packages: []string{"internal/testkit/securitykey"}, Std: []string{Any}, Modules: append([]string{xCrypto}, testLibraries...),
 			Reason: "what plays a security key shares no code with what judges it"},
+		{Packages: []string{"internal/testkit/hosts"}, Std: []string{Any}, Modules: []string{xSys},
+			Reason: "what drives agent hosts and a person's terminal sees the program as they do, and shares no code with it"},
 		{Packages: []string{"internal/testkit/browser"}, Std: []string{Any}, Modules: []string{chromium, chromiumProtocol},
 			Reason: "what drives a browser sees pages as people do, and shares no code with what serves them"},
 		{Packages: []string{"internal/testkit/porttest", "internal/testkit/runtest"}, Std: []string{Any}, Module: slices.Concat(kernel, []string{"ports", "internal/testkit/..."}), Modules: testLibraries,

@@ -1,0 +1,214 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// job is something that an agent is told to do, and what has to come of it.
+type job struct {
+	name    string
+	steps   []step
+	asks    []string // the tools about which a person is asked, in this order
+	denied  bool     // the person says no
+	killed  bool     // the host is killed while it waits, and the same call is made again by a new one after the person's yes
+	changes []string // the files that are different afterwards, and only then; a leading ~ is the home
+	says    string   // stands in the last result
+}
+
+// reason is why the person says no.
+const reason = "not before lunch"
+
+func given(values map[string]any) func([]string) map[string]any {
+	return func([]string) map[string]any { return values }
+}
+
+// found is what the pattern's group finds in the latest result that has it.
+func found(pattern string, results []string) string {
+	re := regexp.MustCompile(pattern)
+	for _, text := range slices.Backward(results) {
+		if m := re.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+func jobs(d *desk) []job {
+	script := func(name string) []step {
+		return []step{{"run_script", given(object{"project_path": d.project, "script_name": name})}}
+	}
+	deployed := []string{"AGENTS.md", ".agentpack.manifest.codex.json", "~/.codex/AGENTS.md"}
+	workflow := func(results []string) string { return found(`(wf-[0-9a-f-]{36})`, results) }
+	return []job{
+		{name: "deploy, deploy_apply", asks: []string{"deploy_apply"}, changes: deployed, says: `"applied": ?true`, steps: []step{
+			{"deploy", given(object{})},
+			{"deploy_apply", func(results []string) map[string]any {
+				return object{"yes": true, "confirm_token": found(`confirm_token"[^0-9a-f]+([0-9a-f-]{36})`, results)}
+			}},
+		}},
+		{name: "rollback", asks: []string{"rollback"}, changes: deployed, says: `rolled_back|"event`, steps: []step{{"rollback", given(object{"to": "initial", "yes": true})}}},
+		{name: "run_script", asks: []string{"run_script"}, changes: []string{"one"}, says: `exit_?[cC]ode"?: ?0|success"?: ?true`, steps: script("one")},
+		{name: "a workflow", asks: []string{"create_workflow", "add_workflow_step", "run_workflow"}, changes: []string{"two"}, says: `success"?: ?true`, steps: []step{
+			{"create_workflow", given(object{"name": "release"})},
+			{"add_workflow_step", func(results []string) map[string]any {
+				return object{"workflow_id": workflow(results), "name": "two", "command": "npm run two", "cwd": d.project}
+			}},
+			{"run_workflow", func(results []string) map[string]any {
+				return object{"workflow_id": workflow(results), "project_path": d.project}
+			}},
+		}},
+		{name: "run_script, denied", asks: []string{"run_script"}, denied: true, says: reason, steps: script("three")},
+		{name: "run_script, host killed", asks: []string{"run_script"}, killed: true, changes: []string{"three"}, says: `success"?: ?true`, steps: script("three")},
+	}
+}
+
+// asked is until a question about the tool waits, and no other. It fails when the session ends before.
+func (d *desk) asked(s *session, tool string) (question, error) {
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
+		list, err := d.questions()
+		switch {
+		case err != nil:
+			return question{}, err
+		case len(list) == 1 && list[0].Tool == tool:
+			return list[0], nil
+		}
+		select {
+		case <-s.ended:
+			return question{}, fmt.Errorf("the host ended before a person was asked about %s", tool)
+		default:
+		}
+	}
+	return question{}, fmt.Errorf("nobody was asked about %s", tool)
+}
+
+// does has a host do a job, with a person in a terminal beside it. It returns how the host called itself.
+func (d *desk) does(h host, m *model, j job) (client string, err error) {
+	before, err := d.tree()
+	if err != nil {
+		return "", err
+	}
+	_, from, err := d.record(0)
+	if err != nil {
+		return "", err
+	}
+	m.play(j.steps...)
+	s, err := d.starts(h, m.URL)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		s.kill()
+		if err != nil {
+			err = fmt.Errorf("%w\nresults: %q\n%v\nthe host: %s", err, m.results(), m.complaints(), s.said.String())
+		}
+	}()
+	for _, tool := range j.asks {
+		q, err := d.asked(s, tool)
+		if err != nil {
+			return "", err
+		}
+		if err := d.same(before, "before the person's answer"); err != nil {
+			return "", err
+		}
+		if j.killed {
+			s.kill()
+		}
+		words := []string{"approve", q.ID}
+		if j.denied {
+			words = []string{"deny", q.ID, "--reason", reason}
+		}
+		if seen, err := d.atTerminal("y", words...); err != nil {
+			return "", fmt.Errorf("countersign %s: %w\n%s", words[0], err, seen)
+		}
+		if j.killed {
+			if err := d.same(before, "by the answer alone, without the call"); err != nil {
+				return "", err
+			}
+			if s, err = d.starts(h, m.URL); err != nil {
+				return "", err
+			}
+		}
+	}
+	if err := s.waits(); err != nil {
+		return "", err
+	}
+	results := m.results()
+	if len(results) != len(j.steps) || !regexp.MustCompile(j.says).MatchString(results[len(results)-1]) {
+		return "", fmt.Errorf("%d of %d results, and the last has to match %q", len(results), len(j.steps), j.says)
+	}
+	after, err := d.tree()
+	if err != nil {
+		return "", err
+	}
+	var want []string
+	for _, name := range j.changes {
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			want = append(want, filepath.Join(d.home, rest))
+		} else {
+			want = append(want, filepath.Join(d.project, name))
+		}
+	}
+	slices.Sort(want)
+	if got := unlike(before, after); !slices.Equal(got, want) {
+		return "", fmt.Errorf("changed are %q, and not %q", got, want)
+	}
+	return d.recorded(h, j, from)
+}
+
+// same holds what is on disk to what was.
+func (d *desk) same(before map[string]string, when string) error {
+	now, err := d.tree()
+	if changed := unlike(before, now); err == nil && len(changed) > 0 {
+		err = fmt.Errorf("changed %s: %q", when, changed)
+	}
+	return err
+}
+
+// recorded holds the audit to what was done: each call that was asked about was answered by a person in a terminal, and that is said of what came of it.
+func (d *desk) recorded(h host, j job, from int) (client string, err error) {
+	events, _, err := d.record(from)
+	if err != nil {
+		return "", err
+	}
+	verdict := "approve"
+	if j.denied {
+		verdict = "deny"
+	}
+	for _, tool := range j.asks {
+		answered, ran := 0, 0
+		for _, e := range events {
+			switch {
+			case e.Tool != tool:
+			case e.Phase == "answer" && e.Verdict == verdict && e.Proof.Surface == "terminal" && e.Proof.User != "" && strings.HasPrefix(e.Proof.TTY, "/dev/pts/"):
+				answered++
+			case e.Phase == "answer":
+				return "", fmt.Errorf("an answer that nobody gave is on record: %+v", e)
+			case e.Phase == "outcome":
+				if client = e.Client; !strings.Contains(client, h.client) {
+					return "", fmt.Errorf("%s is on record as the client of %s", client, tool)
+				}
+				if e.Code == "" && e.ApprovedBy != "terminal" {
+					return "", fmt.Errorf("%s ran, and who approved it is on record as %q", tool, e.ApprovedBy)
+				}
+				if e.Code == "" {
+					ran++
+				}
+			}
+		}
+		if may := map[bool]int{true: 0, false: 1}[j.denied]; answered != 1 || ran != may {
+			return "", fmt.Errorf("on record, %s was answered %d times and ran %d times", tool, answered, ran)
+		}
+	}
+	if client == "" {
+		return "", errors.New("nothing is on record")
+	}
+	return client, nil
+}

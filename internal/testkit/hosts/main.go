@@ -1,0 +1,77 @@
+//go:build linux
+
+// Command hosts has real agent hosts, against a scripted model on this machine, ask Countersign for what a person has to approve: a deployment and its
+// rollback, a script, a workflow. A person sits at a pseudo-terminal. It holds what is on disk, what the host is answered and what the audit says to what
+// was promised, and prints a table. It ends with 1 when a promise was broken.
+//
+// It refuses to be part of the gate: the hosts are programs of others, which change every day. .ci/hosts installs them and starts it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+func main() {
+	exe := flag.String("countersign", "countersign", "the program")
+	dir := flag.String("dir", "", "an empty directory for homes and projects, below no Git work tree")
+	packages := flag.Bool("packages", false, "only print what npm has to install")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: hosts [flags] [HOST...]")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	chosen := slices.DeleteFunc(hosts(), func(h host) bool { return flag.NArg() > 0 && !slices.Contains(flag.Args(), h.name) })
+	if len(chosen) < flag.NArg() || len(chosen) == 0 {
+		fmt.Fprintf(os.Stderr, "not all of these are hosts: %q\n", flag.Args())
+		os.Exit(2)
+	}
+	if *packages {
+		for _, h := range chosen {
+			fmt.Printf("%s %s\n", h.pkg, h.version)
+		}
+		return
+	}
+	failed, err := try(*exe, *dir, chosen)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	if err != nil || failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// try has each host do each job, and says how many of them went wrong.
+func try(exe, dir string, chosen []host) (failed int, err error) {
+	m, err := newModel()
+	if err != nil {
+		return 0, err
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "HOST\tJOB\tRESULT")
+	for _, h := range chosen {
+		d, err := newDesk(exe, filepath.Join(dir, h.name), h)
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", h.name, err)
+		}
+		for _, j := range jobs(d) {
+			client, err := d.does(h, m, j)
+			result := "as promised"
+			if err != nil {
+				failed++
+				result = "BROKEN: " + strings.SplitN(err.Error(), "\n", 2)[0]
+				fmt.Fprintf(os.Stderr, "%s, %s: %v\n", h.name, j.name, err)
+			}
+			if client == "" {
+				client = h.name
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\n", client, j.name, result)
+		}
+	}
+	return failed, table.Flush()
+}
