@@ -303,7 +303,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
-		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Reach: r.reach(), ByHand: r.call.Person},
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Insists: insists(plan), Reach: r.reach(), ByHand: r.call.Person},
 	}
 	if s, ok := plan.(tool.Subject); ok {
 		g.About = notice.Name(r.mask.Text(s.About()))
@@ -330,8 +330,13 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 
 // opening reports a plan that opens something, or is a tool's for people alone: no form answers it.
 func (r *run) opening(plan tool.Plan) bool {
+	return r.entry.Spec.People || insists(plan)
+}
+
+// insists reports a plan that is asked about every time.
+func insists(plan tool.Plan) bool {
 	i, ok := plan.(tool.Insistent)
-	return r.entry.Spec.People || ok && i.Insists()
+	return ok && i.Insists()
 }
 
 // offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where people approve it names the plan and asks nobody:

@@ -39,7 +39,7 @@ type KeyInput struct {
 
 // KeyID names an enrolled key.
 type KeyID struct {
-	ID string `json:"id" jsonschema:"minLength=1,description=as countersign keys lists it"`
+	ID string `json:"id" jsonschema:"minLength=1,description=as countersign keys list shows it"`
 }
 
 // The tools that enrol a key and take one away. They are for people alone, and always ask one.
@@ -184,7 +184,7 @@ func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (k
 	}
 	i := slices.IndexFunc(all, func(s enrolment.Standing) bool { return s.ID == in.ID })
 	if i < 0 {
-		return keyPlan{}, enrolled.ErrMissing.Sayf("there is no key %q; countersign keys lists those there are", in.ID)
+		return keyPlan{}, enrolled.ErrMissing.Sayf("there is no key %q; countersign keys list shows those there are", in.ID)
 	}
 	key := all[i].Key
 	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: in.ID, Fingerprint: canon.Bytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Removal(), needs: policy.ProvingPerson}

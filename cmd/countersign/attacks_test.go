@@ -192,6 +192,18 @@ func TestAttacks(t *testing.T) {
 			a.Call("confirm", args{"token": id, "decision": "always"})
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 		},
+		"a passkey in the database": func(t *testing.T, v *victim) {
+			out, problems, code := v.try("policy", "require", "passkey", "run_script")
+			require.Zero(t, code, "%s%s", out, problems)
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.sql(t, `INSERT INTO enrolled_keys (id, kind, handle, body) VALUES ('ek_1', 'passkey', 'aGk', CAST('{"kind":"passkey","name":"mine","handle":"aGk","public":"AQ==","rp_id":"localhost"}' AS BLOB))`)
+			v.sql(t, `UPDATE grants SET state = 1, answerer = 'console', extra = CAST(json_set(extra, '$.needs', '', '$.proof', json('{"surface":"passkey","credential":"aGk"}')) AS BLOB)`)
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			seen, code := v.atTerminal("y", "approve", v.questions(1)[0].ID)
+			assert.NotZero(t, code, "a terminal is no passkey: %s", seen)
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
 		"a home of its own": func(t *testing.T, v *victim) {
 			v.env = append(v.env, "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
 			v.refuses(t, "policy", "approval", "caller", "--yes")

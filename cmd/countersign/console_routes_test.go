@@ -206,7 +206,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	paths, _ := b.visitor().pages(1)
 	assert.Greater(t, len(paths), 40)
 	for i, path := range paths {
-		p.Go(b.place.URL + path)
+		p.Go(b.pages() + path)
 		assert.Equal(t, 1, p.Count("h1"), path)
 		p.Axe()
 		p.Shot(fmt.Sprintf("page %03d %s", i, shape(path)))
@@ -215,7 +215,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	}
 	for _, dark := range []string{"/approvals", "/activity", "/deployments"} {
 		p.Dark(true)
-		p.Go(b.place.URL + dark)
+		p.Go(b.pages() + dark)
 		p.Axe()
 		p.Shot("dark " + dark)
 	}

@@ -146,6 +146,11 @@ func (b *bureau) asCaller(into any, arguments ...string) {
 	b.typed(into, arguments...)
 }
 
+// pages is where browsers see the server: by the name that its links have.
+func (b *bureau) pages() string {
+	return strings.Replace(b.place.URL, "127.0.0.1", "localhost", 1)
+}
+
 // login is a new one-time link to a page.
 func (b *bureau) login(page string) string {
 	b.t.Helper()

@@ -34,7 +34,7 @@ func TestServersOfTwoNamespaces(t *testing.T) {
 	assert.FileExists(t, w.record(), "what the first one recorded is not overwritten")
 	said, err = contained("login", "--print").CombinedOutput()
 	require.NoError(t, err, "%s", said)
-	assert.Contains(t, string(said), w.said.URL)
+	assert.Contains(t, string(said), w.pages())
 
 	w.end(syscall.SIGKILL)
 	assert.FileExists(t, w.record())

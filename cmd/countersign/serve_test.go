@@ -61,6 +61,9 @@ func served(p place, flags ...string) *web {
 	return w
 }
 
+// pages is where browsers see it: passkeys belong to names, not to addresses.
+func (w *web) pages() string { return strings.Replace(w.said.URL, "127.0.0.1", "localhost", 1) }
+
 func (w *web) record() string { return filepath.Join(w.home, ".countersign", "serve.json") }
 
 // end sends a signal and is how the process ended.
@@ -85,7 +88,7 @@ func (w *web) person(link string) (*http.Client, *http.Response) {
 		form.Set(field[1], field[2])
 	}
 	require.NotEmpty(w.t, form.Get("code"))
-	return browser, w.ask(browser, http.MethodPost, w.said.URL+"/login", form)
+	return browser, w.ask(browser, http.MethodPost, w.pages()+"/login", form)
 }
 
 // ask sends a request as a browser does; the answer's Status is its body.
@@ -96,7 +99,7 @@ func (w *web) ask(c *http.Client, method, address string, form url.Values) *http
 	q.Header.Set("Accept", "text/html")
 	if form != nil {
 		q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		q.Header.Set("Origin", w.said.URL)
+		q.Header.Set("Origin", q.URL.Scheme+"://"+q.URL.Host)
 		q.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	res, err := c.Do(q)
@@ -120,14 +123,15 @@ func TestServeFromItsStartToItsEnd(t *testing.T) {
 	assert.Equal(t, w.said.URL+"/mcp", w.said.MCP)
 	assert.Equal(t, "http://"+w.said.Address, w.said.URL)
 
+	assert.True(t, strings.HasPrefix(w.said.Login.URL, w.pages()+"/login?code=cl_"), w.said.Login.URL)
 	browser, res := w.person(w.said.Login.URL)
 	assert.Equal(t, http.StatusSeeOther, res.StatusCode, res.Status)
 	assert.Equal(t, "/", res.Header.Get("Location"))
-	assert.Equal(t, http.StatusOK, w.ask(browser, http.MethodGet, w.said.URL+"/logout", nil).StatusCode, "it is in")
+	assert.Equal(t, http.StatusOK, w.ask(browser, http.MethodGet, w.pages()+"/logout", nil).StatusCode, "it is in")
 	stranger, again := w.person(w.said.Login.URL)
 	assert.Equal(t, http.StatusUnauthorized, again.StatusCode)
 	assert.Contains(t, again.Status, "used already")
-	assert.Equal(t, http.StatusUnauthorized, w.ask(stranger, http.MethodGet, w.said.URL+"/logout", nil).StatusCode)
+	assert.Equal(t, http.StatusUnauthorized, w.ask(stranger, http.MethodGet, w.pages()+"/logout", nil).StatusCode)
 
 	out, problems, code := w.run("login", "/approvals", "--print")
 	require.Zero(t, code, problems)
@@ -174,7 +178,7 @@ func TestServeAfterADeathByViolence(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, res.StatusCode, "its link is as good as it was")
 	second.end(os.Kill)
 	third := served(p, "--addr", "127.0.0.1:"+port)
-	assert.Equal(t, http.StatusOK, third.ask(browser, http.MethodGet, third.said.URL+"/logout", nil).StatusCode, "and so is a cookie")
+	assert.Equal(t, http.StatusOK, third.ask(browser, http.MethodGet, third.pages()+"/logout", nil).StatusCode, "and so is a cookie")
 	assert.Zero(t, third.end(os.Interrupt).ExitCode())
 	assert.NoFileExists(t, third.record())
 }
@@ -243,7 +247,7 @@ func TestServeOpensTheBrowser(t *testing.T) {
 	cmd.Env = append(cmd.Env, "BROWSER="+filepath.Join(p.repo, "browser"))
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	assert.Equal(t, "opened the console of "+w.said.URL+" in the browser\n", string(out))
+	assert.Equal(t, "opened the console of "+w.pages()+" in the browser\n", string(out))
 	var link []byte
 	require.Eventually(t, func() bool {
 		link, err = os.ReadFile(filepath.Join(p.repo, "seen"))
@@ -253,5 +257,5 @@ func TestServeOpensTheBrowser(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, res.StatusCode)
 	out2, _, code := p.run("login")
 	assert.Zero(t, code)
-	assert.Contains(t, out2, w.said.URL+"/login?code=cl_", "without a screen")
+	assert.Contains(t, out2, w.pages()+"/login?code=cl_", "without a screen")
 }

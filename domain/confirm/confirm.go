@@ -172,6 +172,8 @@ type Extra struct {
 	GoneAt time.Time `json:"gone_at,omitzero"`
 	// NoForm says that a form does not count for it: it opens something, or is for people alone.
 	NoForm bool `json:"no_form,omitempty"`
+	// Insists says that it is asked every time, whatever was allowed: "always" is no answer to it.
+	Insists bool `json:"insists,omitempty"`
 	// Needs is the least proof that an approval has to come with.
 	Needs policy.Proving `json:"needs,omitempty"`
 	// Proof is how the answer is known to be a person's; nil while there is none.
@@ -209,17 +211,18 @@ type View struct {
 	Scope     string          `json:"-"`                    // what "always" covers within the tool; empty is all of it
 	Entry     string          `json:"-"`                    // the host entry that asked; empty for none
 	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero where none may be given
+	Insists   bool            `json:"-"`                    // it is asked every time
 	Veil
 }
 
 // Lasting reports whether it may be answered with "always".
 func (v View) Lasting() bool {
-	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String()
+	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String() && !v.Insists
 }
 
 // Lasting reports whether the grant may be answered with "always".
 func (g *Grant) Lasting() bool {
-	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting()
+	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists
 }
 
 // Formable reports whether the host's form may answer it, where a person switched that on for the host entry: it asks for a yes and no more, little is
@@ -240,7 +243,7 @@ func (g *Grant) View() View {
 	}
 	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Veil: g.Veil}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Insists: g.Insists, Veil: g.Veil}
 }
 
 // Views is View of each, never nil.
@@ -281,7 +284,7 @@ func (a Answer) Settle(g *Grant, now time.Time) error {
 	}
 	if a.Approve {
 		if !proof.Meets(g.Needs) {
-			return ErrProof.Sayf("approving this needs %s, and %s is not that", g.Needs.Words(), proof.Surface.Words())
+			return ErrProof.Sayf("approving this needs %s, and %s is not that; %s", g.Needs.Words(), proof.Surface.Words(), g.way())
 		}
 		if err := g.revealed(a); err != nil {
 			return err

@@ -49,6 +49,22 @@ type Proof struct {
 	Evidence   json.RawMessage `json:"evidence,omitempty"`   // a passkey's assertion or a key's signature, verifiable from the record alone
 }
 
+// way is where an approval that is proved well enough can be given.
+func (g *Grant) way() string {
+	const console = "countersign login /approvals opens it"
+	switch g.Needs {
+	case policy.ProvingTerminal:
+		return "run countersign approve " + g.ID + " in a terminal"
+	case policy.ProvingConsole:
+		return "approve it in the console (" + console + ")"
+	case policy.ProvingTouch:
+		return "run countersign approve " + g.ID + " in a terminal that has the security key, or approve it with a passkey in the console (" + console + ")"
+	case policy.ProvingPasskey:
+		return "approve it with a passkey in the console (" + console + "; its page Keys enrols one)"
+	}
+	return "run countersign approve " + g.ID + " in a terminal, or approve it in the console (" + console + ")"
+}
+
 // Meets reports whether the proof is as strong as needed. A proof that nobody knows meets nothing.
 func (p Proof) Meets(needs policy.Proving) bool {
 	switch needs {

@@ -150,7 +150,7 @@ func (v server) announce(ctx context.Context, door shell.Door, at Server) error 
 	} else {
 		v.Line("Countersign serves at %s; Ctrl-C ends it", at.URL)
 		if l.URL == "" {
-			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", at.URL)
+			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", pages(at.URL))
 		} else {
 			v.Line("console  %s", l.URL)
 			v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
