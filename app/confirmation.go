@@ -40,7 +40,7 @@ func (r *run) present(ctx context.Context) error {
 		binding := r.binding()
 		binding.Subject = g.Binding.Subject // the plan is not known yet
 		if r.human {
-			return g.Named(binding, r.app.core.Clock.Now())
+			return g.Named(binding, r.presented(g))
 		}
 		return g.Check(binding, r.call.Typed, r.app.core.Clock.Now())
 	})
@@ -97,13 +97,22 @@ func (r *run) confirmed(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
+// presented is the time at which the call's token is judged: when it is presented. A call that has waited for a person has presented it before, in time,
+// and keeps it however long that took.
+func (r *run) presented(g *confirm.Grant) time.Time {
+	if r.human && r.decided() {
+		return g.IssuedAt
+	}
+	return r.app.core.Clock.Now()
+}
+
 // names checks that the call's token names the plan at hand. A token that was given for another plan is explained, and where the tool asks anew, so
 // is the plan there is now.
 func (r *run) names(ctx context.Context) error {
 	var about confirm.Binding
 	err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error {
 		about = g.Binding
-		return r.explain(g, g.Named(r.binding(), r.app.core.Clock.Now()))
+		return r.explain(g, g.Named(r.binding(), r.presented(g)))
 	})
 	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err) {
 		asked, pendingErr := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &about}, r.app.core.Clock.Now())

@@ -219,3 +219,34 @@ func TestACallerBoundsItsAnswer(t *testing.T) {
 	assert.False(t, wide.Truncated)
 	assert.True(t, h.call("long_note", `{"name":"x"}`).Truncated)
 }
+
+// TestACallThatWaitsKeepsItsToken: a token is judged when it is presented. A call that has waited for a person goes on with it, however long that took;
+// one that presents it later is told that it has expired.
+func TestACallThatWaitsKeepsItsToken(t *testing.T) {
+	h, p := parcels(t, human)
+	shown := h.call("wrap", `{}`)
+	require.NoError(t, shown.Err)
+	asked := h.call("ship", `{}`, token(shown))
+	require.Equal(t, "confirm_token_required", code(asked))
+	h.clock.Advance(confirm.MaxTTL + time.Hour)
+	approve := func() {
+		_, err := h.Answer(t.Context(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+		require.NoError(t, err)
+	}
+	approve()
+	assert.Equal(t, "confirm_token_expired", code(h.call("ship", `{}`, token(shown))), "a call that has not waited")
+	assert.Zero(t, p.shipped)
+	waited := func(c *tool.Call) { c.Asked = asked.Issued.Digest }
+	require.NoError(t, h.call("ship", `{}`, token(shown), waited).Err)
+	assert.Equal(t, 1, p.shipped)
+	assert.Equal(t, "confirm_token_used", code(h.call("ship", `{}`, token(shown), waited)))
+
+	shown = h.call("wrap", `{}`)
+	asked = h.call("ship", `{}`, token(shown))
+	h.clock.Advance(confirm.MaxTTL + time.Hour)
+	approve()
+	p.content = "vase"
+	again := h.call("ship", `{}`, token(shown), func(c *tool.Call) { c.Asked = asked.Issued.Digest })
+	assert.Equal(t, "confirm_token_mismatch", code(again), "the plan is worked out again")
+	assert.Equal(t, 1, p.shipped)
+}

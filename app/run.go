@@ -330,7 +330,7 @@ func (r *run) intend(ctx context.Context) error {
 			}
 		}
 		if r.named { // the token is spent with what it names; whoever was faster with it has the approval as well
-			err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error { return g.Use(r.binding(), now) })
+			err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Grant) error { return g.Use(r.binding(), r.presented(g)) })
 			if err != nil {
 				return err
 			}
