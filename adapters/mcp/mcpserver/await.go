@@ -94,6 +94,8 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 		r.call.Answer = nil // somebody was faster elsewhere
 	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session is over; a person may still answer
 		return out
+	case ctx.Err() != nil && isClosed(r.late):
+		return out
 	case ctx.Err() != nil:
 		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
 		if err != nil { // somebody was faster, and the answer to that goes nowhere
@@ -105,6 +107,16 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 	}
 	r.call.Asked = out.Issued.Digest
 	return s.again(ctx, r)
+}
+
+// isClosed reports whether a channel on which nothing is sent is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // late reports an answer that came when there was nothing to answer any more.

@@ -150,6 +150,29 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 	}
 }
 
+// TestACallThatTookItsClientTooLongLeavesItsQuestion: a client's own time limit is nobody's decision. The same call goes on with the same question.
+func TestACallThatTookItsClientTooLongLeavesItsQuestion(t *testing.T) {
+	for _, reason := range []string{"McpError: MCP error -32001: Request timed out", "request timeout", "Timed out after 60 s"} {
+		t.Run(reason, func(t *testing.T) {
+			w := newTown(t, true)
+			r, wr := serve(t, w, patient(w, time.Minute))
+			c := stdiotest.Pipe(t, wr, r)
+			c.Initialize("2025-11-25")
+			c.Send(callTool("1", "wipe", `{"name":"x"}`))
+			v := w.asked(t)
+			c.Send(`{"method":"notifications/cancelled","params":{"requestId":1,"reason":"` + reason + `"}}`)
+			require.Contains(t, gist(t, c.Recv()), "1:")
+			c.Send(callTool("2", "wipe", `{"name":"x"}`))
+			assert.Equal(t, v.ID, w.asked(t).ID)
+			assert.Zero(t, w.razed.Load())
+			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+			require.NoError(t, err)
+			require.Equal(t, "2:ok", gist(t, c.Recv()))
+			assert.EqualValues(t, 1, w.razed.Load())
+		})
+	}
+}
+
 // TestWhoLeavesWaitsNoLonger: at the end of input, and after shutdown, the call says that it is pending, and its question stays.
 func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 	for name, leave := range map[string]func(*stdiotest.Client){

@@ -34,12 +34,13 @@ type request struct {
 	forms      bool            // its client shows forms, and it came over standard input and output
 	unanswered bool            // a form was shown already, and nobody has answered it
 	ending     <-chan struct{} // closed when the client sends no more, or nobody listens any more
+	late       <-chan struct{} // closed when the client has cancelled the call because it took too long
 }
 
 // newRequest makes a request of a caller out of what the transport knows. Whoever calls it stops its progress.
 func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, from caller.Caller, wire stdio.Call) *request {
 	r := &request{
-		spec: spec, ending: wire.Ending, session: session, wait: s.opts.Wait,
+		spec: spec, ending: wire.Ending, late: wire.Late, session: session, wait: s.opts.Wait,
 		progress: progress.New(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
 			_ = session.NotifyProgress(ctx, p) // a client that cannot be told does not stop the call; its answer will meet the same fate
 		}),

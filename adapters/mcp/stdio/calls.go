@@ -18,7 +18,8 @@ type call struct {
 	method string
 	to     reply
 	turn   Turn
-	number int64 // in order of arrival
+	number int64         // in order of arrival
+	late   chan struct{} // closed when the client cancels it because it took too long
 }
 
 // reply is where an answer goes: to the client, or into its place in the answer to an array.
@@ -82,6 +83,7 @@ type Call struct {
 	Meta          json.RawMessage // the member of _meta that Options.Meta names, or nil
 	Turn          Turn            // nil when the tool is in no order
 	Ending        <-chan struct{} // closed when the client sends no more; nil never is
+	Late          <-chan struct{} // closed when the client cancels the call because it took too long, and before that is told; nil never is
 }
 
 const extraKey = "countersign/call"
@@ -164,6 +166,21 @@ func (c *conn) sameID(raw json.RawMessage) []jsonrpc.ID {
 		}
 	}
 	return ids
+}
+
+// tooLate notes that the client cancels an open call because it took too long.
+func (c *conn) tooLate(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, open := c.calls[id]
+	if !open || k.late == nil {
+		return
+	}
+	select {
+	case <-k.late:
+	default:
+		close(k.late)
+	}
 }
 
 // settle answers a call and lets the next in its order go, in this order: the answers of calls that wait for

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -132,14 +133,21 @@ func (c *conn) toolCall(m wire.Message, to reply) {
 	c.forward(m, to, call)
 }
 
-// cancelled translates the id of the call to cancel.
+// cancelled translates the id of the call to cancel, and notes where the client has only run out of patience.
 func (c *conn) cancelled(m wire.Message, to reply) {
 	c.answerRequest(m, to, nil)
-	target := wire.Members(m.Params, "requestId")[0]
-	for _, id := range c.sameID(target) {
+	part := wire.Members(m.Params, "requestId", "reason")
+	reason, _ := wire.Text(part[1])
+	for _, id := range c.sameID(part[0]) {
+		if timeOut.MatchString(reason) {
+			c.tooLate(id)
+		}
 		c.deliver(cancellation(id))
 	}
 }
+
+// timeOut is how clients say that they cancel a call because it took too long: the official SDKs, and what is built on them, give the error of code -32001.
+var timeOut = regexp.MustCompile(`(?i)-32001|\btime[d-]?[ -]?out\b`)
 
 // forward gives a request to the SDK. A request without an id is carried out all the same and its answer
 // dropped (context-pack contract §6.3).
@@ -159,6 +167,10 @@ func isNotification(m wire.Message) bool {
 
 func (c *conn) start(m wire.Message, to reply, extra Call) {
 	k := &call{id: m.ID, method: m.Method, to: to, turn: extra.Turn}
+	if extra.Tool != "" {
+		k.late = make(chan struct{})
+		extra.Late = k.late
+	}
 	id, ok := c.open(k)
 	if !ok {
 		c.settle(k, wire.Failure(m.ID, codeServer, "the session is ending; this call was not started", nil))
