@@ -51,6 +51,7 @@ type Core struct {
 	Owner    ports.Owner
 	Leases   ports.Leases            // where people say that an owner has ended; nil where nobody can
 	Dated    ports.DatedGrants       // nil: nothing is allowed until a date
+	Outreach ports.Outreach          // nil: nothing that the tools read with reaches another machine
 	Bell     ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
 	Notifier ports.Notifier          // nil: nobody is told that something waits
 	Redact   func() *redact.Redactor // built on first need
@@ -201,6 +202,9 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.claim(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.broughtRemotes(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.decide(ctx); err != nil {
 		return nil, err
 	}
@@ -210,7 +214,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.present(ctx); err != nil {
 		return nil, err
 	}
-	if r.plan, err = r.invocation.Prepare(ctx, r.scope); err != nil {
+	if err = r.prepare(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.subject(ctx); err != nil {
@@ -239,13 +243,44 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.intend(ctx); err != nil {
 		return nil, err
 	}
-	value, err := r.invocation.Commit(ctx, r.scope, r.plan)
+	value, err := r.commit(ctx)
 	if a, ok := r.plan.(tool.Announced); ok && err == nil && a.Announcement() != "" {
 		r.app.core.Notifier.Announce(visible.Text(r.mask.Text(a.Announcement())))
 	}
 	if offer, ok := value.(tool.Offer); ok && err == nil {
 		err = r.offer(ctx, offer)
 	}
+	return value, err
+}
+
+// prepare works out the plan.
+func (r *run) prepare(ctx context.Context) error {
+	var plan tool.Plan
+	err := r.reaching(ctx, func(ctx context.Context) (err error) {
+		plan, err = r.invocation.Prepare(ctx, r.scope)
+		return err
+	})
+	if p, ok := plan.(tool.Fetching); ok && err == nil && r.claims.Class > policy.ClassRead {
+		err = r.fetches(ctx, p.Fetches())
+	}
+	if err == nil {
+		r.plan = plan
+	}
+	return err
+}
+
+// commit carries the plan out. Without a plan it only reads, and what it reaches is asked about as it is while a plan is worked out.
+func (r *run) commit(ctx context.Context) (value any, err error) {
+	if r.plan != nil {
+		return r.invocation.Commit(ctx, r.scope, r.plan)
+	}
+	if r.claims.Class != policy.ClassRead {
+		return r.invocation.Commit(ctx, r.scope, nil)
+	}
+	err = r.reaching(ctx, func(ctx context.Context) (err error) {
+		value, err = r.invocation.Commit(ctx, r.scope, nil)
+		return err
+	})
 	return value, err
 }
 

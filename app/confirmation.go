@@ -74,7 +74,7 @@ func (r *run) confirmed(ctx context.Context) error {
 	if r.decided() || !r.human && r.redeems() {
 		return r.brought(ctx)
 	}
-	g, found, err := r.question(ctx)
+	g, found, err := r.question(ctx, r.binding(), r.call.Args)
 	switch {
 	case err != nil:
 		return err
@@ -132,10 +132,9 @@ func (r *run) names(ctx context.Context) error {
 	return err
 }
 
-// question is what was asked about the plan at hand before, and not ended yet: by this session, or by one of the same principal and host entry that
-// is gone.
-func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
-	now, binding := r.app.core.Clock.Now(), r.binding()
+// question is what was asked about a plan before, and not ended yet: by this session, or by one of the same principal and host entry that is gone.
+func (r *run) question(ctx context.Context, binding confirm.Binding, args json.RawMessage) (confirm.Grant, bool, error) {
+	now := r.app.core.Clock.Now()
 	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
 	if err != nil {
 		return confirm.Grant{}, false, err
@@ -163,7 +162,7 @@ func (r *run) question(ctx context.Context) (confirm.Grant, bool, error) {
 	if !r.human {
 		return confirm.Grant{}, false, nil
 	}
-	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, r.call.Args)
+	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, args)
 	if err == nil && found && g.State == confirm.Approved {
 		vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
 		if err != nil {
@@ -293,7 +292,7 @@ func (r *run) nameIt(ctx context.Context, g confirm.Grant, ttl time.Duration) (c
 func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target,
-		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Veil: g.Veil, Formable: g.Formable(),
+		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Remotes: g.Remotes, Veil: g.Veil, Formable: g.Formable(),
 	}
 	if g.HumanOnly && !token.IsZero() {
 		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(grants.TTL(r.app.opts.ConfirmTTL, r.plan))

@@ -26,7 +26,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
 		return confirm.ErrMismatch.Sayf("what waits for an answer is not the plan that was shown; look at it again")
 	}
-	if !a.sees(&g) {
+	if !a.sees(&g) || len(g.Remotes) > 0 { // remotes are all there is to that plan
 		return nil
 	}
 	now, err := a.replan(ctx, &g)
@@ -81,6 +81,9 @@ func (r *run) planned(ctx context.Context) (plan tool.Plan, err error) {
 	}
 	if r.invocation, err = r.entry.Handler.Decode(r.call.Args); err != nil {
 		return nil, err
+	}
+	if r.app.core.Outreach != nil { // an answer reaches nothing that nobody has approved
+		ctx, _ = r.app.core.Outreach.Guard(ctx, r.app.approvedRemote)
 	}
 	return r.invocation.Prepare(ctx, r.scope)
 }

@@ -35,6 +35,7 @@ type run struct {
 	grantID    string         // of that grant
 	named      bool           // the call's token was found to name the plan; it is spent together with the grant
 	human      bool           // people approve
+	open       bool           // a person said that nothing is asked
 	people     bool           // a tool for people alone may be called, although nobody says that a person calls: what it asks, a person answers
 	waived     bool           // a person said beforehand that this needs no question; the token still names the plan
 	answerer   string
@@ -185,6 +186,7 @@ func (r *run) decide(ctx context.Context) error {
 		}
 		p, session = policy.Policy{}, ports.Session{}
 	}
+	r.open = p.Level == policy.FullAccess
 	a := r.assessment
 	if r.human = !p.Approval.ByCaller(); r.human {
 		a.Strength = max(a.Strength, a.Human)
@@ -336,6 +338,11 @@ func (r *run) intend(ctx context.Context) error {
 			}
 		}
 		r.out.Confirmed = true
+		if p, ok := r.plan.(tool.Reaching); ok && r.human && !r.waived { // a person saw them
+			if err := r.approveRemotes(ctx, p.Remotes()); err != nil {
+				return err
+			}
+		}
 	}
 	if err := r.start(ctx); err != nil {
 		return err

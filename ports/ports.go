@@ -374,6 +374,13 @@ type KeyVerifier interface {
 	Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error
 }
 
+// Outreach holds what tools read from other machines to what a person has approved.
+type Outreach interface {
+	// Guard is ctx in which a remote is reached only where approved says so of its URL; whatever would reach another fails, and refused gives the URLs of
+	// all those so far. approved may be asked from several goroutines at once.
+	Guard(ctx context.Context, approved func(ctx context.Context, url string) (bool, error)) (guarded context.Context, refused func() []string)
+}
+
 // Stamped may be implemented by a SettingsStore in whose store everything else is as well.
 type Stamped interface {
 	// Stamp is a number that is another one once anybody, in whatever process, has stored something since; cheap enough to ask many times a

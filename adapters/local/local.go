@@ -17,6 +17,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
 	"github.com/countersign-dev/countersign/adapters/bell"
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/adapters/local/ecohost"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/notifying"
@@ -133,7 +134,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	})
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Dated: grantdb.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: rundb.New(store), Owner: owners, Leases: leases, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Runs: rundb.New(store), Owner: owners, Leases: leases, Outreach: run.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
 		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }

@@ -46,11 +46,16 @@ func (v *victim) agent(flags ...string) *hand {
 
 // sql edits the database as a program of the same user can.
 func (v *victim) sql(t *testing.T, query string, arguments ...any) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(v.home, ".countersign", "countersign.db")+"?_pragma=busy_timeout(5000)")
+	_, err := openDB(t, filepath.Join(v.home, ".countersign")).Exec(query, arguments...)
 	require.NoError(t, err)
-	defer db.Close() //nolint:errcheck // it is only read back by others
-	_, err = db.Exec(query, arguments...)
+}
+
+// openDB is the database of a home, for a program of the same user.
+func openDB(t *testing.T, home string) *sql.DB {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "countersign.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // refuses runs a command without a terminal, which has to end with 6 and to leave everything as it was.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,14 +37,19 @@ func openTerminal(t testing.TB) (person, program *os.File) {
 // atTerminal runs a command with a person who types that at its questions, and returns what the person sees.
 func (w *workshop) atTerminal(typed string, arguments ...string) (seen string, code int) {
 	w.t.Helper()
-	person, program := openTerminal(w.t)
-	cmd := w.command(arguments...)
+	return typedAt(w.t, w.command(arguments...), typed)
+}
+
+// typedAt runs a command at a terminal of its own, at which a person types that.
+func typedAt(t testing.TB, cmd *exec.Cmd, typed string) (seen string, code int) {
+	t.Helper()
+	person, program := openTerminal(t)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // what has no controlling terminal is no person
-	require.NoError(w.t, cmd.Start())
+	require.NoError(t, cmd.Start())
 	_ = program.Close()
 	_, err := io.WriteString(person, typed+"\n")
-	require.NoError(w.t, err)
+	require.NoError(t, err)
 	var out bytes.Buffer
 	_, _ = out.ReadFrom(person) // it ends with an error when nobody holds the other side any more
 	_ = cmd.Wait()

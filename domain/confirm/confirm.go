@@ -184,6 +184,8 @@ type Extra struct {
 	Reach Reach `json:"reach,omitzero"`
 	// Dated is the grant that the answer gave; nil where it gave none.
 	Dated *Dated `json:"dated,omitempty"`
+	// Remotes is what an approval lets calls reach from then on, where that is all that the question is about.
+	Remotes []string `json:"remotes,omitempty"`
 	Veil
 }
 
@@ -212,17 +214,18 @@ type View struct {
 	Entry     string          `json:"-"`                    // the host entry that asked; empty for none
 	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero where none may be given
 	Insists   bool            `json:"-"`                    // it is asked every time
+	Remotes   []string        `json:"-"`                    // where the question is about nothing but reaching them: an approval holds from then on
 	Veil
 }
 
 // Lasting reports whether it may be answered with "always".
 func (v View) Lasting() bool {
-	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String() && !v.Insists
+	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String() && !v.Insists && len(v.Remotes) == 0
 }
 
 // Lasting reports whether the grant may be answered with "always".
 func (g *Grant) Lasting() bool {
-	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists
+	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists && len(g.Remotes) == 0
 }
 
 // Formable reports whether the host's form may answer it, where a person switched that on for the host entry: it asks for a yes and no more, little is
@@ -243,7 +246,7 @@ func (g *Grant) View() View {
 	}
 	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
-		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Insists: g.Insists, Veil: g.Veil}
+		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Insists: g.Insists, Remotes: g.Remotes, Veil: g.Veil}
 }
 
 // Views is View of each, never nil.

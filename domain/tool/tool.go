@@ -145,6 +145,16 @@ type Insistent interface {
 	Insists() bool
 }
 
+// Reaching is a plan that shows remotes it would fetch from: once a person has approved it, they are approved, and what only reads may reach them.
+type Reaching interface {
+	Remotes() []string
+}
+
+// Fetching is a plan that fetches, when it is carried out, from remotes that it does not show: those that nobody has approved are asked about first.
+type Fetching interface {
+	Fetches() []string
+}
+
 // Scoped is a plan whose "always" covers one thing for the session and a narrower one across sessions: session leaves out the files that are read as
 // code, whose editing is the agent's job, and dated covers them as they are. The session's is that of the plan's assessment.
 type Scoped interface {
@@ -294,12 +304,13 @@ type Issued struct {
 	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans
 	IssuedAt  time.Time
 	ExpiresAt time.Time // of the question; of the token, where there is one
+	Remotes   []string  // where it is about nothing but reaching them
 	confirm.Veil
 }
 
 // Lasting reports whether it may be answered with "always".
 func (i *Issued) Lasting() bool {
-	return i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String()
+	return i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() && len(i.Remotes) == 0
 }
 
 // Outcome is what came of a call. Exactly one of Err and a result is set; DryRun and Explained say that Value is a plan that was

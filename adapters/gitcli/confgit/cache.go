@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/gitcli/confgit/attic"
+	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/relpath"
 )
@@ -59,6 +60,9 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 	if offline {
 		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache, and --offline forbids fetching it; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
 			With(deployment.Details{"url": shown(source.URL), "commit": source.Commit})
+	}
+	if err := run.Reach(ctx, source.URL); err != nil {
+		return "", err
 	}
 	return canonical, c.fetch(ctx, store, source)
 }

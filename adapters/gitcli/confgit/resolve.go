@@ -41,6 +41,9 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 	if _, err := gitref.ParseBranch(ref); err != nil {
 		return "", deployment.ErrConfig.Sayf("the ref of %s is not usable: %v", shown(source.URL), err).Because(err)
 	}
+	if err := run.Reach(ctx, source.URL); err != nil {
+		return "", err
+	}
 	branch, tag := "refs/heads/"+ref, "refs/tags/"+ref
 	wanted := []string{tag + "^{}", branch, tag}
 	var commit string

@@ -91,8 +91,11 @@ type Command struct {
 }
 
 // Output runs git and gives what it printed. It fails with *MissingError, *ExitError, ErrLarge, the error of ctx, that of Sink, or one that
-// wraps context.DeadlineExceeded when Timeout passed first. When it returns, git and everything git started in its session was ended.
+// wraps context.DeadlineExceeded when Timeout passed first; with ErrRemote where it would reach a remote that its context does not let it reach. When it returns, git and everything git started in its session was ended.
 func (c Command) Output(ctx context.Context) ([]byte, error) {
+	if err := c.reaches(ctx); err != nil {
+		return nil, err
+	}
 	c, err := c.guarded(ctx)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,8 @@ func (s *Server) waits(r *request, out tool.Outcome) bool {
 // await has the call wait until a person has decided, in the form if there is one or elsewhere, and carries it out, or says that it was denied. The first
 // answer counts. When nobody decides in time, or the client leaves, the outcome stays what it is; a client that cancels the call withdraws the question.
 func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *mcp.ElicitParams) tool.Outcome {
-	r.turn.Release() // nothing waits for a person
+	r.turn.Release()                                    // nothing waits for a person
+	r.call.Answer, r.call.Asked = nil, confirm.Digest{} // of an earlier question of the same call
 	if !s.patience.TryAcquire(1) {
 		return out
 	}

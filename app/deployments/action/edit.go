@@ -13,10 +13,14 @@ type Edit struct {
 	Command string // as a person types it
 	Place   deployment.Place
 	Writes  []plan.Write
-	Report  Report // what a dry run shows, and the answer once it was carried out
-	More    any    // what the command needs to go on; not shown
-	Nothing bool   // there is nothing to do, and so nothing to ask
+	Report  Report   // what a dry run shows, and the answer once it was carried out
+	More    any      // what the command needs to go on; not shown
+	Nothing bool     // there is nothing to do, and so nothing to ask
+	From    []string // remotes that it names, which are shown
 }
+
+// Remotes are those that the edit names.
+func (e *Edit) Remotes() []string { return e.From }
 
 // Idle reports an edit that does nothing.
 func (e *Edit) Idle() bool { return e.Nothing }

@@ -52,6 +52,9 @@ func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c inputs.Call) (
 		return nil, err
 	}
 	e.Report.Warnings = append(e.Report.Warnings, s.doubts(ctx, at, m)...)
+	if m.Source.Git != nil {
+		e.From = []string{m.Source.Git.URL}
+	}
 	return e, ctx.Err()
 }
 

@@ -51,7 +51,7 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c inputs.Call
 			With(deployment.Fields("hint", "countersign agents init --git").AddPath("path", at.Repo))
 	}
 	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo), URL: url}
-	return &action.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data)}, nil
+	return &action.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data), From: []string{url}}, nil
 }
 
 // setRemote makes the repository one of git if it is none, and sets the remote.

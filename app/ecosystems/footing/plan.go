@@ -45,6 +45,8 @@ type Plan struct {
 	Payload     json.RawMessage `json:"-"`            // for the run that will carry it out
 	Strength    policy.Strength `json:"-"`            // at least the tool's own
 	Typed       string          `json:"-"`            // what has to be typed
+	Shown       []string        `json:"-"`            // URLs in the preview that it fetches from
+	Unseen      []string        `json:"-"`            // URLs that it fetches from and does not show
 	root        string
 	facts       string
 	level       policy.Risk
@@ -85,6 +87,12 @@ func FactsHash(facts any) (string, error) {
 	h, err := canon.Sum("ecosystem.facts.v1", facts)
 	return h.String(), err
 }
+
+// Remotes are the URLs that the plan shows and fetches from.
+func (p Plan) Remotes() []string { return p.Shown }
+
+// Fetches are the URLs that it fetches from and does not show.
+func (p Plan) Fetches() []string { return p.Unseen }
 
 // Hash is over all that the plan shows.
 func (p Plan) Hash() canon.Hash { return p.PreviewHash }

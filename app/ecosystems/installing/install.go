@@ -146,6 +146,9 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 	for _, c := range pv.Conflicts {
 		p.Warnings = append(p.Warnings, c.Path+": "+c.Message)
 	}
+	for _, r := range pv.Repos {
+		p.Shown = append(p.Shown, r.URL)
+	}
 	p.Plan, err = p.Sealed(f)
 	return p, err
 }

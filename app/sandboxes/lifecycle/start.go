@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/app/sandboxes/basis"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -22,6 +23,17 @@ type startPlan struct {
 	found basis.Found
 	key   string
 	runs  bool // already, and the gateway with it: nobody was asked
+}
+
+// Remotes are the URLs that the repository is known by: the plan shows the first of them.
+func (p startPlan) Remotes() []string {
+	out := []string{p.found.URL.String()}
+	for _, url := range []string{p.found.CloneURL, p.found.Project.CloneURL} {
+		if u, err := gitref.Parse(url); err == nil && u.Host() == p.found.URL.Host() && u.Path() == p.found.URL.Path() { // another spelling of it
+			out = append(out, url)
+		}
+	}
+	return out
 }
 
 // planStart looks at what is there; what has to be fetched is seen on the way.

@@ -75,6 +75,11 @@ type createPlan struct {
 	replaces string // owner that is gone and left the sandbox of this name without its set-up
 }
 
+// Fetches is where a new sandbox has its news from.
+func (p createPlan) Fetches() []string {
+	return []string{cmp.Or(p.found.Project.CloneURL, p.found.URL.String())}
+}
+
 // furnishes reports whether commands are to be run in the sandbox.
 func (p createPlan) furnishes() bool {
 	return len(p.setup) > 0 || strings.TrimSpace(p.input.Command) != ""

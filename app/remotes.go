@@ -1,0 +1,253 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// approveRemote is what the audit calls it that a person approved that a remote is reached: a record a remote.
+const approveRemote = "approve_remote"
+
+// remotesPlan is what a person is asked before a call works out its plan, or reads, where that reaches remotes that nobody has approved.
+type remotesPlan struct {
+	Summary string   `json:"summary"`
+	Remotes []string `json:"fetch_from"`
+	Not     []string `json:"not_bound"`
+	by      tool.Name
+	hash    canon.Hash
+}
+
+func newRemotesPlan(remotes []string, by tool.Name) (remotesPlan, error) {
+	p := remotesPlan{by: by, Summary: "fetch from " + strings.Join(remotes, ", "), Remotes: remotes, Not: []string{"what the remote answers, now and later"}}
+	var err error
+	p.hash, err = canon.Sum("remotes.plan.v1", p)
+	return p, err
+}
+
+// Hash is over the remotes.
+func (p remotesPlan) Hash() canon.Hash { return p.hash }
+
+// Prompt says what would be fetched from, and what for.
+func (p remotesPlan) Prompt() string {
+	return p.Summary + ", which nobody has approved yet and " + string(p.by) + " wants to read; once approved, no call asks about it again"
+}
+
+// Insists has a person asked at a terminal or in the console: what is approved here holds from now on.
+func (remotesPlan) Insists() bool { return true }
+
+// remoteName is how a remote is known, without what may be a password in it; empty for what lies on this machine.
+func remoteName(url string) string {
+	if u, err := gitref.Parse(url); err == nil {
+		if u.IsLocal() {
+			return ""
+		}
+		return u.String()
+	}
+	if !strings.Contains(url, ":") {
+		return ""
+	}
+	return strings.TrimSpace(url)
+}
+
+// remoteRecord is the id under which the audit has the approval of a remote.
+func remoteRecord(name string) (string, canon.Hash) {
+	sum := canon.Bytes("remote.v1", []byte(name))
+	return "remote_" + sum.Hex()[:20], sum
+}
+
+// approvedRemote reports whether the audit has it that a person approved that the remote is reached.
+func (a *App) approvedRemote(ctx context.Context, url string) (bool, error) {
+	name := remoteName(url)
+	if name == "" {
+		return true, nil
+	}
+	id, sum := remoteRecord(name)
+	found, err := a.core.Audit.Search(ctx, audit.Filter{Phase: audit.Outcome, Call: id, Tool: approveRemote, Limit: 1})
+	return slices.ContainsFunc(found, func(r audit.Record) bool { return r.Event.Plan == sum && r.Event.Code == "" }), err
+}
+
+// approveRemotes puts on record that a person has approved them.
+func (r *run) approveRemotes(ctx context.Context, urls []string) error {
+	for _, url := range urls {
+		approved, err := r.app.approvedRemote(ctx, url)
+		if err != nil {
+			return err
+		}
+		if approved {
+			continue
+		}
+		name := remoteName(url)
+		args, err := tool.Encode(map[string]string{"url": r.mask.Text(name)})
+		if err != nil {
+			return err
+		}
+		id, sum := remoteRecord(name)
+		e := r.event(audit.Outcome)
+		e.CallID, e.Tool, e.Args, e.Plan, e.Code = id, approveRemote, args, sum, ""
+		e.Verdict, e.Rule, e.ApprovedBy = policy.Confirm.String(), "person", r.answerer
+		if err := r.app.core.Audit.Append(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guards reports whether what the call reaches is asked about: people approve, and none has said that nothing is.
+func (r *run) guards() bool { return r.human && !r.open && r.app.core.Outreach != nil }
+
+// reaching does what only reads, and asks a person where that reaches remotes that nobody has approved. What was asked about and approved meanwhile goes on.
+func (r *run) reaching(ctx context.Context, do func(context.Context) error) error {
+	if !r.guards() {
+		return do(ctx)
+	}
+	for {
+		guarded, refused := r.app.core.Outreach.Guard(ctx, r.app.approvedRemote)
+		err := do(guarded)
+		var names []string
+		for _, url := range refused() {
+			names = append(names, remoteName(url))
+		}
+		if len(names) == 0 {
+			return err
+		}
+		slices.Sort(names)
+		if err := r.askRemotes(ctx, slices.Compact(names)); err != nil {
+			return err
+		}
+	}
+}
+
+// fetches asks about those of the URLs that nobody has approved.
+func (r *run) fetches(ctx context.Context, urls []string) error {
+	if !r.guards() {
+		return nil
+	}
+	var names []string
+	for _, url := range urls {
+		approved, err := r.app.approvedRemote(ctx, url)
+		if err != nil {
+			return err
+		}
+		if !approved {
+			names = append(names, remoteName(url))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return r.askRemotes(ctx, slices.Compact(names))
+}
+
+// askRemotes passes once a person has approved that the remotes are reached, and asks until then: once, whichever of the caller's calls want it.
+func (r *run) askRemotes(ctx context.Context, names []string) error {
+	plan, err := newRemotesPlan(names, r.call.Tool)
+	if err != nil {
+		return err
+	}
+	args, err := tool.Encode(map[string][]string{"fetch_from": names})
+	if err != nil {
+		return err
+	}
+	g, found, err := r.question(ctx, r.remotesBinding(plan), args)
+	switch {
+	case err != nil:
+		return err
+	case found && g.State == confirm.Approved:
+		return r.spendRemotes(ctx, g, plan)
+	case !found:
+		survey, assessed := r.survey, r.surveyed(ctx, policy.Assessment{Strength: policy.Simple, Human: policy.Simple}, plan, args)
+		g, _, err = r.grant(approveRemote, args, plan, assessed)
+		if r.survey = survey; err != nil {
+			return err
+		}
+		g.Remotes = names
+		if err := r.app.grants.Issue(ctx, g, r.call.Person); err != nil {
+			return err
+		}
+	}
+	r.decision.Verdict, r.decision.Strength, r.decision.Rule, r.planHash = policy.Confirm, g.Strength, "unapproved remote", plan.hash
+	return r.asked(g, confirm.Token{})
+}
+
+func (r *run) remotesBinding(plan remotesPlan) confirm.Binding {
+	b := r.binding()
+	b.Tool, b.Subject = approveRemote, plan.hash
+	return b
+}
+
+// spendRemotes spends an approval of remotes and puts them on record. One that another call has spent put them there already.
+func (r *run) spendRemotes(ctx context.Context, g confirm.Grant, plan remotesPlan) error {
+	binding, there := r.remotesBinding(plan), true
+	for _, name := range plan.Remotes {
+		approved, err := r.app.approvedRemote(ctx, name)
+		if err != nil {
+			return err
+		}
+		there = there && approved
+	}
+	if there {
+		return nil
+	}
+	err := r.app.core.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+		return g.Redeem(binding, g.Target, r.app.core.Clock.Now())
+	})
+	if err != nil {
+		return err
+	}
+	by := r.answerer
+	r.answerer = g.Answerer
+	err = r.approveRemotes(ctx, plan.Remotes)
+	r.answerer = by
+	return err
+}
+
+// broughtRemotes takes from a call what it brings along for a question about remotes: a person's answer, or that one has answered meanwhile. From there
+// on it is a call like any other.
+func (r *run) broughtRemotes(ctx context.Context) error {
+	if !r.decided() {
+		return nil
+	}
+	var g confirm.Grant
+	if a := r.call.Answer; a != nil {
+		found, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{ID: a.ID}, r.app.core.Clock.Now())
+		if err != nil || len(found) == 0 || len(found[0].Remotes) == 0 {
+			return err
+		}
+		if g, err = r.app.answer(ctx, *a); err != nil {
+			return err
+		}
+	} else {
+		err := r.app.core.Ledger.Settle(ctx, r.call.Asked, func(found *confirm.Grant) error {
+			g = *found
+			return nil
+		})
+		if err != nil || len(g.Remotes) == 0 {
+			return nil //nolint:nilerr // what it is then, the steps to come say
+		}
+	}
+	plan, err := newRemotesPlan(g.Remotes, r.call.Tool)
+	if err != nil {
+		return err
+	}
+	if g.State == confirm.Approved {
+		if vouched, err := r.app.grants.OnRecord(ctx, g, g.Needs); err != nil || !vouched {
+			return cmp.Or(err, error(confirm.ErrPending))
+		}
+	}
+	if err := r.spendRemotes(ctx, g, plan); err != nil {
+		return err
+	}
+	r.call.Answer, r.call.Asked = nil, confirm.Digest{}
+	return nil
+}

@@ -1,0 +1,96 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// farModule is a config repository whose module comes from a server, which counts what is asked of it.
+func (s *site) farModule(text string) (url string, asked *atomic.Int64) {
+	s.t.Helper()
+	upstream, commit := s.gitModule(text)
+	s.git(upstream, "update-server-info")
+	asked = new(atomic.Int64)
+	files := http.FileServer(http.Dir(upstream))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		files.ServeHTTP(w, r)
+	}))
+	s.t.Cleanup(server.Close)
+	url = server.URL + "/.git"
+	s.manifest(oneModule(fmt.Sprintf(`{id: "instructions:far", type: instructions, tags: [base], source: {git: {url: %q, subdir: rules}}}`, url)))
+	s.lock(url, commit, text)
+	return url, asked
+}
+
+// waiting are the questions that wait.
+func (s *site) waiting() []question {
+	s.t.Helper()
+	var found struct{ Confirmations []question }
+	cmd := s.commandIn(s.project, "confirmations", "--json")
+	out, err := cmd.Output()
+	require.NoError(s.t, err)
+	require.NoError(s.t, json.Unmarshal(out, &found), string(out))
+	return found.Confirmations
+}
+
+// TestAnUnapprovedRemoteIsAskedAbout: a read that would fetch from a URL which only the agent has written somewhere asks a person first, once, and reaches
+// nothing until then. What a person has approved is not asked about again, by whatever call.
+func TestAnUnapprovedRemoteIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.strict = true
+	_, asked := s.farModule("# Far rules\n")
+	a := s.agentIn(s.project, "--confirm-wait", "0s")
+	for _, read := range []string{"plan", "preview", "deploy", "status", "plan"} {
+		p := a.refuses("E_CONFIRM_PENDING", read, nil)
+		assert.Contains(t, p.Message, "fetch from http://127.0.0.1", read)
+	}
+	require.Zero(t, asked.Load(), "nothing is reached before a person has said so")
+	waits := s.waiting()
+	require.Len(t, waits, 1, "one URL is one question, whoever wants it")
+	assert.Equal(t, "approve_remote", waits[0].Tool)
+
+	seen, code := typedAt(t, s.commandIn(s.project, "approve", waits[0].ID), "y")
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "fetch from http://127.0.0.1")
+	require.Zero(t, asked.Load(), "a yes carries nothing out by itself")
+	assert.NotEmpty(t, a.does("plan", nil).Changes)
+	assert.NotZero(t, asked.Load())
+	a.does("preview", nil)
+	assert.Empty(t, s.waiting())
+
+	// another URL, and a row that nobody's answer stands behind
+	_, other := s.farModule("# Other rules\n")
+	a.refuses("E_CONFIRM_PENDING", "plan", nil)
+	db := openDB(t, s.countersign)
+	_, err := db.Exec("UPDATE grants SET state = 1, answerer = 'terminal'")
+	require.NoError(t, err)
+	a.refuses("E_CONFIRM_PENDING", "plan", nil)
+	assert.Zero(t, other.Load())
+
+	url, typed := s.farModule("# Typed rules\n")
+	s.manifest("version: 1\nprofiles: {default: {include_tags: [base]}}\ntargets:\n  codex: {mode: files, scope: project}\nmodules: []\n")
+	seen, code = typedAt(t, s.commandIn(s.project, "agents", "add", "instructions", "git:"+url+"#subdir=rules", "--id", "instructions:far", "--tags", "base"), "y")
+	require.Zero(t, code, seen)
+	assert.NotEmpty(t, a.does("plan", nil).Changes, "a person has added that URL at a terminal")
+	assert.NotZero(t, typed.Load())
+
+	_, third := s.farModule("# Third rules\n")
+	a.refuses("E_CONFIRM_PENDING", "plan", nil)
+	waits = s.waiting()
+	require.NotEmpty(t, waits)
+	seen, code = typedAt(t, s.commandIn(s.project, "deny", waits[len(waits)-1].ID), "")
+	require.Zero(t, code, seen)
+	a.refuses("E_CONFIRM_PENDING", "plan", nil)
+	assert.Zero(t, third.Load(), "a no is no yes")
+}
