@@ -45,17 +45,19 @@ type Core struct {
 	Audit    ports.AuditLog
 	Settings ports.SettingsStore
 	Account  ports.SettingsStore // the settings below the account's own directory, where Settings are others; nil otherwise
-	Sessions ports.Sessions
-	Limiter  ports.Limiter
-	Runs     ports.Runs
-	Owner    ports.Owner
-	Leases   ports.Leases            // where people say that an owner has ended; nil where nobody can
-	Dated    ports.DatedGrants       // nil: nothing is allowed until a date
-	Outreach ports.Outreach          // nil: nothing that the tools read with reaches another machine
-	Bell     ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
-	Notifier ports.Notifier          // nil: nobody is told that something waits
-	Redact   func() *redact.Redactor // built on first need
-	Log      *slog.Logger
+	// AccountAudit is the audit of that home: what those settings open counts as far as it is on record there.
+	AccountAudit ports.AuditLog
+	Sessions     ports.Sessions
+	Limiter      ports.Limiter
+	Runs         ports.Runs
+	Owner        ports.Owner
+	Leases       ports.Leases            // where people say that an owner has ended; nil where nobody can
+	Dated        ports.DatedGrants       // nil: nothing is allowed until a date
+	Outreach     ports.Outreach          // nil: nothing that the tools read with reaches another machine
+	Bell         ports.Bell              // nil: whoever waits for a person learns of an answer only when looking
+	Notifier     ports.Notifier          // nil: nobody is told that something waits
+	Redact       func() *redact.Redactor // built on first need
+	Log          *slog.Logger
 	// Keys are the enrolled keys, and Verifiers what judges their signatures, by kind. An answer that claims a key is believed only where both are there.
 	Keys      ports.EnrolledKeys
 	Verifiers map[enrolled.Kind]ports.KeyVerifier

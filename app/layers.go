@@ -61,13 +61,20 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	if last, ok := a.resolved.Recall(s, account); ok {
 		return last, nil
 	}
-	layers := slices.Clone(a.opts.Above)
+	layers, offRecord, unvouched := slices.Clone(a.opts.Above), false, false
 	if account.Revision > 0 {
-		layers = append(layers, account.Layer(layerAccount, true))
+		answered, err := vouched(ctx, a.core.AccountAudit, account)
+		if err != nil {
+			return policy.Resolved{}, err
+		}
+		l := account.Layer(layerAccount, answered)
+		if unvouched = !answered; unvouched {
+			l.Name += " (not on record)"
+		}
+		layers = append(layers, l)
 	}
-	offRecord := false
 	if s.Revision > 0 {
-		answered, err := a.vouched(ctx, s)
+		answered, err := vouched(ctx, a.core.Audit, s)
 		if err != nil {
 			return policy.Resolved{}, err
 		}
@@ -79,7 +86,9 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	}
 	now := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
 	now.OffRecord = offRecord
-	a.resolved.Keep(s, account, now)
+	if !offRecord && !unvouched { // a change that is being made is on record in a moment
+		a.resolved.Keep(s, account, now)
+	}
 	return now, nil
 }
 
@@ -99,12 +108,16 @@ func (a *App) FormsOn(ctx context.Context, entry string) (bool, error) {
 			return false, err
 		}
 	}
-	return a.vouched(ctx, s)
+	return vouched(ctx, a.core.Audit, s)
 }
 
-// vouched reports whether the newest change of settings on record left them as they stand: a row that somebody edited opens nothing.
-func (a *App) vouched(ctx context.Context, s ports.Settings) (bool, error) {
-	found, err := a.core.Audit.Search(ctx, audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: 20})
+// vouched reports whether the newest change of settings in an audit left them as they stand: a row that somebody edited opens nothing. Without an audit
+// nothing is vouched for.
+func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool, error) {
+	if record == nil {
+		return false, nil
+	}
+	found, err := record.Search(ctx, audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: 20})
 	if err != nil {
 		return false, err
 	}

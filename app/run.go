@@ -280,6 +280,9 @@ func (r *run) subject(ctx context.Context) error {
 	if p, ok := r.plan.(tool.Proven); ok {
 		r.decision.Needs = max(r.decision.Needs, p.Needs())
 	}
+	if i, ok := r.plan.(tool.Insistent); ok && !i.Insists() && r.decision.Rule == policy.RuleScratch {
+		r.decision.Rule = policy.RuleNarrows
+	}
 	if p, ok := r.plan.(tool.Idle); ok && p.Idle() && r.decision.Verdict == policy.Confirm {
 		r.unasked()
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/ports"
 )
 
 // Trust is where the layers are that no caller of a command line chooses. The zero Trust is the machine's own; tests and embedding programs name
@@ -123,7 +122,7 @@ func (t Trust) home() string {
 }
 
 // account is the settings below the account's own directory, where this home is another one and they exist; nil otherwise.
-func (t Trust) account(dir string) (ports.SettingsStore, func() error) {
+func (t Trust) account(dir string) (*sqlitestore.Store, func() error) {
 	own := t.home()
 	if own == "" || same(own, dir) {
 		return nil, nil

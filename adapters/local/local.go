@@ -114,7 +114,7 @@ func Open(c Config) (*Local, error) {
 	options.Place, options.Sight = c.place(), sight()
 	account, closing := c.Trust.account(c.Dir)
 	if account != nil {
-		core.Account = account
+		core.Account, core.AccountAudit = account, account
 		l.atClose = append(l.atClose, closing)
 	}
 	if l.App, err = app.New(core, options, caps...); err != nil {

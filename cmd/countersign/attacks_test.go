@@ -174,6 +174,13 @@ func TestAttacks(t *testing.T) {
 				ON CONFLICT (one) DO UPDATE SET revision = excluded.revision, body = excluded.body`)
 			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
 		},
+		"a row of the account's settings, seen from another home": func(t *testing.T, v *victim) {
+			v.sql(t, `INSERT INTO settings (one, revision, body) VALUES (1, 1, CAST('{"revision":1,"permission_level":"full_access","approval":"caller","tool_permissions":{"run_script":"allowed"}}' AS BLOB))
+				ON CONFLICT (one) DO UPDATE SET revision = excluded.revision, body = excluded.body`)
+			v.env = append(v.env, "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
+			v.refuses(t, "project", "add", v.project, "--yes")
+			v.refuses(t, "token", "create", "mine", "--yes")
+		},
 		"a row of what is always allowed": func(t *testing.T, v *victim) {
 			a := v.agent()
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
@@ -208,6 +215,14 @@ func TestAttacks(t *testing.T) {
 			seen, code := v.atTerminal("y", "approve", v.questions(1)[0].ID)
 			assert.NotZero(t, code, "a terminal is no passkey: %s", seen)
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"another record": func(t *testing.T, v *victim) {
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			for _, loosens := range [][]string{{"audit", "key", "new"}, {"audit", "anchor", "remove", "file", "/nowhere"}, {"audit", "accept", "--reason", "none"}} {
+				v.refuses(t, append(loosens, "--yes")...)
+			}
+			seen, code := v.atTerminal("n", "audit", "key", "new", "--yes")
+			assert.Equal(t, 6, code, seen)
 		},
 		"a home of its own": func(t *testing.T, v *victim) {
 			v.env = append(v.env, "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))

@@ -43,6 +43,21 @@ func (s *site) waiting() []question {
 	return found.Confirmations
 }
 
+// TestWithoutATerminalTheQuestionStays: a command that changes something, run where nobody can be asked, leaves its question to a person.
+func TestWithoutATerminalTheQuestionStays(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.strict = true
+	for i, command := range [][]string{{"add", "instructions", "local:modules/instructions/base", "--id", "instructions:again"}, {"deploy", "--apply", "--json"}, {"deploy", "--apply", "--yes"}} {
+		cmd := s.commandIn(s.project, append([]string{"agents"}, command...)...)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		assert.Equal(t, 6, cmd.ProcessState.ExitCode(), "%v: %s", command, out)
+		assert.Contains(t, string(out), "E_CONFIRM_PENDING", "%v", command)
+		assert.Len(t, s.waiting(), min(i+1, 2), "%v: %s", command, out)
+	}
+}
+
 // TestAnUnapprovedRemoteIsAskedAbout: a read that would fetch from a URL which only the agent has written somewhere asks a person first, once, and reaches
 // nothing until then. What a person has approved is not asked about again, by whatever call.
 func TestAnUnapprovedRemoteIsAskedAbout(t *testing.T) {

@@ -97,6 +97,7 @@ const (
 	RuleFullAccess  = "full_access"
 	RuleIdle        = "nothing_to_do" // the plan turned out to have nothing to do
 	RuleDated       = "dated_grant"   // a person allowed this very thing until a date
+	RuleNarrows     = "only_narrows"  // a change of what is allowed that opens nothing: nobody need be asked
 )
 
 // Effective is the mode that rules a request: the call's, else the session's, else the operator's, else the toolset's default,

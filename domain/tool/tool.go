@@ -140,7 +140,8 @@ type Assessed interface {
 	Assessment() policy.Assessment
 }
 
-// Insistent is a plan that a person is asked about whatever was allowed beforehand: what opens something never rests on what was opened before.
+// Insistent is a plan that a person is asked about whatever was allowed beforehand, where it says so: what opens something never rests on what was opened
+// before. Where it does not, the plan only narrows what is allowed.
 type Insistent interface {
 	Insists() bool
 }

@@ -67,7 +67,8 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	ctx, token := cmd.Context(), confirm.Token{}
 	var asked *tool.Issued
-	if g.Yes {
+	yes := g.Yes || g.PeopleApprove(ctx)
+	if yes {
 		o, err := g.Query(ctx, "deploy", nil)
 		if err != nil {
 			o.Spec.Name = "deploy_apply"
@@ -77,7 +78,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 			token = asked.Token
 		}
 	}
-	o, err := g.redeem(ctx, token, applying(g.Yes, adopt))
+	o, err := g.redeem(ctx, token, applying(yes, adopt))
 	if err != nil {
 		if !token.IsZero() {
 			g.withdraw(ctx, asked)

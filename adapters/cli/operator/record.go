@@ -301,22 +301,26 @@ func acceptCommand(s *shell.Shell) *cobra.Command {
 	return c
 }
 
-// loosened asks the person before something that loosens what the record is held to. This is the one place for the proof of a person that such a change
-// wants.
+// loosened asks the person before something that loosens what the record is held to: a keystroke at a controlling terminal, whatever --yes says. Where
+// the caller approves, its yes does.
 func loosened(ctx context.Context, s *shell.Shell, what string) error {
-	if s.Interactive() {
-		s.Say(what)
-		if s.Yes {
-			return nil
-		}
-		yes, err := s.YesNo(ctx, "go ahead?")
-		if err == nil && !yes {
-			err = shell.ErrUnanswered.Sayf("nothing was changed")
-		}
+	a, err := s.App()
+	if err != nil {
 		return err
 	}
-	if !s.Yes {
-		return shell.ErrUnanswered.Sayf("%s: that wants a person's yes", what).With(shell.Hint("run it in a terminal, or add --yes"))
+	rules, err := a.PolicyInForce(ctx)
+	switch {
+	case err != nil: // whose settings cannot be read is asked
+	case rules.Approval.ByCaller() && s.Yes:
+		return nil
 	}
-	return nil
+	if !s.Interactive() {
+		return shell.ErrUnanswered.Sayf("%s: that wants a person's yes at a terminal", what).With(shell.Hint("run it yourself, in a terminal; --yes does not answer for a person"))
+	}
+	s.Say(what)
+	yes, err := s.YesNo(ctx, "go ahead?")
+	if err == nil && !yes {
+		err = shell.ErrUnanswered.Sayf("nothing was changed")
+	}
+	return err
 }

@@ -78,7 +78,10 @@ func (h *Host) Over(o app.Options) app.Options {
 	if err != nil {
 		return o // nothing of the toolset changes anything then
 	}
-	// AMOF_CONFIRM=token loosens nothing, and elicit switches no form on: people approve unless policy says otherwise (consent design, section 5).
+	// It loosens nothing, and switches no form on: people approve unless policy says otherwise (consent design, section 5).
+	if s.Confirm == "token" {
+		h.options.Core.Log.Warn("AMOF_CONFIRM=token is ignored: a person approves, unless a stored setting or the system's file says otherwise (countersign policy approval caller)")
+	}
 	if o.ConfirmTTL == 0 {
 		o.ConfirmTTL = time.Duration(s.TokenTTLSeconds) * time.Second
 	}
