@@ -347,7 +347,7 @@ func TestApprovalsSurviveTheServer(t *testing.T) {
 	_, failed = outcome(t, remote.later("run_script", ho)())
 	require.Nil(t, failed, "and whoever was cut off calls again, and is not asked again")
 	assert.ElementsMatch(t, []string{"hi", "ho"}, strings.Fields(read(t, filepath.Join(shop, "ran"))))
-	p.Go(b.place.URL + "/approvals")
+	p.Go(b.pages() + "/approvals")
 	p.WaitText("main", "Nothing waits for you") // the browser is still logged in
 
 	answer := local.later("run_script", ho)

@@ -107,7 +107,7 @@ func (b *bureau) knock(r route, change func(*http.Request)) int {
 	if r.method != http.MethodGet {
 		body = "{}"
 	}
-	req, err := http.NewRequestWithContext(b.t.Context(), r.method, b.place.URL+r.path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(b.t.Context(), r.method, b.pages()+r.path, strings.NewReader(body))
 	require.NoError(b.t, err)
 	req.Header.Set("Content-Type", map[bool]string{true: "application/x-www-form-urlencoded", false: "application/json"}[r.people])
 	req.Header.Set("Accept", map[bool]string{true: "text/html", false: "application/json, text/event-stream"}[r.people])
@@ -126,7 +126,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 	b := newBureau(t)
 	b.furnish()
 	v := b.visitor()
-	at, err := url.Parse(b.place.URL)
+	at, err := url.Parse(b.pages())
 	require.NoError(t, err)
 	cookies := v.http.Jar.Cookies(at)
 	require.NotEmpty(t, cookies)
@@ -141,7 +141,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 		}
 	}
 	bearer := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+made.Token) }
-	own := func(r *http.Request) { r.Header.Set("Origin", b.place.URL) }
+	own := func(r *http.Request) { r.Header.Set("Origin", b.pages()) }
 	ways := map[string]struct {
 		only   func(route) bool
 		change []func(*http.Request)

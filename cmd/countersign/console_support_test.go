@@ -185,7 +185,7 @@ func (b *bureau) visitor() *visitor {
 	b.t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(b.t, err)
-	v := &visitor{t: b.t, base: b.place.URL, http: &http.Client{Jar: jar, Transport: &http.Transport{}}}
+	v := &visitor{t: b.t, base: b.pages(), http: &http.Client{Jar: jar, Transport: &http.Transport{}}}
 	b.t.Cleanup(v.http.CloseIdleConnections)
 	link, err := url.Parse(b.login("/approvals"))
 	require.NoError(b.t, err)
