@@ -37,6 +37,7 @@ func TestInABrowser(t *testing.T) {
 		"A question appears by itself":                    aQuestionAppearsByItself,
 		"What somebody writes stays":                      whatSomebodyWritesStays,
 		"Decisions by mouse":                              decisionsByMouse,
+		"Until a time":                                    untilATime,
 		"The name is typed":                               theNameIsTyped,
 		"A page that is out of date":                      aPageThatIsOutOfDate,
 		"Two browsers":                                    twoBrowsers,
@@ -131,6 +132,29 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	p.Press("Always allow in this session: write_note with any arguments: write note always")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "again", "text": "text"}).Err)
+}
+
+// untilATime allows the same for a day, on the page of the question.
+func untilATime(t *testing.T, b *browser.Browser) {
+	agent, _, web := live(t)
+	note := map[string]string{"name": "daily", "text": "text"}
+	id := agent.Ask(t, "write_note", note)
+	p := b.Page(t, web.URL+"/approvals/"+id)
+	p.Click("main details:last-of-type > summary")
+	p.WaitText("main", "Allowed without asking: write_note: write note daily, with these arguments")
+	p.Axe()
+	p.Shot("until a time")
+	p.Dark(true)
+	p.Narrow(true)
+	p.Axe()
+	p.Shot("until a time, dark and narrow")
+	p.Choose("select[name=for]", "24h")
+	p.Press("Approve, and allow the same until then: write note daily")
+	p.WaitText(".notice", "write note daily: approved")
+	all, err := agent.House.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, 24*time.Hour, all[0].ExpiresAt.Sub(all[0].At))
 }
 
 func theNameIsTyped(t *testing.T, b *browser.Browser) {
