@@ -72,7 +72,12 @@ func (r *run) confirmed(ctx context.Context) error {
 		return r.explain(&g, g.Check(r.binding(), a.Typed, r.app.core.Clock.Now()))
 	}
 	if r.decided() || !r.human && r.redeems() {
-		return r.brought(ctx)
+		err := r.brought(ctx)
+		if waits := r.grantID; errors.Is(err, confirm.ErrPending) && r.human && r.let(ctx) { // somebody allowed the same until a date while it waited
+			r.digest, r.grantID, r.moot = confirm.Digest{}, "", waits
+			return nil
+		}
+		return err
 	}
 	g, found, err := r.question(ctx, r.binding(), r.call.Args)
 	switch {
@@ -82,10 +87,8 @@ func (r *run) confirmed(ctx context.Context) error {
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, g.Answerer
 		return nil
 	case r.human && r.let(ctx):
-		if found { // nobody need answer what goes on without
-			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Granted); err != nil {
-				r.app.core.Log.Warn("a question that a grant has answered could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
-			}
+		if found {
+			r.moot = g.ID
 		}
 		return nil
 	case found && r.human:

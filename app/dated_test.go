@@ -347,10 +347,26 @@ func TestAGrantThatWasRevokedWhileACallWaits(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, asked(h.call("yard_run", yarding("shop", "test"), in("s2"))))
 
-	h.permit(t, confirm.Until{For: time.Hour}, yarding("shop", "test"))
-	require.NoError(t, h.call("yard_run", yarding("shop", "test"), in("s2")).Err)
+	still, err := h.App.Waiting(t.Context(), waits.Issued.ID)
+	require.NoError(t, err)
+	require.True(t, still)
+	second := h.permit(t, confirm.Until{For: time.Hour}, yarding("shop", "test"))
+	still, err = h.App.Waiting(t.Context(), waits.Issued.ID)
+	require.NoError(t, err)
+	assert.False(t, still, "the call goes on by itself")
+	goesOn := func(c *tool.Call) { c.Asked = waits.Issued.Digest }
+	require.NoError(t, h.call("yard_run", yarding("shop", "test"), in("s2"), goesOn).Err)
 	assert.Empty(t, h.waiting(t), "nobody need answer any more")
-	assert.Equal(t, "confirm_canceled", code(h.call("yard_run", yarding("shop", "test"), in("s2"), func(c *tool.Call) { c.Asked = waits.Issued.Digest })))
+	rec, err := h.RunRecord(t.Context(), waits.Issued.ID)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"completed", "dated_grant " + second}, []string{rec.Status.String(), rec.Decision}, "what the call came to is what its question came to")
+	assert.Equal(t, "confirm_canceled", code(h.call("yard_run", yarding("shop", "test"), in("s2"), goesOn)), "once")
+
+	again := h.call("yard_run", yarding("shop", "lint"), in("s2"))
+	h.permit(t, confirm.Until{For: time.Hour}, yarding("shop", "lint"))
+	require.NoError(t, h.call("yard_run", yarding("shop", "lint"), in("s2")).Err, "made anew")
+	assert.True(t, asked(again))
+	assert.Empty(t, h.waiting(t))
 }
 
 // TestManyUseOneGrant: each is counted, and each is marked.

@@ -40,6 +40,7 @@ type run struct {
 	waived     bool           // a person said beforehand that this needs no question; the token still names the plan
 	answerer   string
 	lets       string // id of the grant that lets it run
+	moot       string // id of the question that nobody need answer any more because of it
 	intended   bool
 	started    bool // its run is on record as executing
 	asks       bool // it has issued a grant for itself
@@ -322,6 +323,9 @@ func (r *run) intend(ctx context.Context) error {
 	var spent confirm.Grant
 	if r.decision.Rule == policy.RuleSession && r.grantID == "" {
 		r.grantID = r.app.grants.Spend(ctx, r.binding())
+	}
+	if r.moot != "" && r.app.grants.Moot(ctx, r.moot) {
+		r.grantID = r.moot // what the call comes to is what its question came to
 	}
 	if r.decision.Verdict == policy.Confirm {
 		now := r.app.core.Clock.Now()

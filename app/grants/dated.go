@@ -3,6 +3,7 @@ package grants
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -25,7 +26,55 @@ func (k *Keeper) keep(ctx context.Context, d confirm.Dated) error {
 			}
 		}
 	}
-	return k.Dated.Add(ctx, d)
+	if err := k.Dated.Add(ctx, d); err != nil {
+		return err
+	}
+	k.wake(ctx, d)
+	return nil
+}
+
+// wake has the calls go on that wait for answers which d makes needless.
+func (k *Keeper) wake(ctx context.Context, d confirm.Dated) {
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
+	if err != nil {
+		k.Log.Warn("calls that wait for what is allowed now could not be looked for", "grant", d.ID, "cause", err.Error())
+	}
+	for _, g := range waiting {
+		if g.ID != d.ID && g.State == confirm.Pending && d.Covers(claim(&g)) {
+			k.Bell.Ring(g.ID)
+		}
+	}
+}
+
+// claim is the call behind a question, as the question has it: good enough to wake it, and no more.
+func claim(g *confirm.Grant) confirm.Claim {
+	if !g.Datable() {
+		return confirm.Claim{}
+	}
+	return confirm.Claim{Tool: g.Binding.Tool, Principal: g.Binding.Principal, Entry: g.Entry, Args: confirm.ArgsSum(g.Args), Reach: g.Reach}
+}
+
+// needless reports whether what somebody allowed until a date answers the question. The call that asked finds out whether it truly does.
+func (k *Keeper) needless(ctx context.Context, g *confirm.Grant) (bool, error) {
+	c := claim(g)
+	if c.IsZero() {
+		return false, nil
+	}
+	dated, err := k.datedNow(ctx, k.Clock.Now())
+	return slices.ContainsFunc(dated, func(d confirm.Dated) bool { return d.Covers(c) }), err
+}
+
+// Moot ends the open question of a call that a dated grant lets run, and reports whether it did. What becomes of its record is the call's.
+func (k *Keeper) Moot(ctx context.Context, id string) bool {
+	now := k.Clock.Now()
+	defer k.Bell.Ring(id)
+	g, err := k.settle(ctx, id, "cancel", Granted, func(g *confirm.Grant) error {
+		if g.State != confirm.Pending {
+			return confirm.ErrAnswered
+		}
+		return g.Cancel(now)
+	})
+	return err == nil && g.State == confirm.Canceled
 }
 
 // datedNow is the dated grants that hold, and have their answers on record: a row that somebody edited, put there or brought back is none.

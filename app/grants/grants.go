@@ -218,7 +218,11 @@ func (k *Keeper) Waiting(ctx context.Context, id string) (bool, error) {
 		vouched, err := k.OnRecord(ctx, found[0], found[0].Needs)
 		return !vouched, err
 	}
-	return found[0].State == confirm.Pending, nil
+	if found[0].State != confirm.Pending {
+		return false, nil
+	}
+	needless, err := k.needless(ctx, &found[0])
+	return !needless, err
 }
 
 // OnRecord reports whether the audit has the answer that approved g, for the plan that g is about, with a proof as strong as needed: a row that somebody
