@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // allowed has one call of a session answered with "always", and is the id of that.
@@ -72,6 +73,19 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	all, err = h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all, "it ends with its session")
+}
+
+// TestWhatWasRevokedDoesNotComeBack: a row that somebody puts there again counts for nothing, although its answer is on record.
+func TestWhatWasRevokedDoesNotComeBack(t *testing.T) {
+	h, ctx := open(t, human), context.Background()
+	id := h.allowed(t, "s1", 1)
+	key := ports.SessionKey("me", "s1")
+	had, err := h.store.Sessions().Load(ctx, key)
+	require.NoError(t, err)
+	_, err = h.RevokeAlways(ctx, id, "terminal")
+	require.NoError(t, err)
+	require.NoError(t, h.store.Sessions().Update(ctx, key, func(s *ports.Session) error { *s = had; return nil }))
+	assert.Equal(t, "confirm_token_required", code(h.call("write_note", note(2), in("s1"))))
 }
 
 // TestAQuestionEndsWithItsAlways: the call that asked, made anew, is what its question came to, also where it need not ask any more.
