@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -276,6 +277,7 @@ type program struct {
 	token   string
 	newer   bool   // without sessions
 	session string // of the older era
+	more    args   // headers
 	http    *http.Client
 	id      int
 }
@@ -328,6 +330,7 @@ func (p *program) post(message args) (int, *stdiotest.Response, error) {
 	case p.session != "":
 		head["Mcp-Session-Id"], head["Mcp-Protocol-Version"] = p.session, "2025-11-25"
 	}
+	maps.Copy(head, p.more)
 	for name, value := range head {
 		req.Header.Set(name, fmt.Sprint(value))
 	}

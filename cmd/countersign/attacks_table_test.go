@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// attackTests is where every attack on consent is tried: in TestAttacks over stdio and from the command line, in TestAttacksOverHTTP over each transport of a
+// server, and, where an attack is on one part, in the tests of that part. A test stands here as the directory it is in and its name.
+var attackTests = map[string][]string{
+	"self-confirmation by token, yes, typed name, confirm":        {"cmd/countersign TestAttacks", "cmd/countersign TestAttacksOverHTTP", "adapters/mcp/mcpserver TestAFormDoesNotAnswerForTheCaller"},
+	"self-made form results over bearer and over stdio":           {"cmd/countersign TestAttacks", "cmd/countersign TestAttacksOverHTTP", "adapters/mcp/dualera TestNoFormCounts", "adapters/mcp/mcpserver TestAnswersOfACallersOwnMaking", "adapters/mcp/mcpserver TestRequestStateIsSealed"},
+	"forms auto-answered":                                         {"adapters/mcp/mcpserver TestNoFormIsShown", "adapters/mcp/mcpserver TestAFormThatNobodyAnswers", "app TestAFormAnswersWhereAPersonSwitchedItOn"},
+	"deploy, rollback, evolve, destroy unseen":                    {"cmd/countersign TestAttacksOverHTTP", "cmd/countersign TestWithoutATerminalTheQuestionStays"},
+	"a plan longer than a form":                                   {"adapters/mcp/mcpserver/asking TestFormShowsAll", "adapters/mcp/mcpserver TestNoFormIsShown"},
+	"an approval before its end was seen":                         {"adapters/cli/approvalview TestNothingIsApprovedUnread"},
+	"hidden and look-alike characters":                            {"domain/visible TestWhatIsHidden", "app/grants TestWhatIsHiddenIsFoundEverywhere", "app TestHiddenCharactersAreNeverApprovedInAdvance", "cmd/countersign TestNothingInAModuleStaysHidden"},
+	"loosened by environment, flag, file, database, another home": {"cmd/countersign TestAttacks", "app TestARowThatSomebodyEditedOpensNothing", "app TestARowLetsNothingThroughByItself"},
+	"loosened over a network":                                     {"cmd/countersign TestAttacksOverHTTP", "adapters/httpapi TestWhatSettingsOpenWaitsForAPerson", "adapters/httpapi TestCredentialsAreMadeByPeopleAlone"},
+	"a remote that only the agent has named":                      {"cmd/countersign TestAnUnapprovedRemoteIsAskedAbout", "adapters/gitcli/run TestOnlyApprovedRemotesAreReached"},
+	"a payload in a masked span":                                  {"app TestAMaskedPayloadIsRevealedBeforeItIsApproved", "adapters/cli/approvalview TestWhatIsMaskedIsRevealedFirst", "app/grants TestWhatIsMaskedIsCountedAndJudged"},
+	"power handed on":                                             {"app/deployments TestPowerHandedOn"},
+	"a passkey enrolled by a program, a log-in link read by one":  {"app/control TestTheFirstPasskeyIsApprovedInATerminal", "app/control TestAFurtherPasskeyWantsOneThatCounts", "adapters/console/keypages TestAProgramWithABrowsersLogIn", "app/admission TestOneBrowserALogIn"},
+	"script, file behind a script, config, destination, parent link swapped": {"cmd/countersign TestAttacks", "app/projects TestFilesBehindCommandsAreBound", "app/projects TestStepsDoNotRunWhatAnEarlierOneSwapped",
+		"app/deployments TestAParentSwappedForALink", "app/deployments TestAParentSwappedAfterThePlanWasMadeAgain", "app/sandboxes/trees TestCommandsRunOnTheCommitThatWasShown"},
+	"replay, theft, many at once":                          {"app TestATokenIsSpentOnceUnderContention", "cmd/countersign TestOneTokenAppliesOnce", "cmd/countersign TestOneYesLetsOneCallRun", "adapters/sqlitestore TestOneOfManyProcessesRedeems"},
+	"always widened to another project, content, argument": {"app TestAlwaysCoversTheScopeOfThePlan", "app/projects TestAlwaysIsForContent", "app TestADatedGrantLetsTheSameThrough", "app TestWhatTheQuestionsRowSaysIsNotGranted"},
+	"approval from another namespace, directory":           {"app TestWhoCannotSeeApprovesThePlanOnRecord", "app TestWhoStandsElsewhereJudgesNoPlanThatDependsOnThat", "cmd/countersign TestServersOfTwoNamespaces"},
+	"audit cut, rebuilt, row inserted, answer forged":      {"domain/audit TestAnyRemovalSwapOrInsertionIsFound", "adapters/anchoring TestWhatWasDoneToTheRecordIsFound", "adapters/sqlitestore TestCutChainNeverHeals", "cmd/countersign TestAttacks"},
+	"text spoofing":                               {"cmd/countersign TestApprovalsShowHostileTextAsText", "domain/visible TestWhatIsHidden", "adapters/mcp/mcpserver/asking TestFormShowsAll"},
+	"CSRF, rebinding, framing":                    {"adapters/httpguard TestChangesComeFromOurOwnPages", "adapters/httpguard TestWhereRequestsMayGo", "adapters/httpguard TestEveryAnswerCarriesTheHeaders"},
+	"time-outs and crashes read as yes":           {"cmd/countersign TestApprovalsSurviveTheServer", "app TestHowQuestionsEnd", "adapters/mcp/mcpserver TestAFormThatNobodyAnswers"},
+	"bad day: killed between yes and commit":      {"cmd/countersign TestAQuestionOutlivesWhoAskedIt", "cmd/countersign TestApprovalsSurviveTheServer", "cmd/countersign TestProjectsServerKilledDuringScript"},
+	"bad day: the clock set back":                 {"app TestTheClockIsSetBack"},
+	"bad day: the database read-only":             {"adapters/sqlitestore TestUnprivilegedUser"},
+	"bad day: the database full":                  {"cmd/countersign TestTheDiskIsFull"},
+	"bad day: the database locked":                {"cmd/countersign TestTheDatabaseIsLocked"},
+	"bad day: the database zero bytes long":       {"adapters/sqlitestore TestAnEmptiedDatabaseIsAFault"},
+	"bad day: an older copy of the database":      {"adapters/anchoring TestWhatWasDoneToTheRecordIsFound"},
+	"bad day: keys missing":                       {"adapters/secretbox TestLostKey", "adapters/anchoring TestARecordThatWasBegunWithoutAKey"},
+	"bad day: two people in the same second":      {"cmd/countersign TestManyAnswersAtOnce", "adapters/console/approvalpages TestTwoPeopleAnswerOneApproval"},
+	"bad day: a form's answer late or of another": {"adapters/mcp/mcpserver TestALateFormIsToldWhoDecided", "adapters/mcp/mcpserver TestRequestStateIsSealed"},
+}
+
+// TestEveryAttackHasItsTest holds the table to the tree: a test that is renamed or taken away is missed.
+func TestEveryAttackHasItsTest(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for attack, tests := range attackTests {
+		require.NotEmpty(t, tests, attack)
+		for _, test := range tests {
+			dir, name, _ := strings.Cut(test, " ")
+			files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+			require.NoError(t, err)
+			there := false
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				there = there || regexp.MustCompile(`(?m)^func `+name+`\(`).Match(text)
+			}
+			assert.True(t, there, "%s: %s is in no test file of %s", attack, name, dir)
+		}
+	}
+}
