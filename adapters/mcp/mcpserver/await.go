@@ -138,6 +138,7 @@ func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form 
 	told, deaf := s.opts.People.Decided(i.ID)
 	defer deaf()
 	ways := "countersign approve " + i.ID + ", or countersign deny " + i.ID
+	elsewhere := ways
 	var said <-chan *confirm.Answer
 	if form != nil {
 		answers, closeForm := s.show(ctx, r, i, form)
@@ -162,7 +163,7 @@ func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form 
 			if answer != nil {
 				return answer, false
 			}
-			said = nil // nobody was there; a person may answer elsewhere
+			said, ways = nil, elsewhere // nobody was there; a person may answer elsewhere
 		case <-told:
 		case <-r.ending:
 			last = true

@@ -23,6 +23,9 @@ type job struct {
 	says    string   // stands in the last result
 }
 
+// reading is how long the person looks before answering. What does not wait for them is done by then.
+const reading = time.Second
+
 // reason is why the person says no.
 const reason = "not before lunch"
 
@@ -115,6 +118,7 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 		if err != nil {
 			return "", err
 		}
+		time.Sleep(reading)
 		if err := d.same(before, "before the person's answer"); err != nil {
 			return "", err
 		}

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	exe := flag.String("countersign", "countersign", "the program")
-	dir := flag.String("dir", "", "an empty directory for homes and projects, below no Git work tree")
+	dir := flag.String("dir", ".", "an empty directory for homes and projects, below no Git work tree")
 	packages := flag.Bool("packages", false, "only print what npm has to install")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: hosts [flags] [HOST...]")
