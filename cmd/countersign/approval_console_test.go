@@ -289,6 +289,9 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 			edit(t, filepath.Join(shop, "package.json"), "echo hi", "echo ho")
 		}, "echo ho", ""},
 		{"deployments", "deploy_apply", args{"yes": true, "adopt": true}, "site/AGENTS.md", func() { edit(t, rules, "# Other rules", "# Third rules") }, "after_sha256", ""},
+		{"ecosystems", "amof_discard_ecosystem", args{"ecosystem": "shop", "mode": "execute"}, "new.txt", func() {
+			write(t, b.at("ws/worktrees/shop/repos/lib/another.txt"), "meanwhile\n")
+		}, "another.txt", "shop"},
 	} {
 		b.part(c.tool, func(t *testing.T) {
 			agent := b.agent("site", c.toolsets)

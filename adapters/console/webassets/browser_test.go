@@ -127,7 +127,7 @@ func soon(t *testing.T, ok func() bool, what string) {
 func TestScripts(t *testing.T) {
 	b := browser.Open(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
-		"parts that are the same stay": partsThatAreTheSameStay, "what is typed is carried over": whatIsTypedIsCarriedOver, "many events are few looks": manyEventsAreFewLooks,
+		"parts that are the same stay": partsThatAreTheSameStay, "what is typed is carried over": whatIsTypedIsCarriedOver, "what is typed stays": whatIsTypedStaysWhereverItsFieldIs, "many events are few looks": manyEventsAreFewLooks,
 		"tabs share one stream": tabsShareOneStream, "a stream grows": aStreamGrows, "a page that has ended is left alone": aPageThatHasEnded, "other kinds have a stream of their own": otherKinds,
 		"a server that refuses is asked again": aServerThatRefuses, "a browser tells its person": aBrowserTellsItsPerson,
 	} {
@@ -167,6 +167,27 @@ func blank(s string) string {
 		out = append(out, last)
 	}
 	return string(out)
+}
+
+// whatIsTypedStaysWhereverItsFieldIs: a part without a name that changes, or comes after another one, takes nothing along that somebody has typed.
+func whatIsTypedStaysWhereverItsFieldIs(t *testing.T, b *browser.Browser) {
+	form := func(text string) string {
+		return `<form><p class="said">` + text + `</p><label for="t">Text</label><input type="text" id="t" value=""></form>`
+	}
+	s := newStage(t, decided, `<h1>x</h1>`+form("before"))
+	p := b.Page(t, s.URL+"/page")
+	soon(t, func() bool { return len(s.open()) == 1 }, "it listens")
+	p.Type("#t", "sho")
+	s.shows(`<h1>x</h1><p>news</p>` + form("after"))
+	s.sends(decided, "{}")
+	p.WaitText("main", "after")
+	p.Keys("p")
+	p.WaitFor(`document.getElementById("t").value === "shop"`)
+	s.shows(`<h1>x</h1><section id="other">` + form("later") + `</section>`)
+	s.sends(decided, "{}")
+	p.WaitText("#other", "later")
+	p.Keys("s")
+	p.WaitFor(`document.getElementById("t").value === "shops"`)
 }
 
 func whatIsTypedIsCarriedOver(t *testing.T, b *browser.Browser) {

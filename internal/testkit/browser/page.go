@@ -82,6 +82,7 @@ func (p *Page) Press(name string) {
 func (p *Page) Type(selector, text string) {
 	p.t.Helper()
 	p.Click(selector)
+	p.WaitFor("document.activeElement && document.activeElement.matches(" + quoted(selector) + ")")
 	p.Keys(text)
 }
 

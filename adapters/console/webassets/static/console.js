@@ -28,25 +28,30 @@
   const note = (list) => { for (const c of list.children) { came.set(c, c.outerHTML); if ("list" in c.dataset) note(c); } };
   const same = (a, b) => a.nodeType === b.nodeType && (a.nodeType === 1 ? (came.get(a) || a.outerHTML) === b.outerHTML : a.data === b.data);
 
-  // carry brings what somebody has typed, opened and focused in an old part over into the one that takes its place.
+  // carry brings what somebody has opened in an old part over into the one that takes its place.
   const carry = (old, next) => {
-    for (const field of old.querySelectorAll("input[id], textarea[id], select[id]")) {
-      const to = next.querySelector("#" + CSS.escape(field.id));
-      if (!to || field.type === "hidden") continue;
-      if (field.type === "checkbox" || field.type === "radio") { if (field.checked !== field.defaultChecked) to.checked = field.checked; }
-      else if (field.options ? [...field.options].some((o) => o.selected !== o.defaultSelected) : field.value !== field.defaultValue) to.value = field.value;
-    }
     const open = [...old.querySelectorAll("details")].map((d) => d.open);
     next.querySelectorAll("details").forEach((d, i) => { if (open[i] !== undefined) d.open = open[i]; });
-    const at = document.activeElement;
-    if (!at || !at.id || !old.contains(at)) return;
-    const [from, to] = at.selectionStart === undefined ? [] : [at.selectionStart, at.selectionEnd];
-    queueMicrotask(() => {
-      const back = document.getElementById(at.id);
-      if (!back) return;
+  };
+
+  // keep brings what somebody has typed, chosen and focused in the page's content over an exchange, into whatever fields of the same names there are then,
+  // wherever they stand.
+  const keep = (exchange) => {
+    const fields = [...main().querySelectorAll("input[id], textarea[id], select[id]")], at = document.activeElement;
+    const [from, to] = at && at.selectionStart !== undefined ? [at.selectionStart, at.selectionEnd] : [];
+    const changed = exchange();
+    for (const field of fields) {
+      const now = field.isConnected || field.type === "hidden" ? null : document.getElementById(field.id);
+      if (!now) continue;
+      if (field.type === "checkbox" || field.type === "radio") { if (field.checked !== field.defaultChecked) now.checked = field.checked; }
+      else if (field.options ? [...field.options].some((o) => o.selected !== o.defaultSelected) : field.value !== field.defaultValue) now.value = field.value;
+    }
+    const back = at && at.id && !at.isConnected && document.getElementById(at.id);
+    if (back) {
       back.focus();
       if (typeof from === "number" && back.setSelectionRange) back.setSelectionRange(from, to);
-    });
+    }
+    return changed;
   };
 
   // turn makes the parts of a list those of a fresh one. Parts that are the same stay where they are, with all that is in them.
@@ -96,7 +101,7 @@
     if (answer.status >= 500) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html"), content = fresh.getElementById("main");
     if (!content) { location.reload(); return; }
-    if (turn(main(), content)) { hold(); document.dispatchEvent(new Event("console:fresh")); }
+    if (keep(() => turn(main(), content))) { hold(); document.dispatchEvent(new Event("console:fresh")); }
     title(fresh.title);
     if (fresh.body.dataset.live) document.body.dataset.live = fresh.body.dataset.live; else delete document.body.dataset.live;
     clocks();
