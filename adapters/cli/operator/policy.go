@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
@@ -80,7 +81,7 @@ func requireCommand(s *shell.Shell) *cobra.Command {
 					}
 				}
 			}
-			return change(cmd.Context(), s, func(set *app.Settings) error {
+			err := change(cmd.Context(), s, func(set *app.Settings) error {
 				if set.Require == nil {
 					set.Require = map[string]policy.Proving{}
 				}
@@ -92,7 +93,30 @@ func requireCommand(s *shell.Shell) *cobra.Command {
 				}
 				return nil
 			})
+			if err == nil {
+				lacking(cmd.Context(), s, needs)
+			}
+			return err
 		}}
+}
+
+// lacking says when nothing is enrolled that could give the proof: until then nothing that requires it can be approved.
+func lacking(ctx context.Context, s *shell.Shell, needs policy.Proving) {
+	a, err := s.App()
+	if err != nil || needs < policy.ProvingTouch {
+		return
+	}
+	all, err := a.Keys(ctx)
+	if err != nil || slices.ContainsFunc(all, func(k app.Key) bool {
+		return k.Counts && (k.Kind == enrolled.Passkey || needs == policy.ProvingTouch)
+	}) {
+		return
+	}
+	way := "countersign login /keys opens the page that enrols one"
+	if needs == policy.ProvingTouch {
+		way = "countersign keys add enrols a security key, and " + way
+	}
+	s.Note("there is no %s enrolled yet, so nothing that needs one can be approved; %s", strings.TrimPrefix(needs.Words(), "a "), way)
 }
 
 func setting(s *shell.Shell, verb, short string, to policy.Setting) *cobra.Command {
