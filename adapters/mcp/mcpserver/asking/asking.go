@@ -49,7 +49,8 @@ func Form(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	case i.Masked > 0 || strings.Contains(text, "[REDACTED:"):
 		return nil, "parts of its plan are masked, which the form of this host cannot reveal"
 	}
-	words, meaning := []string{wordApprove, wordDeny}, "approve carries out exactly this plan, once"
+	// Some hosts choose the first word beforehand, so that one key sends it.
+	words, meaning := []string{wordDeny, wordApprove}, "approve carries out exactly this plan, once"
 	if i.Lasting() {
 		words, meaning = append(words, wordAlways), meaning+"; always also allows the same again for the rest of this session"
 	}

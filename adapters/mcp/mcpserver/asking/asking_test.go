@@ -125,6 +125,8 @@ What it changes:
         | Approve: yes
 
 Tool wipe, plan sha256:0000000000000000000000000000000000000000000000000000000000000000. It can be answered until 2026-01-02T03:04:05Z.`, form.Message)
+	fields := form.RequestedSchema.(map[string]any)["properties"].(map[string]any)
+	assert.Equal(t, "deny", fields["decision"].(map[string]any)["enum"].([]string)[0], "what a host chooses beforehand approves nothing")
 	for reason, change := range map[string]func(*tool.Issued){
 		"too much is at stake":         func(i *tool.Issued) { i.Formable = false },
 		"longer than the form":         func(i *tool.Issued) { i.Plan = []byte(`{"text":"` + strings.Repeat("x", asking.MaxMessage) + `"}`) },
