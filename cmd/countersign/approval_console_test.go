@@ -295,7 +295,12 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 	} {
 		b.part(c.tool, func(t *testing.T) {
 			agent := b.agent("site", c.toolsets)
-			answer := waits(t, agent, c.tool, c.in)
+			var answer func() stdiotest.Result
+			if strings.HasPrefix(c.tool, "amof_") { // it is answered at once, and nobody has to wait
+				agent.later(c.tool, c.in)()
+			} else {
+				answer = waits(t, agent, c.tool, c.in)
+			}
 			p.WaitText("main", c.shown)
 			before := b.questions(1)[0].ID
 			c.change()
@@ -307,8 +312,10 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 			p.WaitText("main", c.difference)
 			p.Axe()
 			p.Shot("out of date, " + c.tool)
-			r := answer()
-			require.True(t, r.IsError, r.Text)
+			if answer != nil {
+				r := answer()
+				require.True(t, r.IsError, r.Text)
+			}
 			for _, q := range b.questions(0) {
 				assert.NotEqual(t, before, q.ID, "it does not wait any more")
 			}

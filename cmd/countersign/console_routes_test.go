@@ -157,8 +157,8 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 		"from a page of nowhere":            {nil, []func(*http.Request){login, bearer, func(r *http.Request) { r.Header.Set("Origin", "null") }}, []int{403}},
 		"from another port of this machine": {nil, []func(*http.Request){login, bearer, func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }}, []int{403}},
 		"with another name's cookie": {func(r route) bool { return r.people }, []func(*http.Request){login, func(r *http.Request) {
-			r.Host = "localhost:" + at.Port()
-			r.Header.Set("Origin", "http://localhost:"+at.Port())
+			r.Host = "127.0.0.1:" + at.Port()
+			r.Header.Set("Origin", "http://127.0.0.1:"+at.Port())
 		}}, []int{401, 429}},
 		"without the form": {func(r route) bool { return r.people && r.method == http.MethodPost }, []func(*http.Request){login, own}, []int{403}},
 		"with the form of another browser": {func(r route) bool { return r.people && r.method == http.MethodPost }, []func(*http.Request){login, own, func(r *http.Request) {

@@ -443,7 +443,7 @@ func (b *bureau) database() *sql.DB {
 			home = dir
 		}
 	}
-	db, err := sql.Open("sqlite", filepath.Join(home, "countersign.db"))
+	db, err := sql.Open("sqlite", filepath.Join(home, "countersign.db")+"?_pragma=busy_timeout(60000)")
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = db.Close() })
 	return db

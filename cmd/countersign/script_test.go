@@ -85,7 +85,7 @@ func serveHooks(ts *testscript.TestScript, _ bool, _ []string) {
 
 // editAudit is a command for scripts: it runs SQL on a database, as somebody would who wants to change the past.
 func editAudit() {
-	db, err := sql.Open("sqlite", os.Args[1])
+	db, err := sql.Open("sqlite", os.Args[1]+"?_pragma=busy_timeout(60000)")
 	if err == nil {
 		_, err = db.Exec(os.Args[2])
 	}
