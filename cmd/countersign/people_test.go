@@ -223,3 +223,18 @@ func TestOnlySoManyWaitForPeople(t *testing.T) {
 	assert.Contains(t, failed.Message, "5 calls of this session")
 	assert.Len(t, w.questions(5), 5)
 }
+
+// TestACommandAsksOnce: a command that changes something shows its whole plan before the one question that it asks.
+func TestACommandAsksOnce(t *testing.T) {
+	v := newVictim(t)
+	seen, code := v.atTerminal("n", "agents", "init")
+	assert.NotZero(t, code, seen)
+	assert.NoDirExists(t, filepath.Join(v.home, ".agentpack"))
+	seen, code = v.atTerminal("y", "agents", "init")
+	require.Zero(t, code, seen)
+	assert.NotContains(t, seen, "go ahead?")
+	before, _, asked := strings.Cut(seen, "approve?")
+	require.True(t, asked, seen)
+	assert.Contains(t, before, ".agentpack/repo")
+	assert.DirExists(t, filepath.Join(v.home, ".agentpack"))
+}

@@ -147,7 +147,8 @@ type Change struct {
 // Question is what a person is asked before something changes.
 const Question = "go ahead?"
 
-// Alter carries out a change: shown and asked about first, unless --yes answers or nobody can be asked. It reports whether it was done.
+// Alter carries out a change: shown and asked about first, unless --yes answers or nobody can be asked. Where people approve, the question is the approval
+// of the whole plan, and there is no other. It reports whether it was done.
 func (d Desk) Alter(cmd *cobra.Command, c Change) (done bool, err error) {
 	ctx := cmd.Context()
 	if !d.flags.dryRun && (d.JSON || d.Yes || !d.Interactive()) {
@@ -164,6 +165,9 @@ func (d Desk) Alter(cmd *cobra.Command, c Change) (done bool, err error) {
 	if d.flags.dryRun {
 		d.Unchanged()
 		return false, nil
+	}
+	if d.PeopleApprove(ctx) { // who shows the whole plan before asking about it
+		return d.carryOut(cmd, c)
 	}
 	yes, err := d.YesNo(ctx, Question)
 	switch {
