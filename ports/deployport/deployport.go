@@ -185,6 +185,8 @@ type Remote interface {
 	SetRemote(ctx context.Context, dir, name, url string) error
 	// State is the branch (empty when detached), whether anything is uncommitted, and the remotes' names. ErrGitRepo when there is no .git.
 	State(ctx context.Context, dir string) (RepoState, error)
+	// Route is where a sync of the branch would go, and what it would take along and run. It reaches nobody.
+	Route(ctx context.Context, dir, remote, branch string) (Route, error)
 	// Sync pulls (rebasing when asked) and pushes the branch, and gives the commands as a person would type them.
 	Sync(ctx context.Context, dir string, s SyncOptions) (commands []string, err error)
 }
@@ -194,6 +196,26 @@ type RepoState struct {
 	Branch  string
 	Dirty   bool
 	Remotes []string
+}
+
+// Route is what a sync of a branch with a remote comes to. Secrets in URLs are masked, but for Remotes.
+type Route struct {
+	Fetch    string    // the URL that is pulled from, as git uses it
+	Push     []string  // those that are pushed to, likewise
+	Remotes  []string  // all of them, unmasked
+	GitDir   string    // git's own directory, where that is not .git in the repository
+	Head     string    // commit; empty before the first
+	Ahead    int       // how many commits the remote lacks, as far as the clone knows
+	Commits  []string  // the newest of them, each with its first line
+	Hooks    []Program // that git may run
+	Filters  []string  // and merge drivers that the repository's own configuration names
+	Settings []string  // of the repository's own configuration that steer a pull or a push
+}
+
+// Program is a file that git may run, and its SHA-256.
+type Program struct {
+	Path string `json:"path"`
+	Sum  string `json:"sha256"`
 }
 
 // SyncOptions say what to pull from and push to.

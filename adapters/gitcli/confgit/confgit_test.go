@@ -137,6 +137,7 @@ func TestEveryMethodSaysThatGitIsMissing(t *testing.T) {
 		"Init":   func() error { return c.Init(ctx, filepath.Join(t.TempDir(), "new")) },
 		"Remote": func() error { return c.SetRemote(ctx, repo, "origin", url) },
 		"State":  func() error { _, err := c.State(ctx, repo); return err },
+		"Route":  func() error { _, err := c.Route(ctx, repo, "origin", "main"); return err },
 		"Sync": func() error {
 			_, err := c.Sync(ctx, repo, deployport.SyncOptions{Remote: "origin", Branch: "main"})
 			return err

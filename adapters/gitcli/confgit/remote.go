@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func (c *Client) SetRemote(ctx context.Context, dir, name, url string) error {
 	if slices.Contains(remotes, name) {
 		verb = "set-url"
 	}
-	_, err = c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"remote", verb, "--", name, url}})
+	_, err = c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"remote", verb, "--", name, url}})
 	return err
 }
 
@@ -74,7 +75,7 @@ func checkRemote(name string) error {
 }
 
 func (c *Client) remotes(ctx context.Context, dir string) ([]string, error) {
-	out, err := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"remote"}})
+	out, err := c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"remote"}})
 	return strings.Fields(string(out)), err
 }
 
@@ -83,7 +84,7 @@ func (c *Client) State(ctx context.Context, dir string) (deployport.RepoState, e
 	if err := repository(dir); err != nil {
 		return deployport.RepoState{}, err
 	}
-	s, err := c.status(ctx, dir, ceiling(dir))
+	s, err := c.status(ctx, dir, pinned(dir))
 	if err != nil {
 		return deployport.RepoState{}, err
 	}
@@ -95,9 +96,10 @@ func (c *Client) State(ctx context.Context, dir string) (deployport.RepoState, e
 	return deployport.RepoState{Branch: s.branch, Dirty: s.dirty, Remotes: remotes}, nil
 }
 
-// Sync implements deployport.Remote (agentpack contract §5.15): git pull, then git push, as if typed in the work tree. Here alone the
-// repository's own hooks, filters and merge drivers run, because people rely on theirs; they find no terminal to ask on. A remote that does not have
-// the branch yet is pushed to all the same. It fails with ErrGitRepo, with ErrConfig for names that are none, and with ErrGit; when it stops at
+// Sync implements deployport.Remote (agentpack contract §5.15): git pull, then git push of the branch to that of the same name, as if typed in dir. Here
+// alone the repository's own hooks, filters and merge drivers run, because people rely on theirs, and Route has shown them; they find no terminal to ask on.
+// Hooks that are files of the work tree do not run in the pull, which may bring others; what the pull has changed of hooks, URLs and settings keeps it from
+// pushing. A remote that does not have the branch yet is pushed to all the same. It fails with ErrGitRepo, with ErrConfig for names that are none, and with ErrGit; when it stops at
 // conflicts they stay in the work tree, and the message says how to go on and how to go back. Where a commit is needed and git does not know
 // who commits, everything stays as it was.
 func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions) ([]string, error) {
@@ -115,12 +117,25 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 		pull = []string{"pull", "--rebase", s.Remote, s.Branch}
 	}
 	push := []string{"push", s.Remote, s.Branch}
-	transfer := run.Command{Dir: dir, Env: append(run.Identity(), ceiling(dir)...), Protocols: run.Network, Hooks: true, Filters: true, Timeout: c.options.Transfer}
+	before, carried, err := c.steering(ctx, dir, s.Remote, s.Branch)
+	if err != nil {
+		return nil, err
+	}
+	transfer := run.Command{Dir: dir, Env: append(run.Identity(), pinned(dir)...), Protocols: run.Network, Hooks: !carried, Filters: true, Timeout: c.options.Transfer}
 	transfer.Args = pull
 	if _, err := c.git(ctx, transfer); err != nil && !strings.Contains(words(err), "couldn't find remote ref") {
 		return nil, c.stopped(ctx, dir, s, err)
 	}
-	transfer.Args = push
+	after, _, err := c.steering(ctx, dir, s.Remote, s.Branch)
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(before, after) {
+		return nil, deployment.ErrGit.Sayf("%s was pulled and not pushed: hooks, URLs or settings of %s are others than before the pull; look at them, then sync again", s.Branch, dir).
+			With(deployment.Details{}.AddPath("repo", dir))
+	}
+	ref := "refs/heads/" + s.Branch
+	transfer.Hooks, transfer.Args = true, []string{"push", "--no-follow-tags", s.Remote, ref + ":" + ref} // else settings may lead it to another branch
 	if _, err := c.git(ctx, transfer); err != nil {
 		if said := words(err); strings.Contains(said, "(fetch first)") || strings.Contains(said, "(non-fast-forward)") {
 			return nil, deployment.ErrGit.Sayf("%s has new commits on %s since the pull; sync again", s.Remote, s.Branch).Because(err)
@@ -139,10 +154,10 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 		return deployment.ErrGit.Sayf("%s and %s/%s have both gone on; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
 	}
 	if unknown(err) { // a rebase is left where it stopped, a merge has not begun
-		_, _ = c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"rebase", "--abort"}})
+		_, _ = c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"rebase", "--abort"}})
 		return whoCommits(err)
 	}
-	out, listing := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"ls-files", "--unmerged", "-z"}})
+	out, listing := c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"ls-files", "--unmerged", "-z"}})
 	if listing != nil || len(out) == 0 {
 		return err
 	}
@@ -153,7 +168,7 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 		}
 	}
 	going := "merge"
-	if _, none := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
+	if _, none := c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
 		going = "rebase"
 	}
 	return deployment.ErrGit.Sayf("pulling %s of %s stopped at conflicts in %s; resolve them in %s and git add them, then git %s --continue and sync again, or go back with git %s --abort",

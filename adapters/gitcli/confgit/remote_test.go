@@ -1,6 +1,7 @@
 package confgit_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -179,4 +180,86 @@ func TestSyncRunsThePersonsHooksAndNoProgramOfTheURL(t *testing.T) {
 		_, err = client().Sync(t.Context(), r.Dir, o)
 		require.ErrorIs(t, err, deployment.ErrConfig)
 	}
+}
+
+// TestSyncStaysInTheDirectory although the configuration has the work tree elsewhere, and on the branch although it has the push go to another.
+func TestSyncStaysInTheDirectory(t *testing.T) {
+	user(t, identity)
+	r := gitfixture.New(t, "-- a --\n1\n")
+	other := filepath.Join(t.TempDir(), "other")
+	r.Git("clone", "--quiet", r.Remote, other)
+	require.NoError(t, os.WriteFile(filepath.Join(other, "a"), []byte("2\n"), 0o600))
+	r.Git("-C", other, "commit", "--quiet", "--all", "-m", "elsewhere")
+	r.Git("-C", other, "push", "--quiet")
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "a"), []byte("1\n"), 0o600))
+	r.Git("config", "core.worktree", outside)
+	r.Git("config", "remote.origin.push", "refs/heads/main:refs/heads/live")
+	state, err := client().State(t.Context(), r.Dir)
+	require.NoError(t, err)
+	assert.False(t, state.Dirty)
+	for _, rebase := range []bool{false, true} {
+		_, err = client().Sync(t.Context(), r.Dir, deployport.SyncOptions{Remote: "origin", Branch: "main", Rebase: rebase})
+		require.NoError(t, err)
+	}
+	for dir, want := range map[string]string{outside: "1\n", r.Dir: "2\n"} {
+		text, err := os.ReadFile(filepath.Join(dir, "a"))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(text), dir)
+	}
+	assert.Empty(t, r.Git("-C", r.Remote, "branch", "--list", "live"))
+}
+
+// TestAPullBringsNoHooks: those in the work tree do not run in the pull, and where it has changed them nothing is pushed.
+func TestAPullBringsNoHooks(t *testing.T) {
+	user(t, identity)
+	mark := filepath.Join(t.TempDir(), "ran")
+	r := gitfixture.New(t, archive)
+	require.NoError(t, os.Mkdir(filepath.Join(r.Dir, "hooks"), 0o755))
+	hook := filepath.Join("hooks", "pre-push")
+	require.NoError(t, os.WriteFile(filepath.Join(r.Dir, hook), []byte("#!/bin/sh\n"), 0o755))
+	r.Commit("hooks")
+	r.Git("push", "--quiet", "origin", "main")
+	r.Git("config", "core.hooksPath", "hooks")
+	other := filepath.Join(t.TempDir(), "other")
+	r.Git("clone", "--quiet", r.Remote, other)
+	for _, name := range []string{"pre-push", "post-merge", "post-rewrite", "post-checkout", "reference-transaction"} {
+		require.NoError(t, os.WriteFile(filepath.Join(other, "hooks", name), []byte("#!/bin/sh\ntouch '"+mark+"'\n"), 0o755))
+	}
+	r.Git("-C", other, "add", "--all")
+	r.Git("-C", other, "commit", "--quiet", "-m", "evil")
+	r.Git("-C", other, "push", "--quiet")
+	options := deployport.SyncOptions{Remote: "origin", Branch: "main"}
+	_, err := client().Sync(t.Context(), r.Dir, options)
+	require.ErrorIs(t, err, deployment.ErrGit)
+	require.ErrorContains(t, err, "pulled and not pushed")
+	assert.NoFileExists(t, mark)
+}
+
+func TestRouteMasksSecretsAndTellsThemApart(t *testing.T) {
+	user(t, "[url \"https://example.com/\"]\n\tinsteadOf = ex:\n")
+	r := gitfixture.New(t, archive)
+	r.Git("remote", "set-url", "origin", "ex:a/b.git")
+	r.Git("remote", "set-url", "--push", "origin", "https://x:sesame@example.com/a/b.git")
+	r.Git("config", "http.extraHeader", "Authorization: sesame")
+	at := func() deployport.Route {
+		route, err := client().Route(t.Context(), r.Dir, "origin", "main")
+		require.NoError(t, err)
+		return route
+	}
+	first := at()
+	assert.Equal(t, "https://example.com/a/b.git", first.Fetch, "as git uses it")
+	assert.Equal(t, r.Head(), first.Head)
+	assert.Zero(t, first.Ahead)
+	assert.Empty(t, first.GitDir)
+	shown := first
+	shown.Remotes = nil
+	assert.NotContains(t, fmt.Sprint(shown), "sesame")
+	r.Write("-- b --\n")
+	r.Commit("second")
+	r.Git("remote", "set-url", "--push", "origin", "https://x:other@example.com/a/b.git")
+	second := at()
+	assert.NotEqual(t, first.Push, second.Push)
+	assert.Equal(t, 1, second.Ahead)
+	assert.Equal(t, []string{r.Head() + " second"}, second.Commits)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/policy"
 )
 
 // Edit is a plan to write and delete files of the config repository (or of its home), and whatever else its command does then.
@@ -17,6 +18,13 @@ type Edit struct {
 	More    any      // what the command needs to go on; not shown
 	Nothing bool     // there is nothing to do, and so nothing to ask
 	From    []string // remotes that it names, which are shown
+	Risk    policy.Risk
+	Scope   string // what an "always" covers; empty covers the tool
+}
+
+// Assessment raises the risk, and bounds what an "always" covers.
+func (e *Edit) Assessment() policy.Assessment {
+	return policy.Assessment{Risk: e.Risk, Scope: e.Scope}
 }
 
 // Remotes are those that the edit names.

@@ -33,7 +33,8 @@
 //
 // agents_sync pulls and pushes the current branch. It checks, in this order: that there is a repository (ErrGitRepo), nothing uncommitted
 // (ErrGitDirty), a branch (ErrGitDetached), the remote (ErrGitRemote). Details: {command, repo, hint, remote?}. Data: {repo, remote,
-// branch, rebase, commands}. Conflicts are left to people.
+// branch, rebase, commands, fetch_url, push_urls, git_dir?, head, ahead, commits, hooks, filters, settings}. All of that is what is approved, and is compared
+// again before anything is done; where hooks or filters run, the risk is high. Conflicts are left to people.
 //
 // agents_import and agents_import_apply (§5.13) are package importing's.
 //

@@ -3,6 +3,7 @@ package authoring
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -25,12 +27,28 @@ type remoteData struct {
 
 // syncData is the data of sync.
 type syncData struct {
-	Branch    string   `json:"branch"`
-	Commands  []string `json:"commands"`
-	Rebase    bool     `json:"rebase"`
-	Remote    string   `json:"remote"`
-	Repo      string   `json:"repo"`
-	RepoPosix string   `json:"repo_posix"`
+	Branch    string               `json:"branch"`
+	Commands  []string             `json:"commands"`
+	FetchURL  string               `json:"fetch_url"`
+	PushURLs  []string             `json:"push_urls"`
+	GitDir    string               `json:"git_dir,omitempty"` // where it is not .git in the repository
+	Head      string               `json:"head"`
+	Ahead     int                  `json:"ahead"`   // commits that the remote lacks, as far as the clone knows
+	Commits   []string             `json:"commits"` // the newest of them
+	Hooks     []deployport.Program `json:"hooks"`
+	Filters   []string             `json:"filters"`
+	Settings  []string             `json:"settings"` // of the repository's own configuration
+	Rebase    bool                 `json:"rebase"`
+	Remote    string               `json:"remote"`
+	Repo      string               `json:"repo"`
+	RepoPosix string               `json:"repo_posix"`
+}
+
+// takes puts a route into the data: all of it is shown, and so part of what is approved.
+func (d *syncData) takes(r deployport.Route) {
+	d.FetchURL, d.PushURLs, d.GitDir, d.Head, d.Ahead = r.Fetch, r.Push, r.GitDir, r.Head, r.Ahead
+	d.Commits, d.Filters, d.Settings = append([]string{}, r.Commits...), append([]string{}, r.Filters...), append([]string{}, r.Settings...)
+	d.Hooks = append([]deployport.Program{}, r.Hooks...)
 }
 
 func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
@@ -111,7 +129,18 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c inputs.Call) 
 	}
 	data := syncData{Branch: branch, Commands: []string{pull + c.Remote + " " + branch, "git push " + c.Remote + " " + branch},
 		Rebase: c.Rebase, Remote: c.Remote, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo)}
-	return &action.Edit{Command: "sync with " + c.Remote, Place: at, Report: report(data)}, nil
+	route, err := s.Remote.Route(ctx, at.Repo, c.Remote, branch)
+	if err != nil {
+		return nil, err
+	}
+	data.takes(route)
+	e := &action.Edit{Command: "sync with " + c.Remote, Place: at, Report: report(data), From: route.Remotes}
+	if len(data.Hooks)+len(data.Filters) > 0 {
+		e.Risk = policy.RiskHigh
+		e.Report.Warnings = append(e.Report.Warnings, "git runs the hooks and filters that are listed, as you")
+	}
+	e.Scope = at.Repo + "@" + e.Hash().Hex() // an "always" covers no other state of the repository
+	return e, nil
 }
 
 // sync pulls and pushes, after looking again.
@@ -125,6 +154,16 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.
 	if branch != data.Branch {
 		return nil, deployment.ErrStale.Sayf("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
 			With(deployment.Reason("branch_changed", "retry_command"))
+	}
+	route, err := s.Remote.Route(ctx, e.Place.Repo, data.Remote, branch)
+	if err != nil {
+		return nil, err
+	}
+	now := data
+	now.takes(route)
+	if !reflect.DeepEqual(now, data) {
+		return nil, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
+			With(deployment.Reason("route_changed", "retry_command"))
 	}
 	data.Commands, err = s.Remote.Sync(ctx, e.Place.Repo, deployport.SyncOptions{Remote: data.Remote, Branch: branch, Rebase: data.Rebase})
 	if err != nil {

@@ -169,13 +169,43 @@ func (s Screen) Synced(data json.RawMessage, done bool) error {
 		Remote   string   `json:"remote"`
 		Branch   string   `json:"branch"`
 		Commands []string `json:"commands"`
+		FetchURL string   `json:"fetch_url"`
+		PushURLs []string `json:"push_urls"`
+		GitDir   string   `json:"git_dir"`
+		Head     string   `json:"head"`
+		Ahead    int      `json:"ahead"`
+		Commits  []string `json:"commits"`
+		Hooks    []struct {
+			Path string `json:"path"`
+			Sum  string `json:"sha256"`
+		} `json:"hooks"`
+		Filters  []string `json:"filters"`
+		Settings []string `json:"settings"`
 	}](data)
 	if err != nil {
 		return err
 	}
 	s.Line("%s %s with %s in %s:", Done(done, "synced", "sync"), terminal.Plain(d.Branch), terminal.Plain(d.Remote), terminal.Plain(d.Repo))
-	for _, c := range d.Commands {
-		s.Line("  %s", terminal.Plain(c))
+	list := func(word string, all []string) {
+		for _, one := range all {
+			s.Line("  %s%s", word, terminal.Plain(one))
+		}
 	}
+	list("", d.Commands)
+	if done {
+		return nil
+	}
+	list("from    ", []string{d.FetchURL})
+	list("to      ", d.PushURLs)
+	if d.GitDir != "" {
+		list("git dir ", []string{d.GitDir})
+	}
+	s.Line("  head    %s, %d commits that %s lacks", terminal.Plain(d.Head), d.Ahead, terminal.Plain(d.Remote))
+	list("commit  ", d.Commits)
+	for _, h := range d.Hooks {
+		list("runs    ", []string{h.Path + " (sha256 " + h.Sum + ")"})
+	}
+	list("runs    ", d.Filters)
+	list("setting ", d.Settings)
 	return nil
 }

@@ -44,13 +44,16 @@ func repository(dir string) bool {
 	return err == nil
 }
 
-// git runs a command in a working tree, and never in one that is around it.
+// git runs a command in a working tree, and never in one that is around it or that the repository's configuration names.
 func git(ctx context.Context, dir string, cmd run.Command) ([]byte, error) {
 	cmd.Dir, cmd.Machine = dir, true
 	if cmd.Timeout == 0 {
 		cmd.Timeout = localTime
 	}
 	cmd.Env = append(cmd.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	if repository(dir) {
+		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+dir)
+	}
 	cmd.Settings = append(cmd.Settings, run.Setting{Name: "core.quotePath", Value: "false"})
 	out, err := cmd.Output(ctx)
 	if err != nil && ctx.Err() != nil {
