@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -108,4 +110,49 @@ func TestAnUnapprovedRemoteIsAskedAbout(t *testing.T) {
 	require.Zero(t, code, seen)
 	a.refuses("E_CONFIRM_PENDING", "plan", nil)
 	assert.Zero(t, third.Load(), "a no is no yes")
+}
+
+// TestASyncGoesWhereAPersonSaw: the question has the URLs, commits and hooks, and what is allowed until a date covers no other ones.
+func TestASyncGoesWhereAPersonSaw(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.strict = true
+	s.commitRepo()
+	far := t.TempDir()
+	good, evil, ran := filepath.Join(far, "good.git"), filepath.Join(far, "evil.git"), filepath.Join(far, "ran")
+	for _, bare := range []string{good, evil} {
+		s.git(s.repo, "init", "-q", "--bare", bare)
+	}
+	s.git(s.repo, "remote", "add", "origin", good)
+	a := s.agentIn(s.project, "--confirm-wait", "0s", "--toolsets", "authoring")
+	sync := args{"yes": true}
+	approves := func(words ...string) {
+		t.Helper()
+		waits := s.waiting()
+		require.Len(t, waits, 1)
+		seen, code := typedAt(t, s.commandIn(s.project, append([]string{"approve", waits[0].ID}, words...)...), "y")
+		require.Zero(t, code, seen)
+		assert.Contains(t, seen, good)
+		assert.Contains(t, seen, s.git(s.repo, "rev-parse", "HEAD"))
+	}
+	a.refuses("E_CONFIRM_PENDING", "agents_sync", sync)
+	approves()
+	a.does("agents_sync", sync)
+	a.refuses("E_CONFIRM_PENDING", "agents_sync", sync) // nothing is to be pushed any more
+	approves("--for", "8h")
+	a.does("agents_sync", sync)
+	a.does("agents_sync", sync)
+	assert.Empty(t, s.waiting())
+
+	s.git(s.repo, "config", "remote.origin.pushurl", evil)
+	a.refuses("E_CONFIRM_PENDING", "agents_sync", sync)
+	s.git(s.repo, "config", "--unset", "remote.origin.pushurl")
+	write(t, s.inRepo(".git/hooks/pre-push"), "#!/bin/sh\ntouch '"+ran+"'\n")
+	require.NoError(t, os.Chmod(s.inRepo(".git/hooks/pre-push"), 0o755))
+	a.refuses("E_CONFIRM_PENDING", "agents_sync", sync)
+	waits := s.waiting()
+	require.NotEmpty(t, waits)
+	assert.Equal(t, "high", waits[len(waits)-1].Risk)
+	assert.NoFileExists(t, ran)
+	assert.Empty(t, s.git(evil, "branch", "--list"))
 }

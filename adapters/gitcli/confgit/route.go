@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -104,10 +105,13 @@ func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r de
 		return r, false, err
 	}
 	filters, err := run.Command{Dir: dir, Env: pinned(dir), Machine: true}.Named(ctx)
+	if err != nil {
+		return r, false, deployment.ErrGit.Sayf("git could not say which filters %s names: %v", dir, err).With(deployment.Details{}.AddPath("repo", dir)).Because(err)
+	}
 	for _, f := range filters {
 		r.Filters = append(r.Filters, f.Name+" = "+masked(f.Value))
 	}
-	return r, carried, err
+	return r, carried, nil
 }
 
 // masked is text without the secrets in its URLs, and with a sum in their place, so that other ones are something else.

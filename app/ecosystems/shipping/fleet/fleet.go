@@ -233,6 +233,7 @@ type Fact struct {
 	Branch    string `json:"branch,omitempty"`
 	Head      string `json:"head,omitempty"`
 	Remote    string `json:"remote_head,omitempty"`
+	PushTo    string `json:"push_to,omitempty"`
 	Porcelain string `json:"porcelain,omitempty"`
 	Hooks     string `json:"hooks,omitempty"`
 	Skip      string `json:"skip,omitempty"`
@@ -243,7 +244,7 @@ func Facts(fleet []*Vessel) []Fact {
 	out := make([]Fact, len(fleet))
 	for i, v := range fleet {
 		c := v.Cargo
-		out[i] = Fact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip}
+		out[i] = Fact{Name: v.Name, Ticket: v.Ticket, Branch: c.Branch, Head: c.Head, Remote: c.RemoteHead, PushTo: c.Remote, Porcelain: c.Porcelain, Hooks: c.HooksHash, Skip: v.Skip}
 	}
 	return out
 }

@@ -34,10 +34,10 @@ func (c *Client) Look(ctx context.Context, b ecosystemport.Berth, ask bool) (eco
 	if err := inside(ctx, b.Dir, &cargo); err != nil {
 		return cargo, err
 	}
-	if cargo.Remote, err = quiet(ctx, b.Dir, "remote", "get-url", "--push", "--", "origin"); err != nil || cargo.Remote == "" {
+	if cargo.Remote, err = quiet(ctx, b.Dir, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil || cargo.Remote == "" {
 		return cargo, err
 	}
-	cargo.Remote = run.Mask(cargo.Remote)
+	cargo.Remote = run.Mask(strings.ReplaceAll(cargo.Remote, "\n", ", ")) // git pushes to all of them
 	return cargo, compare(ctx, b.Dir, ask, &cargo)
 }
 

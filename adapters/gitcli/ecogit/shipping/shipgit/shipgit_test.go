@@ -292,3 +292,24 @@ func TestWhoCommits(t *testing.T) {
 	t.Setenv("GIT_COMMITTER_EMAIL", "ada@example.com")
 	require.NoError(t, c.Author(t.Context(), r.Dir))
 }
+
+// TestItWorksInTheDirectory although the configuration has the work tree elsewhere, and names every address that is pushed to.
+func TestItWorksInTheDirectory(t *testing.T) {
+	c, r := fresh(t)
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("x\n"), 0o600))
+	r.Git("config", "core.worktree", outside)
+	cargo := look(t, c, r)
+	assert.Empty(t, cargo.Changes)
+	assert.Equal(t, r.Remote, cargo.Remote)
+	require.NoError(t, os.WriteFile(filepath.Join(r.Dir, "new.txt"), []byte("new\n"), 0o600))
+	cargo = look(t, c, r)
+	require.Len(t, cargo.Changes, 1)
+	files, err := c.Stage(t.Context(), r.Dir, cargo.Changes)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"new.txt"}, files)
+
+	r.Git("config", "remote.origin.pushurl", r.Remote)
+	r.Git("config", "--add", "remote.origin.pushurl", "https://evil.example/x.git")
+	assert.Equal(t, r.Remote+", https://evil.example/x.git", look(t, c, r).Remote)
+}
