@@ -3,7 +3,6 @@ package authoring
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -161,7 +160,7 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.
 	}
 	now := data
 	now.takes(route)
-	if !reflect.DeepEqual(now, data) {
+	if fresh := (&action.Edit{Command: e.Command, Place: e.Place, Report: report(now)}); fresh.Hash() != e.Hash() {
 		return nil, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
 			With(deployment.Reason("route_changed", "retry_command"))
 	}

@@ -237,3 +237,17 @@ func TestWhatChangedIsNotPushed(t *testing.T) {
 	assert.Equal(t, "eco_preview_changed", done.Code)
 	assert.NotEqual(t, r.git("api", "rev-parse", "HEAD"), r.remote("api", "main"))
 }
+
+// TestAnotherAddressIsNotPushedTo than the one that was shown.
+func TestAnotherAddressIsNotPushedTo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	r.commit("api", "one.txt")
+	id := r.queued(push, nil)
+	evil := filepath.Join(t.TempDir(), "evil.git")
+	r.git("api", "init", "--quiet", "--bare", evil)
+	r.git("api", "config", "remote.origin.pushurl", evil)
+	done := r.drain(id)
+	assert.Equal(t, "eco_preview_changed", done.Code)
+	assert.Empty(t, r.git("api", "--git-dir="+evil, "for-each-ref"))
+}
