@@ -45,18 +45,47 @@ func (p remotesPlan) Prompt() string {
 // Insists has a person asked at a terminal or in the console: what is approved here holds from now on.
 func (remotesPlan) Insists() bool { return true }
 
-// remoteName is how a remote is known, without what may be a password in it; empty for what lies on this machine.
+// remoteName is how a remote is known, without what may be a password in it; empty for what lies on this machine. It says how the remote is reached too:
+// scheme, user, host, port and path are those that git is given, so that who has approved one way has approved no other. The name of a name is itself.
 func remoteName(url string) string {
-	if u, err := gitref.Parse(url); err == nil {
-		if u.IsLocal() {
-			return ""
-		}
-		return u.String()
-	}
-	if !strings.Contains(url, ":") {
+	url = strings.TrimSpace(url)
+	if u, err := gitref.Parse(url); err == nil && u.IsLocal() || err != nil && !strings.Contains(url, ":") {
 		return ""
 	}
-	return strings.TrimSpace(url)
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok || strings.ContainsAny(scheme, "/:@") { // user@host:path
+		colon := strings.IndexByte(url, ':')
+		if end := strings.Index(url, "]:"); end >= 0 {
+			colon = end + 1
+		}
+		if at := strings.IndexByte(url, '@') + 1; at <= colon {
+			return url[:at] + strings.ToLower(url[at:colon]) + repositoryPath(url[colon:])
+		}
+		return url
+	}
+	scheme = strings.ToLower(scheme)
+	authority, path, _ := strings.Cut(rest, "/")
+	user, host := "", strings.ToLower(authority)
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, _, _ = strings.Cut(authority[:at], ":")
+		if host = strings.ToLower(authority[at+1:]); strings.HasPrefix(scheme, "http") && authority[:at] != "git" {
+			user = "***" // it may be a token
+		}
+		user += "@"
+	}
+	if own := map[string]string{"https": ":443", "http": ":80", "ssh": ":22", "git+ssh": ":22", "ssh+git": ":22", "git": ":9418"}[scheme]; own != "" {
+		host = strings.TrimSuffix(strings.TrimSuffix(host, own), ":")
+	}
+	return scheme + "://" + user + host + repositoryPath("/"+path)
+}
+
+// repositoryPath is the path of a repository without what may be left out at its end.
+func repositoryPath(path string) string {
+	short := strings.TrimRight(path, "/")
+	if name := strings.TrimSuffix(short, ".git"); name != "" && name[len(name)-1] != '/' && name[len(name)-1] != ':' {
+		return name
+	}
+	return short
 }
 
 // remoteRecord is the id under which the audit has the approval of a remote.

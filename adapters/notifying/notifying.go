@@ -21,11 +21,12 @@ import (
 
 // The bounds of sending.
 const (
-	SendTimeout  = 10 * time.Second // of one attempt
-	CloseTimeout = 5 * time.Second  // of what is still on its way when the process ends
-	attempts     = 4                // of one message on one channel
-	queued       = 32               // messages that wait for one channel; more are dropped and counted
-	sweep        = 15 * time.Second // between looks for what has become due
+	SendTimeout  = 10 * time.Second       // of one attempt
+	CloseTimeout = 5 * time.Second        // of what is still on its way when the process ends
+	heeding      = 500 * time.Millisecond // more, for channels to heed that it is over
+	attempts     = 4                      // of one message on one channel
+	queued       = 32                     // messages that wait for one channel; more are dropped and counted
+	sweep        = 15 * time.Second       // between looks for what has become due
 	noteTimeout  = 3 * time.Second
 	forgotten    = 24 * time.Hour // questions that ran out longer ago are not looked at
 	byHandAtMost = 1000
@@ -75,6 +76,7 @@ type Notifier struct {
 
 // way is how far a message is.
 type way struct {
+	message notice.Message
 	left    int  // channels that have not come to an end with it
 	arrived bool // on one of them
 }
@@ -228,7 +230,7 @@ func (n *Notifier) Announce(what string) {
 func (n *Notifier) deliver(m notice.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w := &way{}
+	w := &way{message: m}
 	for _, l := range n.lines {
 		select {
 		case l.queue <- m:
@@ -298,6 +300,12 @@ func (n *Notifier) came(m notice.Message, err error) {
 func (n *Notifier) giveBack() {
 	n.mu.Lock()
 	unsent := n.unsent
+	for id, w := range n.under { // on a channel that does not heed the end
+		if !w.arrived && w.message.Question != "" {
+			unsent = append(unsent, w.message)
+		}
+		delete(n.under, id)
+	}
 	n.mu.Unlock()
 	if len(unsent) == 0 {
 		return
@@ -392,8 +400,14 @@ func (n *Notifier) Close(ctx context.Context) {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		n.end() // ends every attempt
-		<-done
+		n.end() // ends every attempt that heeds it
+		t := time.NewTimer(heeding)
+		defer t.Stop()
+		select {
+		case <-done:
+		case <-t.C:
+			n.parts.Log.Warn("a channel did not end in time and is not waited for")
+		}
 	}
 	n.end()
 	n.giveBack()

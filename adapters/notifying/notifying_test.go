@@ -295,6 +295,36 @@ func TestWhatAProcessCouldNotSendAnyMoreIsSentByAnother(t *testing.T) {
 	assert.Equal(t, notice.Waits, (<-box.messages).Kind)
 }
 
+// deaf is a channel that heeds nothing until it is let go.
+type deaf struct{ reached, let chan struct{} }
+
+func (deaf) Name() string { return "deaf" }
+
+func (d deaf) Send(context.Context, notice.Message) error {
+	close(d.reached)
+	<-d.let
+	return channels.ErrUnreachable
+}
+
+// TestAChannelThatHeedsNothingIsNotWaitedFor: the process ends all the same, and another one sends what it could not.
+func TestAChannelThatHeedsNothingIsNotWaitedFor(t *testing.T) {
+	h, box := newHome(t), newMailbox(t)
+	d := deaf{make(chan struct{}), make(chan struct{})}
+	n := h.process(d)
+	t.Cleanup(func() { close(d.let) })
+	h.asks("cf_1", nil)
+	n.Asked("cf_1", false)
+	<-d.reached
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	n.Close(over) // returns
+	other := h.process(h.webhook(box.url))
+	other.Look(t.Context(), false)
+	other.Close(t.Context())
+	require.Len(t, box.messages, 1)
+	assert.Equal(t, "cf_1", (<-box.messages).Question)
+}
+
 // TestADesktopThatIsNotThere is an error in words, and not tried again.
 func TestADesktopThatIsNotThere(t *testing.T) {
 	env := func(name string) string { return map[string]string{"DISPLAY": ":0", "SSH_CONNECTION": "x"}[name] }

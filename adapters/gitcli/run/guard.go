@@ -1,12 +1,15 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // The flags that keep a command from programs which settings cannot switch off.
@@ -39,7 +42,7 @@ func (e *VerbError) Error() string { return "git " + e.Verb + " is no command th
 func (c Command) never() []Setting {
 	settings := []Setting{{"core.fsmonitor", "false"}, {"core.alternateRefsCommand", "true"}, {"log.showSignature", "false"}, {"diff.submodule", "short"},
 		{"status.submoduleSummary", "false"}, {"submodule.recurse", "false"}, {"fetch.recurseSubmodules", "false"},
-		{"push.recurseSubmodules", "no"}, {"transfer.bundleURI", "false"}, {"gc.auto", "0"}, {"maintenance.auto", "false"}}
+		{"push.recurseSubmodules", "no"}, {"transfer.bundleURI", "false"}, {"http.followRedirects", "false"}, {"gc.auto", "0"}, {"maintenance.auto", "false"}}
 	if !c.Hooks {
 		settings = append(settings, Setting{"core.hooksPath", "/dev/null"})
 	}
@@ -120,7 +123,11 @@ func (g *guard) repository(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		g.switchOff(parse(said), g.Filters)
+		list := parse(said)
+		if err := g.led(list, g.Dir); err != nil {
+			return err
+		}
+		g.switchOff(list, g.Filters)
 	}
 	return g.submodules(ctx)
 }
@@ -185,6 +192,44 @@ func (e entry) own() bool   { return !e.users() && e.scope != "command" }
 // fetches reports a program to fetch with, which no setting overrules.
 func (e entry) fetches() bool {
 	return e.own() && strings.HasPrefix(e.key, "remote.") && (strings.HasSuffix(e.key, ".uploadpack") || strings.HasSuffix(e.key, ".vcs"))
+}
+
+// ErrLed reports a repository whose own configuration says by what way, or how safely, remotes are reached.
+var ErrLed = fault.New(fault.Denied, "git_network_settings", "the repository's own configuration says how remotes are reached")
+
+// led fails with ErrLed where the command reaches out and the repository itself names a proxy, another address, or less care: no empty value puts back
+// what git would do by itself. What the user's own configuration says stays.
+func (g *guard) led(said []entry, dir string) error {
+	if g.Protocols == "" || g.Protocols == "file" {
+		return nil
+	}
+	for _, e := range said {
+		if e.own() && e.leads() {
+			key := Mask(e.key)
+			return ErrLed.Sayf("the configuration of the repository %s sets %s, which would lead git to what nobody has approved; take it out (git config --unset-all %s), or set it in your own (git config --global)",
+				cmp.Or(dir, "."), key, key)
+		}
+	}
+	return nil
+}
+
+// leads reports a setting of how remotes are reached that is not known to be harmless.
+func (e entry) leads() bool {
+	section, rest, _ := strings.Cut(e.key, ".")
+	name := rest[strings.LastIndexByte(rest, '.')+1:]
+	switch section + "." + name {
+	case "remote.proxy", "remote.proxyauthmethod":
+		return e.value != ""
+	case "http.sslverify", "http.proxysslverify":
+		return !slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(e.value))
+	case "http.followredirects":
+		return !slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(e.value))
+	case "http.extraheader": // a log-in goes where everything goes
+		return !strings.HasPrefix(strings.ToLower(e.value), "authorization:")
+	case "http.postbuffer", "http.version", "http.lowspeedlimit", "http.lowspeedtime", "http.maxrequests", "http.minsessions", "http.useragent", "http.noepsv", "http.receivepack", "http.uploadpack":
+		return false
+	}
+	return section == "http"
 }
 
 // parse reads what git config -z --show-scope --list printed.
@@ -255,7 +300,7 @@ func program(key string) (kind, string) {
 var (
 	plainSections = []string{"core", "remote", "branch", "user", "extensions", "submodule", "gc", "init", "pull", "push", "fetch", "index", "feature", "advice", "color",
 		"commit", "tag", "pack", "i18n", "apply", "rerere"}
-	plainBut = []string{"sshcommand", "gitproxy", "bundleuri", "uploadpack", "vcs"}
+	plainBut = []string{"sshcommand", "proxy", "bundleuri", "uploadpack", "vcs"}
 )
 
 // suspicious reports whether a configuration, in lower case, could name what has to be switched off, or another file that does. What cannot be told
@@ -474,6 +519,9 @@ func (g *guard) inner(ctx context.Context, c Command, depth int) (whole bool, er
 			return false, err
 		}
 		list := parse(said)
+		if err := g.led(list, c.Dir); err != nil {
+			return false, err
+		}
 		if g.Args[0] == "submodule" && slices.ContainsFunc(list, entry.fetches) {
 			return false, &VerbError{"submodule update"}
 		}

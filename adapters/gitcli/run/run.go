@@ -11,6 +11,8 @@
 //     says, and only where the files say more than git writes by itself: for most repositories one command is one git.
 //   - What no setting overrules is kept off by the command's options (external diffs, textconv, programs at the other end) or by the environment (editors,
 //     pagers, askpass, proxies, transports that run programs).
+//   - Redirections are not followed. A command that reaches out is not started where the repository itself says by what way: a proxy, another address, a
+//     certificate that is not checked (ErrLed).
 //   - Submodules are looked into only where what they name has been switched off too.
 //   - Commands that are not known here are not started: aliases, difftool and send-email among them.
 //

@@ -44,13 +44,13 @@ func TestTheEnvironmentLeadsGitNowhere(t *testing.T) {
 	assert.NotContains(t, careful, "hostile")
 	for _, pair := range []string{"SSH_AUTH_SOCK=/agent", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GIT_ALLOW_PROTOCOL=none",
 		"GIT_NO_LAZY_FETCH=1", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
-		"GIT_CONFIG_COUNT=12", "GIT_CONFIG_KEY_11=core.hooksPath", "GIT_CONFIG_VALUE_11=/dev/null"} {
+		"GIT_CONFIG_COUNT=13", "GIT_CONFIG_KEY_12=core.hooksPath", "GIT_CONFIG_VALUE_12=/dev/null"} {
 		assert.Contains(t, careful, pair+"\n")
 	}
 	asked := environment(run.Command{Machine: true, Hooks: true, Protocols: run.Network, Settings: []run.Setting{{Name: "a.b=c.d", Value: "x y"}}, Env: []string{"GIT_INDEX_FILE=/i"}})
 	assert.NotContains(t, asked, "hooksPath")
 	assert.NotContains(t, asked, "NOSYSTEM")
-	for _, pair := range []string{"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file", "GIT_CONFIG_COUNT=12", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_KEY_11=a.b=c.d", "GIT_CONFIG_VALUE_11=x y", "GIT_INDEX_FILE=/i"} {
+	for _, pair := range []string{"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file", "GIT_CONFIG_COUNT=13", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_KEY_12=a.b=c.d", "GIT_CONFIG_VALUE_12=x y", "GIT_INDEX_FILE=/i"} {
 		assert.Contains(t, asked, pair+"\n")
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -28,7 +30,7 @@ var (
 // maxSecret is as long as a secret may be, in bytes.
 const maxSecret = 4096
 
-// Secret says where a secret is: "env:NAME" or "file:PATH". The zero Secret is none. It is looked up when it is needed, and kept nowhere.
+// Secret says where a secret is: "env:NAME" or "file:PATH", whose path is absolute, so that every process finds the same file. The zero Secret is none. It is looked up when it is needed, and kept nowhere.
 type Secret struct {
 	where string
 	env   func(string) string
@@ -41,6 +43,8 @@ func NewSecret(where string, env func(string) string) (Secret, error) {
 	switch {
 	case where == "":
 		return Secret{}, nil
+	case kind == "file" && strings.TrimSpace(name) != "" && !filepath.IsAbs(name):
+		return Secret{}, ErrSettings.Sayf("the file of a secret is named by its absolute path, without ~ and variables (file:/path/to/file): what is relative would be another file for each process")
 	case (kind == "env" || kind == "file") && strings.TrimSpace(name) != "":
 		return Secret{where, env}, nil
 	}
@@ -65,11 +69,14 @@ func (s Secret) read() (string, error) {
 		}
 		return "", ErrSecret.Sayf("the variable %s is not set in this process; set it, or keep the secret in a file (file:PATH)", name)
 	}
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // what is no file is not waited for
 	if err != nil {
 		return "", ErrSecret.Sayf("the file %s cannot be read; it holds a secret that a channel needs", name)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", ErrSecret.Sayf("%s is no regular file; a channel needs one with a secret there", name)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	v := strings.TrimSpace(string(data))
 	if err != nil || v == "" || len(data) > maxSecret || strings.ContainsAny(v, "\r\n") {

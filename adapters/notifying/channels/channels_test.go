@@ -176,10 +176,18 @@ func TestSecretsAreNamedAndNotWritten(t *testing.T) {
 		err = c.Send(t.Context(), message())
 		require.ErrorIs(t, err, channels.ErrSecret)
 	}
-	c, err := channels.NewWebhook(channels.WebhookSettings{URL: "env:SECRET"}, env, &clock.Fake{})
+	for _, where := range []string{"file:hook.txt", "file:./hook.txt", "file:~/hook.txt"} {
+		_, err := channels.NewWebhook(channels.WebhookSettings{URL: where}, env, &clock.Fake{})
+		require.ErrorIs(t, err, channels.ErrSettings, "each process would find another file")
+		assert.Contains(t, err.Error(), "absolute path")
+	}
+	c, err := channels.NewNtfy(channels.NtfySettings{URL: "https://ntfy.example", Topic: "t", Token: "file:" + t.TempDir()}, env)
 	require.NoError(t, err)
-	assert.Equal(t, "env:SECRET", c.Where())
-	err = c.Send(t.Context(), message())
+	require.ErrorIs(t, c.Send(t.Context(), message()), channels.ErrSecret)
+	c2, err := channels.NewWebhook(channels.WebhookSettings{URL: "env:SECRET"}, env, &clock.Fake{})
+	require.NoError(t, err)
+	assert.Equal(t, "env:SECRET", c2.Where())
+	err = c2.Send(t.Context(), message())
 	require.Error(t, err, "it is no address")
 	assert.NotContains(t, err.Error(), hidden)
 	for _, url := range []string{"", "ftp://x", "https://", "https://me:" + hidden + "@host/"} {

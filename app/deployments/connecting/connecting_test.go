@@ -15,9 +15,11 @@ import (
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/connecting"
+	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
@@ -101,6 +103,11 @@ func TestRemoveTakesExactlyOurEntry(t *testing.T) {
 func TestOverHTTP(t *testing.T) {
 	t.Parallel()
 	const url = "http://127.0.0.1:7447/mcp"
+	mask := func(doc json.RawMessage) json.RawMessage {
+		masked, _, err := redact.New(redact.Options{}).JSON(doc)
+		require.NoError(t, err)
+		return masked
+	}
 	for host, f := range map[string]struct{ path, address, headers string }{
 		"claude-code": {"/home/.claude.json", "url", "headers"}, "codex": {"/home/.codex/config.toml", "url", "http_headers"},
 		"cursor": {"/home/.cursor/mcp.json", "url", "headers"}, "vscode": {"/home/.config/Code/User/mcp.json", "url", "headers"},
@@ -114,6 +121,9 @@ func TestOverHTTP(t *testing.T) {
 			b, err := s.begin("connect_host", call)
 			require.NoError(t, err)
 			assert.Empty(t, s.keys.secrets, "a plan makes no token")
+			sees := grants.Look(t.Context(), b.plan, nil, mask)
+			assert.False(t, sees.MustReveal, "the word for a token hides nothing")
+			assert.Contains(t, string(sees.Plan), `"Bearer <token>"`)
 			data, _, err := b.commit()
 			require.NoError(t, err)
 			secret := s.keys.secrets["connect:"+host]

@@ -5,7 +5,10 @@ package scripting
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/projects/running"
@@ -167,7 +170,7 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 	if in.ready != nil {
 		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.ready.within.Milliseconds()
 	}
-	summary, assess := "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text, policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script}
+	summary, assess := "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text+spelled(in.Args), policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script}
 	less, err := shape.NewPlan(name, summary, shown, assess)
 	if err != nil {
 		return runPlan{}, err
@@ -184,6 +187,31 @@ func (s service) plan(ctx context.Context, name tool.Name, in RunNPMInput) (runP
 		p.Plan, err = p.Plan.Loosely(bare)
 	}
 	return p, err
+}
+
+// maxSpelled is how many bytes of arguments a summary holds; the plan has all of them.
+const maxSpelled = 240
+
+// spelled is a script's arguments as its summary says them behind its command, each quoted where it is more than one plain word. One that is too long is
+// not cut, as half a secret would not be masked: its length stands for it.
+func spelled(args []string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
+	var b strings.Builder
+	for i, arg := range args {
+		word := arg
+		if arg == "" || strings.Trim(arg, plain) != "" {
+			word = strconv.QuoteToGraphic(arg)
+		}
+		if len(word) > maxSpelled/2 {
+			word = fmt.Sprintf("[%d bytes]", len(arg))
+		}
+		if b.Len()+len(word) > maxSpelled {
+			fmt.Fprintf(&b, " [and %d more]", len(args)-i)
+			break
+		}
+		b.WriteString(" " + word)
+	}
+	return b.String()
 }
 
 // bare is what is shown of a script without its arguments, and without what they change: how long it may take, and the files that they name. There is

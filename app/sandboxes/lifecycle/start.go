@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ type startPlan struct {
 	runs  bool // already, and the gateway with it: nobody was asked
 }
 
-// Remotes are the URLs that the repository is known by: the plan shows the first of them.
+// Remotes are the URLs that the repository is known by, which the plan shows: its identity first.
 func (p startPlan) Remotes() []string {
 	out := []string{p.found.URL.String()}
 	for _, url := range []string{p.found.CloneURL, p.found.Project.CloneURL} {
@@ -33,7 +34,7 @@ func (p startPlan) Remotes() []string {
 			out = append(out, url)
 		}
 	}
-	return out
+	return slices.Compact(out)
 }
 
 // planStart looks at what is there; what has to be fetched is seen on the way.
@@ -46,8 +47,12 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 		f = s.anew(f)
 	}
 	p := startPlan{found: f, key: strings.TrimSpace(in.Key), runs: f.Project.Doing == nil && f.Project.Server.Status == sandbox.Running && f.State.Gateway.Status == sandbox.Running}
-	p.Plan, err = basis.NewPlan(Start.Name, "start project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
-		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key, "not_bound": serves()}, basis.Asks{Nothing: p.runs})
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
+		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key, "not_bound": serves()}
+	if others := p.Remotes()[1:]; len(others) > 0 && !f.URL.IsLocal() {
+		shown["fetch_from"] = others
+	}
+	p.Plan, err = basis.NewPlan(Start.Name, "start project "+f.Project.Name, shown, basis.Asks{Nothing: p.runs})
 	return p, err
 }
 
