@@ -42,11 +42,20 @@ func byCaller(ctx context.Context, door shell.Door) bool {
 	return err == nil && p.Approval.ByCaller()
 }
 
-// issue makes a credential: where people approve, one is asked for it first (consent design, section 5).
+// issue makes a credential: where people approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
+// question, where there is no terminal: what is approved is this very secret, and whoever repeats the command has another one.
 func issue(ctx context.Context, s *shell.Shell, door shell.Door, c access.Credential) (made access.Credential, err error) {
 	if byCaller(ctx, door) {
 		return door.Access.Issue(ctx, shell.ByTerminal, c)
 	}
+	if !s.Interactive() {
+		what := "logging a browser in to the console"
+		if c.Kind == access.Token {
+			what = "making a token"
+		}
+		return made, shell.ErrUnanswered.Sayf("%s needs a person at a terminal; nothing was made", what).With(shell.Hint("run this at a terminal"))
+	}
+	s.Patient = true // what wants a passkey is approved in the console, while this waits with the secret
 	o, err := s.Call(ctx, "create_credential", c.Request())
 	if err != nil {
 		return made, err
