@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"os"
@@ -141,11 +142,12 @@ func (c Config) console(owners ports.Owner, id string) string {
 	var at struct {
 		Process string `json:"process"`
 		URL     string `json:"url"`
+		Console string `json:"console"` // by name: a browser is logged in there, and not at the address
 	}
 	if err != nil || json.Unmarshal(text, &at) != nil || at.Process == "" || owners.Judge(at.Process).Dead() {
 		return ""
 	}
-	base, err := url.Parse(at.URL)
+	base, err := url.Parse(cmp.Or(at.Console, at.URL))
 	if err != nil || base.Host == "" {
 		return ""
 	}

@@ -50,15 +50,18 @@ func TestPeopleAreToldOnce(t *testing.T) {
 	t.Cleanup(func() { _ = server.Process.Kill() })
 	line, err := bufio.NewReader(said).ReadBytes('\n')
 	require.NoError(t, err)
-	var at struct{ URL string }
+	var at struct{ Console string }
 	require.NoError(t, json.Unmarshal(line, &at))
+
+	assert.Regexp(t, `^http://localhost:\d+$`, at.Console, "log-in links lead there, and a browser is logged in nowhere else")
+	assert.Contains(t, v.must("status"), "server    "+at.Console+"\n")
 
 	agent := v.agent()
 	agent.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 	agent.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 	id := v.questions(1)[0].ID
 	told := <-words
-	assert.Equal(t, word{Kind: "waits", Question: id, Tool: "run_script", Title: told.Title, Text: told.Text, Link: at.URL + "/approvals/" + id, whole: told.whole}, told)
+	assert.Equal(t, word{Kind: "waits", Question: id, Tool: "run_script", Title: told.Title, Text: told.Text, Link: at.Console + "/approvals/" + id, whole: told.whole}, told)
 	assert.Contains(t, told.Title, "run_script in shop")
 	assert.NotContains(t, told.whole, "echo", "not what would run")
 	assert.NotContains(t, told.whole, v.project, "nor where")

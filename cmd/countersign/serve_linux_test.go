@@ -28,7 +28,7 @@ func TestServersOfTwoNamespaces(t *testing.T) {
 	var ended *exec.ExitError
 	require.ErrorAs(t, err, &ended, "%s", said)
 	assert.Equal(t, 4, ended.ExitCode(), "%s", said)
-	assert.Contains(t, string(said), "a server of this COUNTERSIGN_HOME is on record at "+w.said.URL)
+	assert.Contains(t, string(said), "a server of this COUNTERSIGN_HOME is on record at "+w.pages())
 	assert.Contains(t, string(said), "another container of this machine")
 	assert.Contains(t, string(said), "countersign owners forget ")
 	assert.FileExists(t, w.record(), "what the first one recorded is not overwritten")

@@ -141,7 +141,7 @@ func TestServeFromItsStartToItsEnd(t *testing.T) {
 
 	_, problems, code = w.run("serve", "--addr", "127.0.0.1:0")
 	assert.Equal(t, 4, code)
-	assert.Contains(t, problems, "a server runs already at "+w.said.URL)
+	assert.Contains(t, problems, "a server runs already at "+w.pages())
 
 	elsewhere := newPlace(t)
 	_, problems, code = elsewhere.run("serve", "--addr", w.said.Address)

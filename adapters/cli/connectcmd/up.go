@@ -76,7 +76,7 @@ func (g command) door(cmd *cobra.Command) (shell.Door, error) {
 // again opens the console of the server that runs already.
 func (g command) again(cmd *cobra.Command, at servecmd.Server) error {
 	if !g.JSON {
-		g.Line("Countersign is up already at %s (process %d)", at.URL, at.PID)
+		g.Line("Countersign is up already at %s (process %d)", servecmd.Pages(at.URL), at.PID)
 	}
 	login := servecmd.Login(g.Shell, g.web)
 	open, _ := cmd.Flags().GetBool("open")

@@ -22,14 +22,14 @@ type link struct {
 
 // newLink makes a one-time log-in of a server, that leads to the page wanted, by way of issue.
 func newLink(m Machine, at Server, wanted string, issue func(access.Credential) (access.Credential, error)) (link, error) {
-	url, code := m.Link(pages(at.URL), wanted)
+	url, code := m.Link(Pages(at.URL), wanted)
 	c, err := issue(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
 	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
 }
 
-// pages is where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
+// Pages is where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
 // Programs keep to the address, which needs no looking up.
-func pages(base string) string {
+func Pages(base string) string {
 	if port, ok := strings.CutPrefix(base, "http://127.0.0.1"); ok && (port == "" || port[0] == ':') {
 		return "http://localhost" + port
 	}
@@ -98,7 +98,7 @@ func Login(s *shell.Shell, m Machine) *cobra.Command {
 		case s.JSON:
 			return s.PrintJSON(l)
 		case l.Opened:
-			s.Line("opened the console of %s in the browser", pages(at.URL))
+			s.Line("opened the console of %s in the browser", Pages(at.URL))
 		default:
 			s.Line("%s", l.URL)
 			s.Note("good for one browser until %s", l.ExpiresAt.Local().Format(time.TimeOnly))

@@ -33,7 +33,8 @@ type Server struct {
 	Locked    bool      `json:"locked"`  // it holds LockName as long as it lives
 	StartedAt time.Time `json:"started_at"`
 	Address   string    `json:"address"` // where it listens: "127.0.0.1:8317"
-	URL       string    `json:"url"`     // how a browser reaches it: "http://127.0.0.1:8317"
+	URL       string    `json:"url"`     // how programs reach it: "http://127.0.0.1:8317"
+	Console   string    `json:"console"` // how browsers reach it: "http://localhost:8317"
 	Version   string    `json:"version"`
 }
 
@@ -123,8 +124,8 @@ func release(home string, s Server) error {
 // running is a server that is in the way. where says where it is when it cannot be seen from here.
 func running(s Server, where string) error {
 	if where != "" {
-		return ErrRunning.Sayf("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", s.URL, s.StartedAt.Local().Format(time.DateTime), where)
+		return ErrRunning.Sayf("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", Pages(s.URL), s.StartedAt.Local().Format(time.DateTime), where)
 	}
 	return ErrRunning.Sayf("a server runs already at %s (process %d, since %s); countersign login opens it, and a server of another COUNTERSIGN_HOME can run beside it",
-		s.URL, s.PID, s.StartedAt.Local().Format(time.DateTime))
+		Pages(s.URL), s.PID, s.StartedAt.Local().Format(time.DateTime))
 }

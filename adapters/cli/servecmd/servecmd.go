@@ -105,7 +105,7 @@ func (v server) run(ctx context.Context, o Options) error {
 	defer free()
 	at := Server{PID: os.Getpid(), Process: v.Process(), Locked: true, StartedAt: time.Now().UTC(), Version: v.Version}
 	err = v.Serve(ctx, o, func(a Address) error {
-		at.Address, at.URL = a.Listens, a.URL
+		at.Address, at.URL, at.Console = a.Listens, a.URL, Pages(a.URL)
 		if err := claim(door.Home, at); err != nil {
 			return err
 		}
@@ -148,9 +148,9 @@ func (v server) announce(ctx context.Context, door shell.Door, at Server) error 
 			return err
 		}
 	} else {
-		v.Line("Countersign serves at %s; Ctrl-C ends it", at.URL)
+		v.Line("Countersign serves at %s; Ctrl-C ends it", at.Console)
 		if l.URL == "" {
-			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", pages(at.URL))
+			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", Pages(at.URL))
 		} else {
 			v.Line("console  %s", l.URL)
 			v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))

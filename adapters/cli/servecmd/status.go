@@ -16,7 +16,8 @@ import (
 // standing is what status prints as JSON.
 type standing struct {
 	Home       string           `json:"home"`
-	Server     string           `json:"server_url,omitempty"` // empty: none runs
+	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs
+	Console    string           `json:"console_url,omitempty"`
 	Approval   policy.Approval  `json:"approval"`
 	Waiting    int              `json:"waiting"`
 	Oldest     time.Time        `json:"waiting_since,omitzero"`
@@ -49,7 +50,7 @@ func status(ctx context.Context, s *shell.Shell, m Machine) error {
 		now.Approval = policy.ApprovalCaller
 	}
 	if server, runs := Running(door, m); runs {
-		now.Server = server.URL
+		now.Server, now.Console = server.URL, Pages(server.URL)
 	}
 	for _, v := range views {
 		if v.State != confirm.Pending.String() {
@@ -89,7 +90,7 @@ func (n standing) print(s *shell.Shell) {
 	if n.Server == "" {
 		s.Line("server    none runs; countersign up starts it")
 	} else {
-		s.Line("server    %s", n.Server)
+		s.Line("server    %s", n.Console)
 	}
 	if n.Approval.ByCaller() {
 		s.Line("approval  no person is asked: whoever calls approves; countersign policy show says who set that")
