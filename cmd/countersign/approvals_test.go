@@ -290,7 +290,7 @@ func TestApprovalsMoveAndScroll(t *testing.T) {
 	var again struct{ Success bool }
 	h.sees(&again, "run_script", hi)
 	assert.True(t, again.Success)
-	w.must("deny", w.questions(1)[0].ID)
+	w.withdraw(w.questions(1)[0].ID)
 	_, failed = h.answer("two")
 	require.NotNil(t, failed)
 	h.leaves()
@@ -361,7 +361,7 @@ func TestApprovalsGiveTheTerminalBack(t *testing.T) {
 		require.NoError(t, s.cmd.Process.Signal(signal))
 		s.leaves()
 	}
-	w.must("deny", w.questions(1)[0].ID)
+	w.withdraw(w.questions(1)[0].ID)
 }
 
 // TestApprovalsShowHostileTextAsText: nothing that somebody else wrote reaches the terminal as anything but text (which parse checks for every byte),
@@ -385,7 +385,7 @@ func TestApprovalsShowHostileTextAsText(t *testing.T) {
 		assert.NotRegexp(t, `\x1b\[[\d;]*m`, s.bytes())
 		assert.NotContains(t, s.bytes(), "\u202e")
 	}
-	w.must("deny", w.questions(1)[0].ID)
+	w.withdraw(w.questions(1)[0].ID)
 }
 
 // TestApprovalsWithoutAScreen are a list.
@@ -401,7 +401,7 @@ func TestApprovalsWithoutAScreen(t *testing.T) {
 	seen, code := w.atTerminal("", "approvals", "--json")
 	assert.Zero(t, code)
 	assert.Contains(t, seen, q.ID)
-	w.must("deny", q.ID)
+	w.withdraw(q.ID)
 }
 
 // TestApprovalsOfADeployment: the files that change, each with its diff, and then they are deployed.

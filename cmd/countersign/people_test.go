@@ -56,6 +56,14 @@ func typedAt(t testing.TB, cmd *exec.Cmd, typed string) (seen string, code int) 
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
+// withdraw takes a question back that nobody wants answered any more, as a command without a terminal does.
+func (w *workshop) withdraw(id string) {
+	w.t.Helper()
+	out, problems, code := w.try("deny", id)
+	require.Equal(w.t, 6, code, problems)
+	require.Contains(w.t, out, "withdrew "+id)
+}
+
 // question is what waits for a person.
 type question struct {
 	ID, Tool, Prompt, State, Risk string

@@ -120,13 +120,15 @@ func Approve(s *shell.Shell) *cobra.Command {
 
 // Deny is the command deny.
 func Deny(s *shell.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "deny ID", Short: "Deny a waiting confirmation", Args: shell.Args(1, 1), ValidArgsFunction: completeWaiting(s)}
+	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: shell.Args(1, -1), ValidArgsFunction: completeWaiting(s),
+		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
+			"no reason is passed on, and the exit code is 6."}
 	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if n := utf8.RuneCountInString(*reason); n > confirm.MaxReason {
 			return shell.ErrUsage.Sayf("--reason has %d characters, more than %d", n, confirm.MaxReason)
 		}
-		return deny(cmd.Context(), s, args[0], *reason)
+		return deny(cmd.Context(), s, args, *reason)
 	}
 	return c
 }
@@ -203,23 +205,42 @@ func approveAll(ctx context.Context, s *shell.Shell, ids []string) error {
 }
 
 // deny denies what waits. Only a person denies: without a terminal the request is withdrawn, and on record as that.
-func deny(ctx context.Context, s *shell.Shell, id, reason string) error {
-	if s.Interactive() {
-		return settle(ctx, s, confirm.Answer{ID: id, Reason: reason, By: shell.ByTerminal, Proof: s.Proof()})
-	}
-	v, err := lookUp(ctx, s, id)
-	if err != nil {
-		return err
+// Where one of them does not wait, none is denied.
+func deny(ctx context.Context, s *shell.Shell, ids []string, reason string) error {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	var views []confirm.View
+	for _, id := range ids {
+		v, err := lookUp(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		views = append(views, v)
 	}
 	a, err := s.App()
 	if err != nil {
 		return err
 	}
-	if err := a.Withdraw(ctx, id); err != nil {
-		return err
+	var failed error
+	for _, v := range views {
+		if s.Interactive() {
+			failed = cmp.Or(failed, settle(ctx, s, confirm.Answer{ID: v.ID, Reason: reason, By: shell.ByTerminal, Proof: s.Proof()}))
+			continue
+		}
+		if err := a.Withdraw(ctx, v.ID); err != nil {
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		s.Line("withdrew %s; %s does not run", v.ID, v.Tool)
 	}
-	s.Line("withdrew %s; %s does not run", id, v.Tool)
-	return nil
+	if failed != nil || s.Interactive() {
+		return failed
+	}
+	what := "nobody denied this"
+	if reason != "" {
+		what += ", and the reason is not passed on"
+	}
+	return shell.ErrUnanswered.Sayf("%s: without a terminal a question is only withdrawn, and whoever asked may ask again", what).
+		With(shell.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
 }
 
 // lookUp is the waiting confirmation of that id.
