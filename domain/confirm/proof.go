@@ -60,7 +60,7 @@ func (g *Grant) way() string {
 	case policy.ProvingTouch:
 		return "run countersign approve " + g.ID + " in a terminal that has the security key, or approve it with a passkey in the console (" + console + ")"
 	case policy.ProvingPasskey:
-		return "approve it with a passkey in the console (" + console + "; its page Keys enrols one)"
+		return "approve it with a passkey in the console (" + console + "; countersign login /keys opens the page that enrols one, and forget_keys: [ID] in the system's file clears a lost one)"
 	}
 	return "run countersign approve " + g.ID + " in a terminal, or approve it in the console (" + console + ")"
 }

@@ -112,11 +112,11 @@ func lacking(ctx context.Context, s *shell.Shell, needs policy.Proving) {
 	}) {
 		return
 	}
-	way := "countersign login /keys opens the page that enrols one"
+	none, way := "no passkey is", "countersign login /keys"
 	if needs == policy.ProvingTouch {
-		way = "countersign keys add enrols a security key, and " + way
+		none, way = "no security key and no passkey is", "countersign keys add, or "+way
 	}
-	s.Note("there is no %s enrolled yet, so nothing that needs one can be approved; %s", strings.TrimPrefix(needs.Words(), "a "), way)
+	s.Note("%s enrolled yet, so nothing that needs one can be approved; enrol one first: %s", none, way)
 }
 
 func setting(s *shell.Shell, verb, short string, to policy.Setting) *cobra.Command {

@@ -34,8 +34,12 @@ func Elsewhere(v confirm.View) error {
 	if v.Needs != policy.ProvingPasskey && v.Needs != policy.ProvingConsole {
 		return nil
 	}
+	way := "approve it in the console (countersign up opens it); countersign deny " + v.ID + " denies it"
+	if v.Needs == policy.ProvingPasskey {
+		way += "; countersign login /keys enrols a passkey, and forget_keys: [ID] in the system's file clears a lost one"
+	}
 	return ErrUnanswered.Sayf("approving %s needs %s, and this is a terminal; it waits for an answer", v.ID, v.Needs.Words()).
-		With(Hint("approve it in the console (countersign up opens it); countersign deny " + v.ID + " denies it"))
+		With(Hint(way))
 }
 
 // Touchable are the enrolled security keys that this person's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.

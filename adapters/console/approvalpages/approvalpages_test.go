@@ -485,7 +485,7 @@ func TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing(t *testing.T) {
 	web := serve(t, here)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	page := web.Get("/approvals/" + id)
-	for _, want := range []string{"+text", "Approval needs with a passkey", "Approving this needs a passkey. Passkeys work under a name, and this page is open at an address: open it at http://localhost:", "This browser can deny it."} {
+	for _, want := range []string{"+text", "Approval needs a passkey", "Approving this needs a passkey. Passkeys work under a name, and this page is open at an address: open it at http://localhost:", "This browser can deny it."} {
 		assert.Contains(t, page.Words(), want)
 	}
 	assert.NotContains(t, page.Body, `value="approve"`)

@@ -33,7 +33,7 @@ func Asked(v confirm.View, client string) markup.Node {
 	}
 	var needs, gone markup.Node
 	if v.Needs > policy.ProvingNone {
-		needs = markup.Text("with " + v.Needs.Words())
+		needs = markup.Text(v.Needs.Words())
 	}
 	if v.Gone {
 		gone = markup.Text("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")

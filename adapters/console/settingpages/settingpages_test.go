@@ -252,7 +252,7 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 		return set
 	}
 	asks := s.Get("/settings").Press("Set the level", "level", "full_access").Sound()
-	asks.See("change the settings, which opens: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs with an answer in a terminal or in the console",
+	asks.See("change the settings, which opens: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs an answer in a terminal or in the console",
 		"permission level: full_access, was not set")
 	assert.Zero(t, settings().Revision)
 	assert.NotContains(t, asks.HTML, `value="always"`)
