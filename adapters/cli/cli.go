@@ -101,6 +101,10 @@ func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) in
 		t.Fail("cancelled", "")
 		return present.ExitCode(fault.Canceled)
 	}
+	if words, denied := s.Denied(f); denied {
+		t.Note("%s", words)
+		return present.ExitCode(f.Kind)
+	}
 	t.Fail(f.Message, way(f, s))
 	return present.ExitCode(f.Kind)
 }

@@ -135,7 +135,7 @@ func TestATouchApproves(t *testing.T) {
 		<-blocked
 	})
 	s = u.sits(140, 60, "approve", id)
-	s.sees("approve with a touch of your security key? [y/N/a")
+	s.sees("approve with a touch of your security key? [y/n/a")
 	s.types("y\n")
 	<-held
 	s.sees("touch your security key")

@@ -82,11 +82,11 @@ func approvals(ctx context.Context, s *shell.Shell) error {
 func Approve(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: shell.Args(1, -1), ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
-			"asked by the same agent host. Several ids of one session and tool are shown one after the other, and approved with one answer."}
+			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
 	var said confirm.Answer
 	var length string
 	var wide confirm.Until
-	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d); not for high risk, nor for what hands power on or opens something")
+	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d; at most 30d); not for high risk, nor for what hands power on or opens something")
 	c.Flags().BoolVar(&wide.AnyArgs, "any-arguments", false, "with --for: whatever the arguments")
 	c.Flags().BoolVar(&wide.AnyEntry, "any-host", false, "with --for: whichever agent host asks")
 	c.Flags().StringVar(&said.Typed, "typed", "", "the name to type, where the confirmation asks for one")
@@ -101,7 +101,14 @@ func Approve(s *shell.Shell) *cobra.Command {
 			u.AnyArgs, u.AnyEntry = u.AnyArgs || wide.AnyArgs, u.AnyEntry || wide.AnyEntry
 			said.Until = &u
 		} else if wide != (confirm.Until{}) {
-			return shell.ErrUsage.Sayf("--any-arguments and --any-host belong to --for").With(shell.Hint("countersign approve " + args[0] + " --for 8h --any-arguments"))
+			line := "countersign approve " + args[0] + " --for 8h"
+			if wide.AnyArgs {
+				line += " --any-arguments"
+			}
+			if wide.AnyEntry {
+				line += " --any-host"
+			}
+			return shell.ErrUsage.Sayf("--any-arguments and --any-host belong to --for").With(shell.Hint(line))
 		}
 		if said.Always && said.Until != nil {
 			return shell.ErrUsage.Sayf("--always is for the rest of a session and --for across sessions; say one of them").With(shell.Hint("countersign approve " + args[0] + " --for 8h"))
@@ -152,7 +159,7 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 		before, _ = a.Earlier(ctx, v.ID) // without it there is one suggestion less
 	}
 	said, err := s.Decide(ctx, v, shell.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed,
-		Dated: dated && !given.Always, Until: given.Until, Before: before})
+		Dated: dated && !given.Always, Until: given.Until, Before: before, Leave: true})
 	if err != nil {
 		outdated(s, err)
 		return err

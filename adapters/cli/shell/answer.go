@@ -40,8 +40,19 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	if err != nil {
 		return err
 	}
-	c.Answer = &said
+	c.Answer, s.denied = &said, !said.Approve
 	return nil
+}
+
+// Denied is what to say where the person at this terminal has denied what the command asked for; false where nobody here did.
+func (s *Shell) Denied(f *fault.Error) (string, bool) {
+	switch {
+	case !s.denied || f.Code != confirm.ErrDenied.Code:
+		return "", false
+	case s.changed:
+		return "denied; what was approved before stays done", true
+	}
+	return "denied; nothing was changed", true
 }
 
 // lookAgain is how often a question is looked at that somebody answers elsewhere, where nothing tells of it.
@@ -87,6 +98,7 @@ type Deciding struct {
 	Dated  bool           // "allow this until" may be answered
 	Until  *confirm.Until // --for: it is answered so
 	Before int            // how often the same was approved before
+	Leave  bool           // nothing typed leaves the question waiting; what waits is denied with n alone
 }
 
 // Proof is how an answer in this terminal is known to be a person's. Without a controlling terminal it proves nothing.
@@ -100,7 +112,7 @@ func (s *Shell) Proof() confirm.Proof {
 
 // Decide shows a plan whole, to its end, and asks: yes or no, or for the name to be typed. Where always is offered, "a" is a yes to whatever is like it
 // in the session that asked; where a dated grant is, "u" is a yes to the same in any session until a time; where an enrolled security key can be asked, "t"
-// is a yes with its touch, and where policy wants that every yes is. What is not a yes is a no. It fails with ErrUnanswered where nobody can be asked, where
+// is a yes with its touch, and where policy wants that every yes is. What is not a yes is a no; with Leave, only "n" is. It fails with ErrUnanswered where nobody can be asked, where
 // the end of the plan was not shown, and where the plan needs what cannot be given here; the question then waits as before.
 func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
@@ -131,7 +143,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		return said, nil
 	}
 	if d.Until != nil {
-		return s.until(ctx, v, said, d.Until)
+		return s.until(ctx, v, said, d.Until, d.Leave)
 	}
 	if err := Elsewhere(v); err != nil {
 		return said, err
@@ -146,19 +158,28 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 	if dated && !named {
 		question = strings.Replace(question, "]", offered(v)+"]", 1)
 	}
+	if d.Leave && named {
+		question = strings.TrimSuffix(question, ":") + " (n denies, Enter leaves it waiting):"
+	} else if d.Leave {
+		question = strings.Replace(question, "[y/N", "[y/n", 1)
+		question = strings.TrimSuffix(question, "]") + "; Enter leaves it waiting]"
+	}
 	word, err := s.askRevealing(ctx, &v, question)
 	if said.Revealed = v.Revealed; err != nil {
 		return said, err
 	}
+	if d.Leave && (word == "" || !named && !answers(word)) {
+		return said, left(v)
+	}
 	if named {
-		said.Typed, said.Approve = word, word != ""
+		said.Typed, said.Approve = word, word != "" && !(d.Leave && refuses(word) && word != v.Target)
 	} else {
 		if v.Strength >= policy.Typed {
 			said.Typed = d.Typed
 		}
 		word = strings.ToLower(word)
 		if dated && (word == "u" || word == "until") {
-			return s.until(ctx, v, said, nil)
+			return s.until(ctx, v, said, nil, d.Leave)
 		}
 		said.Always = always && (word == "a" || word == "always")
 		if word == "t" && untouchable == nil {
@@ -173,6 +194,27 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		said.Proof, err = s.Touch(ctx, v, func(line string) { s.Say(line + " (Ctrl-C gives up) …") })
 	}
 	return said, err
+}
+
+// answers reports a word that is meant as an answer to a question, offered or not.
+func answers(word string) bool {
+	switch strings.ToLower(word) {
+	case "y", "yes", "t", "a", "always", "u", "until":
+		return true
+	}
+	return refuses(word)
+}
+
+// refuses reports a word that denies.
+func refuses(word string) bool {
+	word = strings.ToLower(word)
+	return word == "n" || word == "no"
+}
+
+// left says that a question was left as it is.
+func left(v confirm.View) error {
+	return ErrUnanswered.Sayf("nothing was decided; %s still waits for an answer", v.ID).
+		With(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
 
 // asking is the question at the end of a plan.

@@ -93,6 +93,8 @@ type Shell struct {
 	Shown bool   // the plan of the next call was shown on this terminal already, whole
 	// Patient has a call wait for an answer that cannot be given in a terminal, until somebody has given it elsewhere.
 	Patient bool
+	denied  bool // by the person at this terminal, the last question
+	changed bool // by an earlier call of this command, for all that is known
 
 	flags map[string]string // environment variables that flags stand for
 	door  *Door
@@ -213,6 +215,7 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	if o.Err != nil {
 		return o, fault.From(o.Err)
 	}
+	s.changed = s.changed || o.Spec.Effects != policy.Read
 	return o, nil
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 // UntilHint says what ParseUntil reads.
-const UntilHint = "8h, 30m or 3d; behind it any-arguments or any-host, where that is meant"
+const UntilHint = "8h, 30m or 3d, at most 30d; behind it any-arguments or any-host, where that is meant"
 
 // ParseUntil reads how long something is allowed, and what of it is left open: "8h", "3d any-host". Nothing is confirm.DatedFirst.
 func ParseUntil(text string) (confirm.Until, error) {
@@ -45,8 +45,8 @@ func ParseUntil(text string) (confirm.Until, error) {
 // age is a duration in hours and minutes, or in days.
 func age(word string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(word, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= int(confirm.DatedMost/(24*time.Hour)) {
-			return time.Duration(n) * 24 * time.Hour, nil
+		if n, err := strconv.Atoi(days); err == nil && n > 0 {
+			return time.Duration(min(n, int(2*confirm.DatedMost/(24*time.Hour)))) * 24 * time.Hour, nil // Check refuses what is too long
 		}
 	}
 	d, err := time.ParseDuration(word)
@@ -74,14 +74,21 @@ func offered(v confirm.View) string {
 	return "/u: until " + Moment(now.Add(confirm.DatedFirst), now) + " or another time"
 }
 
-// until is the answer that allows the same until a time, or, where the person does not want that after all, one for this once.
-func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until) (_ confirm.Answer, err error) {
+// until is the answer that allows the same until a time, or, where the person does not want that after all, one for this once. With leave, only "n" denies.
+func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until, leave bool) (_ confirm.Answer, err error) {
 	if said.Until, err = s.askUntil(ctx, v, given); err != nil || said.Until != nil {
 		said.Approve = said.Until != nil
 		return said, err
 	}
-	word, err := s.Ask(ctx, "approve this once instead? [y/N]")
+	question := "approve this once instead? [y/N]"
+	if leave {
+		question = "approve this once instead? [y/n; Enter leaves it waiting]"
+	}
+	word, err := s.Ask(ctx, question)
 	word = strings.ToLower(word)
+	if leave && err == nil && word != "y" && word != "yes" && !refuses(word) {
+		return said, left(v)
+	}
 	said.Approve = word == "y" || word == "yes"
 	return said, err
 }

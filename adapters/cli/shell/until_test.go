@@ -25,4 +25,8 @@ func TestParseUntil(t *testing.T) {
 		_, err := shell.ParseUntil(text)
 		assert.Error(t, err, text)
 	}
+	for _, text := range []string{"31d", "90d", "99999999d", "721h"} {
+		_, err := shell.ParseUntil(text)
+		assert.ErrorContains(t, err, "at most 30 days", text)
+	}
 }
