@@ -111,6 +111,22 @@ func (a *App) FormsOn(ctx context.Context, entry string) (bool, error) {
 	return vouched(ctx, a.core.Audit, s)
 }
 
+// FormsCounting are the host entries whose forms answer, sorted.
+func (a *App) FormsCounting(ctx context.Context) ([]string, error) {
+	s, err := a.core.Settings.Load(ctx)
+	out := []string{}
+	for _, entry := range s.Forms {
+		on, err := a.FormsOn(ctx, entry)
+		if err != nil {
+			return nil, err
+		}
+		if on {
+			out = append(out, entry)
+		}
+	}
+	return out, err
+}
+
 // vouched reports whether the newest change of settings in an audit left them as they stand: a row that somebody edited opens nothing. Without an audit
 // nothing is vouched for.
 func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool, error) {

@@ -31,6 +31,7 @@ func (l *Local) control(core app.Core) tool.Capability {
 	return control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Owner: core.Owner, Leases: core.Leases,
 		Settings: core.Settings, Operator: l.operator,
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return l.Resolve(ctx, s) },
+		Forms: func(ctx context.Context) ([]string, error) { return l.FormsCounting(ctx) },
 		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() }),
 		Credentials: l.Admission(),
 		Keys:        enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})

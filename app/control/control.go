@@ -39,9 +39,10 @@ type Deps struct {
 	Toolsets func() []tool.Toolset // of the assembled door
 	// Rules is the policy that these settings make with every other layer; nil is Operator and the settings alone.
 	Rules   func(ctx context.Context, s ports.Settings) (policy.Resolved, error)
-	Base    func() policy.Mode // the lowest default mode of the toolsets that are served; nil is execute
-	Ceiling func() policy.Mode // of the toolset that has these tools under its own names; nil is the operator's
-	Default func() policy.Mode // that toolset's mode where nobody said any; nil is ask
+	Forms   func(ctx context.Context) ([]string, error) // the host entries whose own form may approve; nil is none
+	Base    func() policy.Mode                          // the lowest default mode of the toolsets that are served; nil is execute
+	Ceiling func() policy.Mode                          // of the toolset that has these tools under its own names; nil is the operator's
+	Default func() policy.Mode                          // that toolset's mode where nobody said any; nil is ask
 	// Credentials makes credentials; nil leaves create_credential out.
 	Credentials Credentials
 	// Keys knows the enrolled keys; nil leaves enroll_key and remove_key out.

@@ -36,7 +36,8 @@ type PolicyAnswer struct {
 	AlwaysAllowed   []string                  `json:"always_allowed"`
 	SettingsVersion int64                     `json:"settings_revision"`
 	Approval        policy.Approval           `json:"approval"` // human: a person is asked; caller: nobody is
-	Require         map[string]policy.Proving `json:"require,omitempty"`
+	Require         map[string]policy.Proving `json:"require"`
+	Forms           []string                  `json:"forms"`      // the host entries whose own form may approve what is below high risk
 	DecidedBy       map[string]string         `json:"decided_by"` // the layer that decided, by setting; what is missing is built in
 }
 
@@ -189,6 +190,17 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 		if granted.Holds(s.Clock.Now()) {
 			a.AlwaysAllowed = append(a.AlwaysAllowed, granted.String())
 		}
+	}
+	if a.Require == nil {
+		a.Require = map[string]policy.Proving{}
+	}
+	a.Forms = []string{}
+	if s.Forms != nil {
+		counting, err := s.Forms(ctx)
+		if err != nil {
+			return PolicyAnswer{}, err
+		}
+		a.Forms = append(a.Forms, counting...)
 	}
 	if a.Tools == nil {
 		a.Tools = map[string]policy.Setting{}

@@ -61,6 +61,8 @@ type done struct {
 	Entry     json.RawMessage `json:"entry"`
 	HostEntry string          `json:"host_entry"`
 	LetInBy   string          `json:"let_in_by"`
+	Toolsets  []string        `json:"toolsets"`
+	Host      string          `json:"host"`
 	Revoked   string          `json:"revoked"`
 	Backup    string          `json:"backup"`
 	Diff      string          `json:"diff"`
@@ -76,6 +78,7 @@ type host struct {
 	Installed bool     `json:"installed"`
 	State     string   `json:"state"`
 	Detail    string   `json:"detail"`
+	Toolsets  []string `json:"toolsets"`
 	Servers   []string `json:"servers"`
 	Connect   []string `json:"connect"`
 	Snippet   string   `json:"snippet"`
@@ -107,7 +110,8 @@ func Connect(s *shell.Shell, web servecmd.Machine) *cobra.Command {
 			"With --http it connects to a server that runs (countersign up) instead, with a token made for that host, for the toolsets that are served by\n" +
 			"themselves unless --toolsets says otherwise. Connecting it without --http again revokes that token.\n\n" +
 			"With --forms a form that the host shows may approve what is below high risk and fits into it. Any program that runs as you can start that entry\n" +
-			"and answer the form itself, so this is asked about on its own; --forms=off takes it back.",
+			"and answer the form itself, so this is asked about on its own; --forms=off takes it back, asks nobody and leaves the entry as it is.\n\n" +
+			"What is not named stays as it is in an entry there is: its toolsets, how long it waits, and arguments that you have added.",
 		Example: `  countersign connect                         which hosts there are, and whether they are connected
   countersign connect claude-code
   countersign connect claude-code --forms     let the host's own form approve, too
@@ -117,7 +121,7 @@ func Connect(s *shell.Shell, web servecmd.Machine) *cobra.Command {
 		ValidArgsFunction: g.complete}
 	c.Flags().StringVar(&f.Scope, "scope", "user", "whose configuration: user, or project (a file that the repository shares)")
 	c.Flags().StringVar(&f.Name, "name", "countersign", "what the host calls the server")
-	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those that are served by themselves)")
+	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those the entry has, else those that are served by themselves)")
 	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
 	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
 	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
@@ -160,6 +164,8 @@ func (g command) run(cmd *cobra.Command, f *flags) error {
 		return g.list(ctx, f.asked)
 	case f.print:
 		return g.byHand(ctx, f.asked)
+	case f.forms == formsOff && len(f.Toolsets) == 0 && !f.Force:
+		return g.narrow(ctx, f)
 	case f.DryRun:
 		return g.preview(ctx, f.wanted, true)
 	case g.Yes && !g.JSON && unasked: // nobody is asked, but what happens is seen all the same
@@ -231,12 +237,13 @@ func (g command) connect(ctx context.Context, f *flags) error {
 		if !g.JSON {
 			g.warn(warnings)
 			g.tell(d)
+			g.serving(d, f)
 		}
 		wanted := f.forms
 		if f.Remove || f.URL != "" { // nothing starts a server from that entry any more
 			wanted = formsOff
 		}
-		if o, err := g.setForms(ctx, f.Host, d.HostEntry, wanted); err != nil {
+		if o, err := g.setForms(ctx, f.Host, d.HostEntry, wanted, f.forms != ""); err != nil {
 			return g.Fail(o, err)
 		}
 		if g.JSON {
@@ -289,6 +296,33 @@ func (g command) tell(d done) {
 	if d.Next != "" {
 		g.Note("next: %s", d.Next)
 	}
+}
+
+// more is the toolset that newcomers miss: project add leads to it, and it is not served by itself.
+const more = "projects"
+
+// serving says what the entry serves, and the command that has it serve projects, too.
+func (g command) serving(d done, f *flags) {
+	if len(d.Toolsets) == 0 || f.Remove {
+		return
+	}
+	g.Note("it serves the toolsets: %s", terminal.Plain(strings.Join(d.Toolsets, ", ")))
+	if slices.Contains(d.Toolsets, "all") || slices.Contains(d.Toolsets, more) {
+		return
+	}
+	argv := []string{"countersign", "connect", d.Host, "--toolsets", strings.Join(append(slices.Clone(d.Toolsets), more), ",")}
+	for _, option := range [][2]string{{"--scope", f.Scope}, {"--name", f.Name}} {
+		if option[1] != "" && option[1] != "user" && option[1] != "countersign" {
+			argv = append(argv, option[0], option[1])
+		}
+	}
+	switch {
+	case f.http:
+		argv = append(argv, "--http")
+	case f.URL != "":
+		argv = append(argv, "--url", f.URL)
+	}
+	g.Note("to have it serve projects, too: %s", terminal.Plain(orderly.CommandLine(argv)))
 }
 
 // preview shows what would be done; alone, nothing follows it.
@@ -357,6 +391,9 @@ func (g command) hosts(o tool.Outcome) ([]host, error) {
 func state(h host) string {
 	switch h.State {
 	case "connected":
+		if len(h.Toolsets) > 0 {
+			return "connected: " + strings.Join(h.Toolsets, ", ")
+		}
 		return "connected"
 	case "outdated":
 		return "connected to another: " + h.Detail

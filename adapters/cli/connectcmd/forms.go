@@ -16,8 +16,8 @@ const (
 )
 
 // setForms has the forms of a host entry count, or not any more: a stored setting. Switching them on opens something, so a person is asked. Wanted may be
-// empty, which leaves them as they are. The outcome is there even when the call failed.
-func (g command) setForms(ctx context.Context, host, entry, wanted string) (tool.Outcome, error) {
+// empty, which leaves them as they are; said has it told where nothing changes. The outcome is there even when the call failed.
+func (g command) setForms(ctx context.Context, host, entry, wanted string, said bool) (tool.Outcome, error) {
 	a, err := g.App()
 	if err != nil || wanted == "" {
 		return tool.Outcome{}, err
@@ -33,6 +33,9 @@ func (g command) setForms(ctx context.Context, host, entry, wanted string) (tool
 		return tool.Outcome{}, err
 	case wanted == formsOn && counts:
 		g.remark("its forms count already (host entry %s)", entry)
+		return tool.Outcome{}, nil
+	case wanted == formsOff && !stored && said:
+		g.remark("its forms do not count (host entry %s)", entry)
 		return tool.Outcome{}, nil
 	case wanted == formsOff && !stored:
 		return tool.Outcome{}, nil
@@ -58,6 +61,25 @@ func (g command) setForms(ctx context.Context, host, entry, wanted string) (tool
 	g.remark("its forms may approve now what is below high risk (host entry %s); any program that runs as you can start that entry and answer them itself", entry)
 	g.remark("countersign connect %s --forms=off takes that back", host)
 	return o, err
+}
+
+// narrow has the forms of a host entry count no more, and does nothing else: it takes something away, so nobody is asked.
+func (g command) narrow(ctx context.Context, f *flags) error {
+	o, err := g.Call(ctx, listTool, f.asked)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	hosts, err := g.hosts(o)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	if changed, err := g.setForms(ctx, f.Host, hosts[0].HostEntry, formsOff, true); err != nil {
+		return g.Fail(changed, err)
+	}
+	if g.JSON {
+		return g.PrintJSON(map[string]string{"host_entry": hosts[0].HostEntry, "forms": formsOff})
+	}
+	return nil
 }
 
 // remark is a note for people, and nothing where programs read.

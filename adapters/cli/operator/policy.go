@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -225,6 +226,7 @@ type inForce struct {
 	Revision     int64              `json:"settings_revision"`
 	Approval     string             `json:"approval"`
 	Require      map[string]string  `json:"require"`
+	Forms        []string           `json:"forms"`
 	DecidedBy    map[string]string  `json:"decided_by"`
 }
 
@@ -280,6 +282,9 @@ func showPolicy(ctx context.Context, s *shell.Shell) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Require)) {
 		rows = append(rows, []string{"approving " + key + " needs", p.Require[key], p.by("require " + key)})
+	}
+	for _, entry := range p.Forms {
+		rows = append(rows, []string{"forms of " + terminal.Plain(entry), "may approve what is below high risk", "your settings"})
 	}
 	granted, err := grantRows(ctx, s)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -19,6 +20,7 @@ type standing struct {
 	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs
 	Console    string           `json:"console_url,omitempty"`
 	Approval   policy.Approval  `json:"approval"`
+	Forms      []string         `json:"forms"` // host entries whose own form may approve
 	Waiting    int              `json:"waiting"`
 	Oldest     time.Time        `json:"waiting_since,omitzero"`
 	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
@@ -48,6 +50,9 @@ func status(ctx context.Context, s *shell.Shell, m Machine) error {
 	now := standing{Home: door.Home, Approval: policy.ApprovalHuman, Channels: []notice.Channel{}}
 	if rules.Approval.ByCaller() {
 		now.Approval = policy.ApprovalCaller
+	}
+	if now.Forms, err = door.App.FormsCounting(ctx); err != nil {
+		return err
 	}
 	if server, runs := Running(door, m); runs {
 		now.Server, now.Console = server.URL, Pages(server.URL)
@@ -96,6 +101,9 @@ func (n standing) print(s *shell.Shell) {
 		s.Line("approval  no person is asked: whoever calls approves; countersign policy show says who set that")
 	} else {
 		s.Line("approval  people approve")
+	}
+	for _, entry := range n.Forms {
+		s.Line("forms     of %s may approve what is below high risk; the command connect with --forms=off takes that back", terminal.Plain(entry))
 	}
 	if n.ChannelErr != "" {
 		s.Line("told by   %s", n.ChannelErr)

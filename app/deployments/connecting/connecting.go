@@ -18,7 +18,8 @@
 // opens, its plan says; where people approve, one at a terminal or in the console is asked about it, whatever was allowed beforehand.
 //
 // An entry of somebody else under the same name is left alone (ErrForeign) unless force replaces it, and the plan shows it then. Keys of an
-// entry of ours that are not ours stay. What is as it should be is connected already, and nothing is written or asked.
+// entry of ours that are not ours stay, and so do its arguments: the toolsets unless others are named, how long it waits, and whatever else somebody
+// has added. What is as it should be is connected already, and nothing is written or asked.
 //
 // remove takes the entry away, with what was made for it, so that a document nobody else has touched since is what it was before, byte for byte.
 //

@@ -302,6 +302,7 @@ func TestAHomeThatWasChosen(t *testing.T) {
 	assert.NotContains(t, s.read(filepath.Join(s.project, ".codex", "config.toml")), "elsewhere", "a repository's file is for others, too")
 
 	delete(s.env, "COUNTERSIGN_HOME")
+	s.own = filepath.Join(s.home, ".countersign")
 	assert.Equal(t, "outdated", s.listed(args{})["cursor"].State)
 	s.must(args{"host": "cursor"})
 	assert.JSONEq(t, `{"mcpServers": {"countersign": {"command": "`+program+`", "args": ["mcp", "--host", "cursor"], "env": {"MINE": "1"}}}}`, s.read(filepath.Join(s.home, ".cursor", "mcp.json")))
@@ -370,6 +371,42 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	golden.Text(t, "list_project", s.plain(string(project)))
 	assert.Empty(t, s.keys.secrets)
+}
+
+// TestWhatIsNotNamedStays: toolsets, how long is waited, and what its owner has added; a call that names toolsets changes those alone.
+func TestWhatIsNotNamedStays(t *testing.T) {
+	t.Parallel()
+	for host, path := range map[string]string{"claude-code": "/home/.claude.json", "codex": "/home/.codex/config.toml", "opencode": "/home/.config/opencode/opencode.json"} {
+		s := newStage(t)
+		s.must(args{"host": host, "toolsets": []string{"packs", "projects", "deployments"}})
+		for from, to := range map[string]string{`"23h30m"`: `"2m"`, `"packs,projects,deployments"`: `"packs,projects,deployments", "--read-only"`} {
+			require.Contains(t, s.read(s.top+path), from)
+			s.put(s.top+path, strings.Replace(s.read(s.top+path), from, to, 1))
+		}
+		mine := s.read(s.top + path)
+		answer := s.must(args{"host": host})
+		assert.Equal(t, "already_connected", answer.State)
+		assert.Equal(t, []string{"packs", "projects", "deployments"}, answer.Toolsets)
+		assert.Equal(t, mine, s.read(s.top+path))
+		listed := s.listed(args{})[host]
+		assert.Equal(t, "connected", listed.State, "other arguments are no other program")
+		assert.Equal(t, answer.Toolsets, listed.Toolsets)
+
+		b, err := s.begin("connect_host", args{"host": host, "toolsets": []string{"all"}})
+		require.NoError(t, err)
+		assert.Contains(t, b.plan.Context.Opens[0], "every tool that is served")
+		_, _, err = b.commit()
+		require.NoError(t, err)
+		after := s.read(s.top + path)
+		for _, stays := range []string{`"2m"`, `"--read-only"`, `"all"`} {
+			assert.Contains(t, after, stays)
+		}
+		assert.NotContains(t, after, "packs,projects")
+		assert.Equal(t, "already_connected", s.must(args{"host": host}).State)
+
+		s.env["COUNTERSIGN_HOME"], s.own = s.top+"/other", s.top+"/other"
+		assert.Equal(t, "outdated", s.listed(args{})[host].State, "it starts the server of another home")
+	}
 }
 
 // TestAtOnce: of many that connect several hosts and several servers at the same time, each either does it or is told that the file changed; then

@@ -1,6 +1,7 @@
 package connecting
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -48,6 +49,7 @@ type Listed struct {
 	Installed bool             `json:"installed"` // its command or its directory was found
 	State     string           `json:"state"`     // connected, outdated, other_entry, not_connected, unreadable
 	Detail    string           `json:"detail,omitempty"`
+	Toolsets  []string         `json:"toolsets"`   // what a server that the entry starts serves; all is everything. None where it leads to a server: its token says
 	Servers   []string         `json:"servers"`    // the entries that are Countersign's, by name
 	HostEntry string           `json:"host_entry"` // the name by which a server that the entry starts knows it
 	Connect   []string         `json:"connect"`    // the command that connects it
@@ -58,7 +60,7 @@ type Listed struct {
 
 // The states of a host in the list; the others are those of an answer.
 const (
-	outdated   = "outdated"    // an entry of ours that is not what connect would write
+	outdated   = "outdated"    // an entry of ours that starts another program, or one with another home
 	otherEntry = "other_entry" // somebody else's under that name
 	unreadable = "unreadable"
 )
@@ -101,7 +103,7 @@ func (s *service) listed(ctx context.Context, in Input) (Listed, error) {
 	if err != nil {
 		return Listed{}, err
 	}
-	l := Listed{HostEntry: h.Entry(in.name(), in.scope()), Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{},
+	l := Listed{HostEntry: h.Entry(in.name(), in.scope()), Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{}, Toolsets: []string{},
 		Format: d.Format, File: w.Join(d.Dir, d.Names[0]), Connect: []string{hosting.Program, "connect", h.Name}}
 	if in.scope() != deployment.User {
 		l.Connect = append(l.Connect, "--scope", string(in.scope()))
@@ -144,23 +146,37 @@ func (s *service) describe(ctx context.Context, k *work, l *Listed) error {
 	case !k.ours:
 		l.State, l.Detail = otherEntry, hosting.Said(k.before, k.doc.Dialect)
 	default:
-		l.State = s.standing(k)
-		if l.State == outdated {
+		if args := hosting.Arguments(k.before); args != nil {
+			l.Toolsets = s.named(Input{Toolsets: hosting.Served(args)})
+		}
+		if l.State = s.standing(k); l.State == outdated {
 			l.Detail = hosting.Said(k.before, k.doc.Dialect)
+			if home := hosting.HomeOf(k.before, k.doc.Dialect); home != "" {
+				l.Detail += ", with the home " + home
+			}
 		}
 	}
 	return nil
 }
 
-// standing is whether an entry of ours is what would be written. One that leads to a server is as it is.
+// standing is whether an entry of ours starts this program for this home, whatever its other arguments, or leads to a server.
 func (s *service) standing(k *work) string {
-	if at, _ := hosting.Leads(k.before, k.doc.Dialect); at != "" && k.in.URL == "" {
+	if at, _ := hosting.Leads(k.before, k.doc.Dialect); at != "" && (k.in.URL == "" || at == k.in.URL) {
 		return connected
 	}
-	if err := s.edit(k); err != nil || k.changes() {
+	argv, home := hosting.Starts(k.before), cmp.Or(hosting.HomeOf(k.before, k.doc.Dialect), s.otherwise(k))
+	if k.in.URL != "" || len(argv) == 0 || argv[0] != k.offer.Program || home != s.Here.Home {
 		return outdated
 	}
 	return connected
+}
+
+// otherwise is the home of a server whose entry names none: a project's has that of whoever starts it.
+func (s *service) otherwise(k *work) string {
+	if s.Here.Chosen && k.in.scope() == deployment.User {
+		return k.world.Join(k.world.Place.UserHome, ".countersign")
+	}
+	return s.Here.Home
 }
 
 // byHand is the entry as a document of its own, and the host's own command.

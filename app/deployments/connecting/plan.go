@@ -161,6 +161,8 @@ type work struct {
 	memory memory
 	before entry.Object // the entry that is there; nil: none
 	ours   bool         // it is Countersign's
+	kept   []string     // its arguments, where it starts this program
+	serves []string     // the toolsets that it will serve, or its token let in for
 	good   bool         // it has a token that still opens the server
 	want   entry.Object // nil: none
 	after  []byte
@@ -261,9 +263,15 @@ func foreign(k *work) error {
 		With(deployment.Reason("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", veiling.Entry(k.before)))
 }
 
-// make works out the entry as it should be. Of one that leads to the same server with a token that still opens it, the token stays.
+// make works out the entry as it should be. Of one of ours that starts this program, the arguments that the call does not name stay; of one that leads to the same server with a token that still opens it, the token stays.
 func (s *service) make(ctx context.Context, k *work) error {
-	o := hosting.Offer{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets}
+	if k.ours && k.in.URL == "" { // what is not named stays
+		k.kept = hosting.Arguments(k.before)
+		if len(k.in.Toolsets) == 0 {
+			k.in.Toolsets = hosting.Served(k.kept)
+		}
+	}
+	o := hosting.Offer{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets, Kept: k.kept}
 	if o.Remote() {
 		if s.Keys == nil {
 			return ErrServer
@@ -313,6 +321,14 @@ func (s *service) reach(in Input) []string {
 		return in.Toolsets
 	}
 	return s.Default
+}
+
+// named is the same, with the word for every one.
+func (s *service) named(in Input) []string {
+	if sets := s.reach(in); len(sets) > 0 {
+		return sets
+	}
+	return []string{everything}
 }
 
 // tools is what an entry has its host's agent call, in words.

@@ -24,6 +24,7 @@ type Answer struct {
 	Applied   bool             `json:"applied"`
 	Entry     json.RawMessage  `json:"entry,omitempty"`
 	HostEntry string           `json:"host_entry"`          // the name by which a server that it starts knows it
+	Toolsets  []string         `json:"toolsets,omitempty"`  // that the entry serves; all is everything
 	LetInBy   string           `json:"let_in_by,omitempty"` // the name of its token; never the token
 	Revoked   string           `json:"revoked,omitempty"`   // the name of the token that went with it
 	Backup    string           `json:"backup,omitempty"`
@@ -61,6 +62,9 @@ func (p *Plan) answer(applied bool) Answer {
 	if k.writes() && !k.in.Remove {
 		a.Next = k.host.Next
 	}
+	if !k.in.Remove {
+		a.Toolsets = k.serves
+	}
 	if k.revoke {
 		a.Revoked = k.key()
 	}
@@ -77,6 +81,7 @@ func (p *Plan) report(a Answer) action.Report {
 
 // plan shows the work.
 func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
+	k.serves = s.named(k.in)
 	p := &Plan{Tool: ConnectHost.Name, work: *k, Before: k.sight.seen.Sum, After: deployment.SumOf(k.after)}
 	p.Context = Shown{Host: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, Entry: k.entry(), Warnings: s.warnings(ctx, k)}
 	if k.sight.real != k.sight.path {

@@ -38,18 +38,93 @@ type Offer struct {
 	Home     string   // of Countersign, where it has to be said
 	URL      string   // over HTTP; then there is no program
 	Secret   string   // of the token, over HTTP
+	Kept     []string // the arguments of the entry there is: what none of the others names stays as it is there
 }
 
-// args are the arguments with which this program serves a host, waiting so long for people; zero is as long as it does by itself.
+// args are the arguments with which this program serves a host, waiting so long for people; zero is as long as it does by itself. Of an entry there is, how
+// long it waits, and whatever else its owner has put there, stays, and its toolsets do unless others are named.
 func (o Offer) args(h Host, wait time.Duration) []string {
-	args := []string{serveCommand, hostFlag, h.Entry(o.Name, o.Scope)}
-	if wait > 0 {
-		args = append(args, waitFlag, spell(wait))
+	args := slices.Clone(o.Kept)
+	if !slices.Contains(args, serveCommand) {
+		args = slices.Insert(args, 0, serveCommand)
 	}
-	if len(o.Toolsets) > 0 {
-		args = append(args, toolsetsFlag, strings.Join(o.Toolsets, ","))
+	at := slices.Index(args, serveCommand) + 1
+	put := func(flag, value string, anew bool) {
+		have, found := valuesOf(args, flag)
+		switch {
+		case len(have) > 0 && (!anew || len(have) == 1 && have[0] == value):
+			at = max(at, found+1)
+			return
+		case value == "":
+			return
+		}
+		if len(have) > 0 {
+			args = without(args, flag)
+			at = min(at, len(args))
+		}
+		args = slices.Insert(args, at, flag, value)
+		at += 2
+	}
+	put(hostFlag, h.Entry(o.Name, o.Scope), true)
+	if wait > 0 {
+		put(waitFlag, spell(wait), false)
+	}
+	if sets := strings.Join(o.Toolsets, ","); sets != strings.Join(Served(o.Kept), ",") { // however they are spelled there
+		put(toolsetsFlag, sets, true)
 	}
 	return args
+}
+
+// valuesOf are the values that arguments give a flag, as --flag VALUE or --flag=VALUE, and where the last of them stands.
+func valuesOf(args []string, flag string) (values []string, last int) {
+	for i := 0; i < len(args); i++ {
+		if value, ok := strings.CutPrefix(args[i], flag+"="); ok {
+			values, last = append(values, value), i
+		} else if args[i] == flag && i+1 < len(args) {
+			i++
+			values, last = append(values, args[i]), i
+		}
+	}
+	return values, last
+}
+
+// without is arguments without a flag and its values.
+func without(args []string, flag string) (out []string) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == flag:
+			i++
+		case !strings.HasPrefix(args[i], flag+"="):
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// Arguments are those of an entry that serves this program's tools over stdin and stdout, and nil of any other.
+func Arguments(o entry.Object) []string {
+	argv := Starts(o)
+	if len(argv) == 0 || !Ours(o) && !slices.Contains(argv[1:], serveCommand) {
+		return nil
+	}
+	return argv[1:]
+}
+
+// Served are the toolsets that arguments name; none where they name none.
+func Served(args []string) (out []string) {
+	values, _ := valuesOf(args, toolsetsFlag)
+	for _, name := range strings.Split(strings.Join(values, ","), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// HomeOf is the home of Countersign's that an entry names; empty where it names none.
+func HomeOf(o entry.Object, d entry.Dialect) string {
+	home, _ := member(o[d.Env], HomeVariable).(string)
+	return home
 }
 
 // headers are those of requests over HTTP.
