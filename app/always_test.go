@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,27 +13,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
+// job is the arguments of a script that does the same whenever it runs.
+func job(i int) string { return fmt.Sprintf(`{"script":"job %d"}`, i) }
+
+func opened(t *testing.T) (*house, context.Context) {
+	h, _ := openWorkshop(t, human)
+	return h, context.Background()
+}
+
 // allowed has one call of a session answered with "always", and is the id of that.
 func (h *house) allowed(t *testing.T, session string, i int) string {
 	t.Helper()
-	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(i), in(session))))
+	require.Equal(t, "confirm_token_required", code(h.call("run_script", job(i), in(session))))
 	views := h.waiting(t)
 	id := views[len(views)-1].ID
 	_, err := h.Answer(context.Background(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	require.NoError(t, h.call("write_note", note(i), in(session)).Err)
+	require.NoError(t, h.call("run_script", job(i), in(session)).Err)
 	return id
 }
 
 // TestWhatIsAlwaysAllowedIsListedAndRevoked: from the next call on it is asked about again (packageflow contract §5.5).
 func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
-	h, ctx := open(t, human), context.Background()
+	h, ctx := opened(t)
 	all, err := h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all)
@@ -40,20 +53,20 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	begun := h.clock.Now()
 	h.clock.Advance(confirm.DefaultTTL)
 	second := h.allowed(t, "s2", 2)
-	require.NoError(t, h.call("write_note", note(3), in("s1")).Err)
+	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
 
 	all, err = h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	assert.Equal(t, confirm.Always{Allowance: confirm.Allowance{ID: first, Tool: "write_note", By: "terminal", At: begun}, Session: "s1", Principal: "me",
+	assert.Equal(t, confirm.Always{Allowance: confirm.Allowance{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun}, Session: "s1", Principal: "me",
 		ExpiresAt: begun.Add(confirm.AllowanceLasts)}, all[0])
 	assert.Equal(t, second, all[1].ID)
 
 	ended, err := h.RevokeAlways(ctx, first, "console key_1")
 	require.NoError(t, err)
 	assert.Equal(t, all[0], ended)
-	assert.Equal(t, "confirm_token_required", code(h.call("write_note", note(3), in("s1"))))
-	require.NoError(t, h.call("write_note", note(3), in("s2")).Err, "the other session has its own")
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
+	require.NoError(t, h.call("run_script", job(2), in("s2")).Err, "the other session has its own")
 	for _, id := range []string{first, "", "cf_none", "\x00"} {
 		_, err = h.RevokeAlways(ctx, id, "terminal")
 		require.ErrorIs(t, err, confirm.ErrNoAllowance, id)
@@ -64,7 +77,7 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	for _, r := range tail {
 		if r.Event.Verdict == "revoke" {
 			told++
-			assert.Equal(t, []string{first, "console key_1", "s1", "write_note"}, []string{r.Event.CallID, r.Event.ApprovedBy, r.Event.Session, r.Event.Tool})
+			assert.Equal(t, []string{first, "console key_1", "s1", "run_script"}, []string{r.Event.CallID, r.Event.ApprovedBy, r.Event.Session, r.Event.Tool})
 		}
 	}
 	assert.Equal(t, 1, told)
@@ -77,7 +90,7 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 
 // TestWhatWasRevokedDoesNotComeBack: a row that somebody puts there again counts for nothing, although its answer is on record.
 func TestWhatWasRevokedDoesNotComeBack(t *testing.T) {
-	h, ctx := open(t, human), context.Background()
+	h, ctx := opened(t)
 	id := h.allowed(t, "s1", 1)
 	key := ports.SessionKey("me", "s1")
 	had, err := h.store.Sessions().Load(ctx, key)
@@ -85,19 +98,19 @@ func TestWhatWasRevokedDoesNotComeBack(t *testing.T) {
 	_, err = h.RevokeAlways(ctx, id, "terminal")
 	require.NoError(t, err)
 	require.NoError(t, h.store.Sessions().Update(ctx, key, func(s *ports.Session) error { *s = had; return nil }))
-	assert.Equal(t, "confirm_token_required", code(h.call("write_note", note(2), in("s1"))))
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
 }
 
 // TestAQuestionEndsWithItsAlways: the call that asked, made anew, is what its question came to, also where it need not ask any more.
 func TestAQuestionEndsWithItsAlways(t *testing.T) {
-	h, ctx := open(t, human), context.Background()
+	h, ctx := opened(t)
 	id := h.allowed(t, "s1", 1)
 	rec, err := h.RunRecord(ctx, id)
 	require.NoError(t, err)
 	assert.Equal(t, toolrun.Completed, rec.Status)
 	assert.Equal(t, "session_grant", rec.Decision)
 	assert.Empty(t, h.waiting(t))
-	require.NoError(t, h.call("write_note", note(1), in("s1")).Err)
+	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
 	runs, err := h.Runs(ctx, app.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
@@ -106,12 +119,12 @@ func TestAQuestionEndsWithItsAlways(t *testing.T) {
 
 // TestAlwaysRunsOut after twelve hours, however long its session goes on.
 func TestAlwaysRunsOut(t *testing.T) {
-	h, ctx := open(t, human), context.Background()
+	h, ctx := opened(t)
 	id := h.allowed(t, "s1", 1)
 	h.clock.Advance(confirm.AllowanceLasts - 1)
-	require.NoError(t, h.call("write_note", note(2), in("s1")).Err)
+	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
 	h.clock.Advance(1)
-	assert.Equal(t, "confirm_token_required", code(h.call("write_note", note(2), in("s1"))))
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
 	all, err := h.AlwaysAllowed(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all)
@@ -126,7 +139,7 @@ func TestAlwaysRunsOut(t *testing.T) {
 
 // TestOneOfManyRevokes: the others are told that there is nothing to revoke any more.
 func TestOneOfManyRevokes(t *testing.T) {
-	h, ctx := open(t, human), context.Background()
+	h, ctx := opened(t)
 	id := h.allowed(t, "s1", 1)
 	var done atomic.Int32
 	var group sync.WaitGroup
@@ -142,4 +155,102 @@ func TestOneOfManyRevokes(t *testing.T) {
 	}
 	group.Wait()
 	assert.EqualValues(t, 1, done.Load())
+}
+
+// TestAlwaysCoversTheOnePlan that a person saw: neither other arguments nor another content of a plan, nor one whose scope is the same; and no row that covers
+// the whole tool counts, whoever put it there.
+func TestAlwaysCoversTheOnePlan(t *testing.T) {
+	h, w := openWorkshop(t, human, func(o *app.Options) { o.Policy.Tools = map[string]policy.Setting{"read_note": policy.AlwaysConfirm} })
+	for _, scope := range []string{"", "shop"} {
+		for i := range 2 {
+			w.knows[fmt.Sprintf("job %d", i)] = policy.Assessment{Scope: scope}
+		}
+		id := h.allowed(t, "s1", 0)
+		asks := func(i int) {
+			t.Helper()
+			o := h.call("run_script", job(i), in("s1"))
+			assert.Equal(t, "confirm_token_required", code(o))
+			if o.Issued != nil {
+				require.NoError(t, h.Withdraw(context.Background(), o.Issued.ID))
+			}
+		}
+		require.NoError(t, h.call("run_script", job(0), in("s1")).Err, "the same again")
+		asks(1)
+		w.command["job 0"] = "something else"
+		asks(0)
+		require.NoError(t, h.store.Sessions().Update(context.Background(), ports.SessionKey("me", "s1"), func(s *ports.Session) error {
+			s.Granted[0].Scope = scope
+			return nil
+		}))
+		asks(0)
+		delete(w.command, "job 0")
+		_, err := h.RevokeAlways(context.Background(), id, "terminal")
+		require.NoError(t, err)
+	}
+
+	// A tool without a plan is bound to its arguments.
+	ask := `{"name":"a"}`
+	o := h.call("read_note", ask, in("s1"))
+	require.Equal(t, "confirm_token_required", code(o))
+	_, err := h.Answer(context.Background(), confirm.Answer{ID: o.Issued.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, h.call("read_note", ask, in("s1")).Err)
+	}
+	assert.Equal(t, "confirm_token_required", code(h.call("read_note", `{"name":"b"}`, in("s1"))))
+}
+
+// TestAnAlwaysStaysInItsSession: a row that is copied into another session, or to another principal, opens nothing; and one that says it is younger than
+// its answer holds no longer.
+func TestAnAlwaysStaysInItsSession(t *testing.T) {
+	h, ctx := opened(t)
+	h.allowed(t, "s1", 1)
+	had, err := h.store.Sessions().Load(ctx, ports.SessionKey("me", "s1"))
+	require.NoError(t, err)
+	put := func(principal, session string) {
+		t.Helper()
+		require.NoError(t, h.store.Sessions().Update(ctx, ports.SessionKey(principal, session), func(s *ports.Session) error { *s = had.Copy(); return nil }))
+	}
+	put("me", "s2")
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s2"))))
+	put("you", "s1")
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"), func(c *tool.Call) { c.Principal.ID = "you" })))
+	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
+	h.clock.Advance(confirm.AllowanceLasts)
+	had.Granted[0].At = h.clock.Now()
+	put("me", "s1")
+	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
+}
+
+// TestAYesIsUsedOnceWhateverItsRowSays: the audit has the call that it let run, and a row that is brought back lets no other run.
+func TestAYesIsUsedOnceWhateverItsRowSays(t *testing.T) {
+	for name, again := range map[string]func(asked *tool.Issued) func(*tool.Call){
+		"the same call":        func(*tool.Issued) func(*tool.Call) { return in("s1") },
+		"the call that waited": func(i *tool.Issued) func(*tool.Call) { return func(c *tool.Call) { c.Asked = i.Digest } },
+		"another session":      func(*tool.Issued) func(*tool.Call) { return in("s2") },
+	} {
+		h, w := openWorkshop(t, human)
+		ctx := context.Background()
+		asked := h.call("run_script", job(1)).Issued
+		_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+		require.NoError(t, err)
+		require.NoError(t, h.call("run_script", job(1)).Err)
+		ran, err := h.AuditSearch(ctx, audit.Filter{Confirmation: asked.ID})
+		require.NoError(t, err)
+		require.Len(t, ran, 2, "intent and outcome")
+		require.NoError(t, h.store.Settle(ctx, asked.Digest, func(g *confirm.Grant) error {
+			g.State, g.GoneAt = confirm.Approved, h.clock.Now()
+			return nil
+		}))
+		waiting, err := h.Waiting(ctx, asked.ID)
+		require.NoError(t, err)
+		assert.False(t, waiting, name)
+		o := h.call("run_script", job(1), again(asked))
+		require.Error(t, o.Err, name)
+		assert.Equal(t, fault.Unconfirmed, fault.From(o.Err).Kind, name)
+		if o.Issued != nil {
+			assert.NotEqual(t, asked.ID, o.Issued.ID, name)
+		}
+		assert.Len(t, w.ran, 1, name)
+	}
 }

@@ -317,7 +317,7 @@ func (r *run) viewed() bool {
 	return r.call.View && r.call.Person && class == policy.ClassRead
 }
 
-// record appends the outcome, except of page views: at once for a call whose intent was recorded, through the journal otherwise.
+// record appends the outcome, except of page views: at once for a call whose intent was recorded or that a confirmation let run, through the journal otherwise.
 func (r *run) record(ctx context.Context) error {
 	e := r.event(audit.Outcome)
 	e.DurationUS = r.out.Elapsed.Microseconds()
@@ -327,7 +327,7 @@ func (r *run) record(ctx context.Context) error {
 		e.Code = string(f.Code)
 	}
 	switch {
-	case r.intended:
+	case r.intended || r.ranBy != "":
 		return r.app.core.Audit.Append(ctx, e)
 	case r.viewed():
 		return nil

@@ -151,6 +151,9 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 		}
 		if g.State == confirm.Approved && r.human {
 			vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
+			if errors.Is(err, confirm.ErrUsed) { // a call has run with it, whatever its row says
+				continue
+			}
 			if err != nil {
 				return confirm.Grant{}, false, err
 			}
@@ -168,6 +171,9 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, args)
 	if err == nil && found && g.State == confirm.Approved {
 		vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
+		if errors.Is(err, confirm.ErrUsed) {
+			return confirm.Grant{}, false, nil
+		}
 		if err != nil {
 			return confirm.Grant{}, false, err
 		}

@@ -28,7 +28,7 @@ func (r *run) reach() confirm.Reach {
 		max(d.Strength, r.assessment.Strength, r.assessment.Human) >= policy.Typed || !r.assessment.Lasting() || r.survey.MustReveal || r.opening(r.plan) {
 		return confirm.Reach{}
 	}
-	scope := r.assessment.Scope
+	scope := r.ownScope()
 	if s, ok := r.plan.(tool.Scoped); ok {
 		_, dated := s.Scopes()
 		scope = r.secretless(dated)

@@ -42,8 +42,9 @@ type run struct {
 	lets       string // id of the grant that lets it run
 	moot       string // id of the question that nobody need answer any more because of it
 	intended   bool
-	started    bool // its run is on record as executing
-	asks       bool // it has issued a grant for itself
+	ranBy      string // id of the confirmation that lets it run, once it is about to
+	started    bool   // its run is on record as executing
+	asks       bool   // it has issued a grant for itself
 	mask       masking.Mask
 	survey     grants.Survey // of the plan that was assessed last
 	out        tool.Outcome
@@ -207,7 +208,7 @@ func (r *run) decide(ctx context.Context) error {
 	r.decision = p.Decide(q)
 	switch {
 	case r.decision.Verdict == policy.Deny:
-		return refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
+		return refusal.Of(r.decision, r.call.Tool, r.ownScope())
 	case r.decision.Verdict == policy.Allow && (r.insists() || r.decided()):
 		i, insistent := r.plan.(tool.Insistent)
 		r.waived = r.human && !r.decided() && beforehand(r.decision.Rule) && !(insistent && i.Insists())
@@ -216,15 +217,22 @@ func (r *run) decide(ctx context.Context) error {
 	return nil
 }
 
-// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where people approve, the answer has to be on record,
-// with a proof as strong as the call needs.
+// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where people approve, it never covers the whole tool,
+// and the answer has to be on record, for this session and principal, with a proof as strong as the call needs.
 func (r *run) granted(ctx context.Context, session ports.Session, scope string, needs policy.Proving) bool {
 	for _, a := range session.Allowing(string(r.call.Tool), scope, r.app.core.Clock.Now()) {
 		if !r.human {
 			r.lets = a.ID
 			return true
 		}
-		if vouched, err := r.app.grants.AlwaysOnRecord(ctx, a, needs); err == nil && vouched {
+		if scope == "" || a.Scope != scope {
+			continue
+		}
+		where := r.binding()
+		if _, one := confirm.OwnScope(scope, r.planHash); !one {
+			where.Subject = canon.Hash{}
+		}
+		if vouched, err := r.app.grants.AlwaysOnRecord(ctx, a, where, needs); err == nil && vouched {
 			r.lets = a.ID
 			return true
 		}
@@ -265,10 +273,14 @@ func (r *run) subject(ctx context.Context) error {
 			}
 			r.planHash = canon.Bytes("call.arguments.v1", append([]byte(r.call.Tool+"\n"), args...))
 		}
+		if a := r.confined(r.assessment); a != r.assessment {
+			r.assessment = a
+			return r.decide(ctx)
+		}
 		return nil
 	}
 	r.planHash = r.plan.Hash()
-	a := r.assess(r.entry.Spec, r.plan)
+	a := r.confined(r.assess(r.entry.Spec, r.plan))
 	if r.claims.Class > policy.ClassRead {
 		a = r.surveyed(ctx, a, r.plan, r.call.Args)
 	}
@@ -288,6 +300,23 @@ func (r *run) subject(ctx context.Context) error {
 		r.unasked()
 	}
 	return nil
+}
+
+// confined is an assessment whose scope holds no more than the plan at hand, where people approve: what they say "always" to is what they saw.
+func (r *run) confined(a policy.Assessment) policy.Assessment {
+	if !r.human || r.planHash == (canon.Hash{}) || r.claims.Class == policy.ClassRead && r.decision.Verdict != policy.Confirm {
+		return a
+	}
+	if p, ok := r.plan.(tool.Confined); !ok || !p.Confined() {
+		a.Scope = confirm.PlanScope(a.Scope, r.planHash)
+	}
+	return a
+}
+
+// ownScope is what the plan says of its scope itself.
+func (r *run) ownScope() string {
+	own, _ := confirm.OwnScope(r.assessment.Scope, r.planHash)
+	return own
 }
 
 // unasked lets a call run that has nothing to do: nobody need be asked about nothing. A token that it brings along is checked and spent all the same.
@@ -314,6 +343,9 @@ func (r *run) gate() error {
 
 // intend records the intent of a mutation durably and then spends its confirmation. Without an intent nothing is changed.
 func (r *run) intend(ctx context.Context) error {
+	if r.decision.Verdict == policy.Confirm && !r.waived {
+		r.ranBy = r.grantID
+	}
 	if r.claims.Class > policy.ClassRead && r.claims.Effects&policy.Mutating != 0 {
 		if err := r.app.core.Audit.Append(ctx, r.event(audit.Intent)); err != nil {
 			return err
@@ -323,6 +355,7 @@ func (r *run) intend(ctx context.Context) error {
 	var spent confirm.Grant
 	if r.decision.Rule == policy.RuleSession && r.grantID == "" {
 		r.grantID = r.app.grants.Spend(ctx, r.binding())
+		r.ranBy = r.grantID
 	}
 	if r.moot != "" && r.app.grants.Moot(ctx, r.moot) {
 		r.grantID = r.moot // what the call comes to is what its question came to
@@ -367,7 +400,7 @@ func (r *run) event(p audit.Phase) audit.Event {
 	if rule := r.decision.Rule; rule == policy.RuleSession || rule == policy.RuleDated {
 		grant = r.lets
 	}
-	return audit.Event{Grant: grant,
+	return audit.Event{Grant: grant, Confirmation: r.ranBy,
 		Time: r.app.core.Clock.Now(), Phase: p, CallID: r.call.ID, Session: r.call.Session, Principal: r.call.Principal.ID, Client: r.call.Client,
 		Tool: r.mask.Name(string(r.call.Tool)), Class: r.claims.Class.String(), Args: r.mask.Args(r.call.Args), Plan: r.planHash,
 		Verdict: r.decision.Verdict.String(), Rule: r.decision.Rule, ApprovedBy: r.answerer,

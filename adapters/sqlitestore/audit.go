@@ -28,7 +28,7 @@ const (
 	selectFound  = `SELECT seq, event, prev, hash FROM audit WHERE seq < ?1 AND (length(?2) = 0 OR instr(event, ?2) > 0) AND (length(?3) = 0 OR instr(event, ?3) > 0) AND
 		(length(?4) = 0 OR instr(event, ?4) > 0) AND (length(?5) = 0 OR instr(event, ?5) > 0) AND (?6 = '' OR instr(lower(CAST(event AS TEXT)), ?6) > 0) AND
 		(NOT ?8 OR instr(event, X'22636c617373223a22') > 0 AND substr(event, instr(event, X'22636c617373223a22') + 9, 5) <> X'7265616422')
-		AND (length(?9) = 0 OR instr(event, ?9) > 0) ORDER BY seq DESC LIMIT ?7`
+		AND (length(?9) = 0 OR instr(event, ?9) > 0) AND (length(?10) = 0 OR instr(event, ?10) > 0) ORDER BY seq DESC LIMIT ?7`
 	selectCut = `SELECT seq FROM audit_head WHERE seq > ?1 AND NOT EXISTS (SELECT 1 FROM audit WHERE seq > ?1)`
 )
 
@@ -271,7 +271,7 @@ func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, err
 	var found []audit.Record
 	err := s.reading(ctx, func(h *handle) error {
 		for found = nil; ; {
-			rows, err := records(ctx, h.read, selectFound, before, written("phase", string(f.Phase)), written("call_id", f.Call), written("tool", f.Tool), code, needle, most, f.Unattended, written("grant", f.Grant))
+			rows, err := records(ctx, h.read, selectFound, before, written("phase", string(f.Phase)), written("call_id", f.Call), written("tool", f.Tool), code, needle, most, f.Unattended, written("grant", f.Grant), written("confirmation", f.Confirmation))
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func (k *Keeper) DatedOnRecord(ctx context.Context, d confirm.Dated) (bool, erro
 	if rule == "" {
 		return false, nil
 	}
-	return k.ruled(ctx, d.ID, d.Tool, rule, policy.ProvingNone)
+	return k.ruled(ctx, d.ID, d.Tool, rule, policy.ProvingNone, func(e *audit.Event) bool { return e.Principal == d.Principal })
 }
 
 // Let uses a dated grant that covers the call, and reports whether there is one. Of all that revoke it and use it at the same time, the store has one first.

@@ -216,6 +216,9 @@ func (k *Keeper) Waiting(ctx context.Context, id string) (bool, error) {
 	}
 	if found[0].State == confirm.Approved { // an approval counts once it is on record
 		vouched, err := k.OnRecord(ctx, found[0], found[0].Needs)
+		if errors.Is(err, confirm.ErrUsed) { // whoever waits is told so
+			return false, nil
+		}
 		return !vouched, err
 	}
 	if found[0].State != confirm.Pending {
@@ -226,18 +229,22 @@ func (k *Keeper) Waiting(ctx context.Context, id string) (bool, error) {
 }
 
 // OnRecord reports whether the audit has the answer that approved g, for the plan that g is about, with a proof as strong as needed: a row that somebody
-// edited approves nothing. What an enrolled key has signed is verified again.
+// edited approves nothing. What an enrolled key has signed is verified again. It fails with confirm.ErrUsed where a call has run with that answer already,
+// whatever the row says of it since.
 func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Proving) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: g.ID, Limit: audit.AtMost})
 	if err != nil {
 		return false, err
 	}
 	for _, r := range said {
-		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Plan != g.Binding.Subject || r.Event.Tool != g.Binding.Tool ||
+		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Plan != g.Binding.Subject || r.Event.Tool != g.Binding.Tool || r.Event.Principal != g.Binding.Principal ||
 			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) {
 			continue
 		}
 		err := k.Proofs.Holds(ctx, r.Event)
+		if err == nil {
+			err = k.unused(ctx, g.ID)
+		}
 		if err == nil || !errors.Is(err, enrolled.ErrUnproven) {
 			return err == nil, err
 		}
@@ -245,20 +252,34 @@ func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Pro
 	return false, nil
 }
 
-// AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of its session, with a proof as strong as is needed now.
-func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance, needs policy.Proving) (bool, error) {
-	return k.ruled(ctx, a.ID, a.Tool, alwaysRule(a.Scope), needs)
+// unused fails with confirm.ErrUsed where the audit has a call that the confirmation of that id let run.
+func (k *Keeper) unused(ctx context.Context, id string) error {
+	ran, err := k.Audit.Search(ctx, audit.Filter{Confirmation: id, Limit: audit.AtMost})
+	if err == nil && len(ran) > 0 {
+		err = confirm.ErrUsed
+	}
+	return err
+}
+
+// AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of the session of b, by the principal of b, less than
+// confirm.AllowanceLasts ago, with a proof as strong as is needed now. Where b has a subject, the answer was to that very plan.
+func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance, b confirm.Binding, needs policy.Proving) (bool, error) {
+	now := k.Clock.Now()
+	return k.ruled(ctx, a.ID, a.Tool, alwaysRule(a.Scope), needs, func(e *audit.Event) bool {
+		a.At = e.Time
+		return e.Session == b.Session && e.Principal == b.Principal && a.Holds(now) && (b.Subject == canon.Hash{} || e.Plan == b.Subject)
+	})
 }
 
 // ruled reports whether the audit has an answer that approved the question of that id and said that rule of the tool, with a
-// proof as strong as needed, and nobody who revoked it since.
-func (k *Keeper) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving) (bool, error) {
+// proof as strong as needed, and nobody who revoked it since. fits says what else has to hold of it.
+func (k *Keeper) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving, fits func(*audit.Event) bool) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
 	if slices.ContainsFunc(said, func(r audit.Record) bool { return r.Event.Verdict == wordRevoke && r.Event.Code == "" }) {
 		return false, err
 	}
 	return slices.ContainsFunc(said, func(r audit.Record) bool {
-		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == tool && r.Event.Rule == rule &&
+		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == tool && r.Event.Rule == rule && fits(&r.Event) &&
 			(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) && k.Proofs.Holds(ctx, r.Event) == nil
 	}), err
 }
@@ -324,13 +345,18 @@ func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
 func (k *Keeper) Supersede(ctx context.Context, g confirm.Grant) {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: g.Binding.Session}, k.Clock.Now())
 	for _, w := range waiting {
-		if w.ID != g.ID && w.Binding.Tool == g.Binding.Tool && w.Binding.Principal == g.Binding.Principal && w.Scope == g.Scope && err == nil {
+		if w.ID != g.ID && w.Binding.Tool == g.Binding.Tool && w.Binding.Principal == g.Binding.Principal && ownScope(&w) == ownScope(&g) && err == nil {
 			err = k.Withdraw(ctx, w.ID, "superseded")
 		}
 	}
 	if err != nil {
 		k.Log.Warn("an older confirmation could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
 	}
+}
+
+func ownScope(g *confirm.Grant) string {
+	own, _ := confirm.OwnScope(g.Scope, g.Binding.Subject)
+	return own
 }
 
 // over says why nobody can answer the confirmation of that id, or withdraw it: somebody has answered, or there is none that waits.

@@ -45,6 +45,8 @@ type Event struct {
 	Surface    string          `json:"surface,omitempty"` // of an answer: where it was given (terminal, console, passkey, touch, form, program, server)
 	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; no secrets
 	Grant      string          `json:"grant,omitempty"`   // of a call that a grant let through: the grant's id
+	// Confirmation is, of a call that a confirmation let run, that confirmation's id: whose id stands here lets nothing run any more.
+	Confirmation string `json:"confirmation,omitempty"`
 }
 
 // Record is an event in its place in the chain. Seq starts at 1; Prev is the hash of the record before, zero for the first.

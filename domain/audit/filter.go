@@ -20,6 +20,8 @@ type Filter struct {
 	Code   string
 	Grant  string // id of the grant that let the call through
 	Failed bool   // only those with a code
+	// Confirmation is the id of the confirmation that let the call run.
+	Confirmation string
 	// Unattended chooses only changes that were let through without a person.
 	Unattended bool
 	Text       string // somewhere in the event as JSON, whatever the case of its ASCII letters
@@ -38,7 +40,7 @@ func (f Filter) Most() int {
 func (f Filter) Matches(r *Record) bool {
 	e := &r.Event
 	return (f.Before <= 0 || r.Seq < f.Before) && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
-		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (f.Grant == "" || f.Grant == e.Grant) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
+		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (f.Grant == "" || f.Grant == e.Grant) && (f.Confirmation == "" || f.Confirmation == e.Confirmation) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
 }
 
 // says reports whether the event as JSON holds the needle of a filter.

@@ -1,8 +1,10 @@
 package confirm
 
 import (
+	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -16,9 +18,41 @@ var ErrNoAllowance = fault.New(fault.NotFound, "grant_not_found", "nothing is al
 type Allowance struct {
 	ID    string    `json:"id"` // of the confirmation that was answered so; public
 	Tool  string    `json:"tool"`
-	Scope string    `json:"scope"`      // what of the tool; empty is all of it
+	Scope string    `json:"scope"`      // what of the tool; empty is all of it, which counts only where the caller approves
 	By    string    `json:"created_by"` // on which channel it was said
 	At    time.Time `json:"created_at"`
+}
+
+// planWord begins what a scope says of the one plan that it is bound to.
+const planWord = "plan "
+
+// PlanScope is the scope of an "always" that covers one plan of a tool and nothing else; own is what the plan says of its scope itself, or nothing.
+func PlanScope(own string, plan canon.Hash) string {
+	if own != "" {
+		own += ", "
+	}
+	return own + planWord + plan.String()
+}
+
+// OwnScope is a scope without the plan that PlanScope has bound it to; bound reports whether that is so.
+func OwnScope(scope string, plan canon.Hash) (own string, bound bool) {
+	own, bound = strings.CutSuffix(scope, planWord+plan.String())
+	return strings.TrimSuffix(own, ", "), bound
+}
+
+// Lasts is what an "always" for the question is bound to, and what it is not, each in one line.
+func (v View) Lasts() (bound, unbound string) {
+	about, _, exact := strings.Cut(v.Scope, "@") // behind it stands the sum of a command with its arguments
+	_, one := OwnScope(v.Scope, v.PlanHash)
+	switch {
+	case one:
+		return v.Tool + " with these arguments and this plan", "how often it runs"
+	case exact:
+		return v.Tool + " of " + about + ", as it reads now, with these arguments", "how often it runs; the contents of other files"
+	case v.Scope == "":
+		return v.Tool, "its arguments; what it does with them; how often it runs"
+	}
+	return v.Tool + " of " + v.Scope, "other arguments and contents; how often it runs"
 }
 
 // ExpiresAt is when it has run out.

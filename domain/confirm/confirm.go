@@ -137,7 +137,7 @@ type Grant struct {
 	Mode      policy.Mode     // the call's own mode argument
 	Strength  policy.Strength
 	Risk      policy.Risk
-	Scope     string // what "always" covers within the tool; empty is the whole tool
+	Scope     string // what "always" covers within the tool; empty is the whole tool, which it never is where people approve
 	Target    string // what Typed must type
 	Prompt    string // one line for the human
 	Plan      json.RawMessage

@@ -29,7 +29,7 @@ type Assessment struct {
 	Risk     Risk       // likewise
 	Action   ActionRule // what is stored for the action
 	Human    Strength   // the least strength where people approve, whatever the tool's contract takes for an approval
-	Scope    string     // what an "always" covers within the tool: project, target; empty covers the whole tool
+	Scope    string     // what an "always" covers within the tool: project, target; where people approve, the plan as well (tool.Confined); empty covers the whole tool
 }
 
 // Raised is the assessment with at least the strength and risk of base.

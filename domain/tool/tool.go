@@ -162,6 +162,12 @@ type Scoped interface {
 	Scopes() (session, dated string)
 }
 
+// Confined is a plan whose own scope tells by its content what an "always" covers, where it says so. Where people approve, an "always" for any other
+// plan covers that one plan.
+type Confined interface {
+	Confined() bool
+}
+
 // Looser is a plan that stays what it is when only the arguments of its command differ: Loose names all of it but those, with the files that it reads as
 // code. A dated grant for any arguments is bound to it; a zero hash is of a plan whose arguments cannot be told apart.
 type Looser interface {

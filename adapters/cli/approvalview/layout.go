@@ -233,6 +233,10 @@ func (m *model) lines() []line {
 	if m.item.Needs > policy.ProvingPerson {
 		add("approving needs "+m.item.Needs.Words(), terminal.Changed)
 	}
+	if m.item.Always && m.item.Strength < policy.Typed {
+		bound, unbound := m.item.Lasts()
+		add("A allows in that session: "+oneLine(bound)+"; not bound: "+oneLine(unbound), 0)
+	}
 	if m.item.Unmet != "" {
 		add(oneLine(m.item.Unmet), terminal.Changed)
 	}

@@ -154,6 +154,9 @@ func approve(ctx context.Context, s *shell.Shell, given confirm.Answer) error {
 	if given.Until != nil && !dated {
 		return shell.ErrUsage.Sayf("--for: %s is of a kind that is asked about every time", given.ID).With(shell.Hint("countersign approve " + given.ID))
 	}
+	if given.Always {
+		s.Say(shell.Lasting(v))
+	}
 	before := 0
 	if a, err := s.App(); err == nil && dated {
 		before, _ = a.Earlier(ctx, v.ID) // without it there is one suggestion less

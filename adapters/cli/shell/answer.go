@@ -154,6 +154,9 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d Deciding) (confirm
 		f := fault.From(untouchable)
 		return said, ErrUnanswered.Sayf("approving %s needs %s, and %s; it waits for an answer", v.ID, v.Needs.Words(), f.Message).With(f.Details)
 	}
+	if always && !named {
+		s.Say(Lasting(v))
+	}
 	question := asking(v, named, always, untouchable == nil)
 	if dated && !named {
 		question = strings.Replace(question, "]", offered(v)+"]", 1)
@@ -216,6 +219,15 @@ func left(v confirm.View) error {
 	return ErrUnanswered.Sayf("nothing was decided; %s still waits for an answer", v.ID).
 		With(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
+
+// Lasting is what "always" would allow, in one line.
+func Lasting(v confirm.View) string {
+	bound, unbound := v.Lasts()
+	return terminal.Plain("always allows, in the session that asks and for " + lasts + " at most: " + bound + "; not bound: " + unbound)
+}
+
+// lasts is confirm.AllowanceLasts in words.
+var lasts = fmt.Sprintf("%d hours", int(confirm.AllowanceLasts.Hours()))
 
 // asking is the question at the end of a plan.
 func asking(v confirm.View, named, always, touchable bool) string {

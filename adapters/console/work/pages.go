@@ -180,6 +180,9 @@ func Decide(v httpguard.Visitor, action string, c confirm.View, always bool) mar
 
 // Always is the button that approves for the rest of a session: what is bound then, and what is not.
 func Always(c confirm.View) string {
+	if _, one := confirm.OwnScope(c.Scope, c.PlanHash); one {
+		return "Always allow in this session: " + page.Printable(c.Tool) + " with these arguments and this plan, however often"
+	}
 	if c.Scope == "" {
 		return "Always allow in this session: " + page.Printable(c.Tool) + " with any arguments"
 	}

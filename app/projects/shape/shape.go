@@ -59,6 +59,7 @@ type Plan struct {
 	Context any       `json:"context"` // what a person needs to decide: the real command, the steps, the request
 	assess  policy.Assessment
 	dated   string // what a dated "always" covers
+	bound   bool   // the scope tells its content
 	loose   canon.Hash
 	about   string // name of the project
 	hash    canon.Hash
@@ -75,7 +76,7 @@ func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (
 // Bound is the plan with "always" narrowed to what it shows: the same target with anything else in it is asked for again
 // (packageflow-security contract §5.1: a grant is for a target in a class of content).
 func (p Plan) Bound() Plan {
-	p.assess.Scope = Within(p.assess.Scope, p.hash)
+	p.assess.Scope, p.bound = Within(p.assess.Scope, p.hash), true
 	return p
 }
 
@@ -83,9 +84,12 @@ func (p Plan) Bound() Plan {
 // out, because editing them is the agent's job; a dated one covers the files as they are.
 func (p Plan) BoundBut(less Plan) Plan {
 	p.dated = Within(p.assess.Scope, p.hash)
-	p.assess.Scope = Within(p.assess.Scope, less.hash)
+	p.assess.Scope, p.bound = Within(p.assess.Scope, less.hash), true
 	return p
 }
+
+// Confined reports a plan whose scope tells its content (tool.Confined).
+func (p Plan) Confined() bool { return p.bound }
 
 // Of is the plan, of the project of that name.
 func (p Plan) Of(project string) Plan {

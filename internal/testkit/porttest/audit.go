@@ -190,7 +190,7 @@ func auditFilters(t *testing.T, l ports.AuditLog) {
 		audit.Event{Time: issued, CallID: "call_3", Tool: "look", Phase: audit.Outcome, Class: "read", Verdict: "allow", Args: json.RawMessage(`{"class":"write"}`)},
 		audit.Event{Time: issued, CallID: `"class":"read"`, Tool: "change", Phase: audit.Outcome, Class: "write", Verdict: "allow", Args: json.RawMessage(`{"class":"read"}`)},
 		audit.Event{Time: issued, CallID: "call_5", Tool: "change", Phase: audit.Outcome, Class: "write", Verdict: "confirm", ApprovedBy: "terminal", Grant: "cf_9", Args: json.RawMessage(`{}`)},
-		audit.Event{Time: issued, CallID: "call_6", Tool: "change", Phase: audit.Outcome, Class: "write", Verdict: "confirm", ApprovedBy: "terminal", Args: json.RawMessage(`{"grant":"cf_9"}`)}))
+		audit.Event{Time: issued, CallID: "call_6", Tool: "change", Phase: audit.Outcome, Class: "write", Verdict: "confirm", ApprovedBy: "terminal", Confirmation: "cf_7", Args: json.RawMessage(`{"grant":"cf_9","confirmation":"cf_8"}`)}))
 	for _, c := range []struct {
 		filter audit.Filter
 		want   []int64
@@ -200,6 +200,8 @@ func auditFilters(t *testing.T, l ports.AuditLog) {
 		{audit.Filter{Tool: `in"put`}, nil},
 		{audit.Filter{Phase: audit.Outcome}, []int64{8, 7, 6, 5, 3, 2}},
 		{audit.Filter{Grant: "cf_9"}, []int64{7}}, // what an argument says is no grant
+		{audit.Filter{Confirmation: "cf_7"}, []int64{8}},
+		{audit.Filter{Confirmation: "cf_8"}, nil}, // nor a confirmation
 		{audit.Filter{Unattended: true}, []int64{6}},
 		{audit.Filter{Unattended: true, Tool: "look"}, nil},
 		{audit.Filter{Phase: audit.Outcome, Tool: "input"}, []int64{2}},
