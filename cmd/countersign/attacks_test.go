@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -336,6 +337,37 @@ func TestOneYesLetsOneCallRun(t *testing.T) {
 	assert.Contains(t, string(value), "success")
 	assert.True(t, v.marked())
 	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+}
+
+// TestAYesIsNotBroughtBack: nor is an "always" carried into another session, by a program of the same user that edits the database.
+func TestAYesIsNotBroughtBack(t *testing.T) {
+	v := newVictim(t)
+	a := v.agent()
+	a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	id := v.questions(1)[0].ID
+	seen, code := v.atTerminal("a", "approve", id)
+	require.Zero(t, code, seen)
+	assert.Contains(t, seen, "not bound: how often it runs; the contents of other files")
+	for range 2 {
+		value, failed := outcome(t, a.Call("run_script", v.mark()))
+		require.Nil(t, failed, "%+v", failed)
+		assert.Contains(t, string(value), "success")
+	}
+	db := openDB(t, filepath.Join(v.home, ".countersign"))
+	var key, body []byte
+	require.NoError(t, db.QueryRow(`SELECT key, body FROM sessions WHERE CAST(body AS TEXT) LIKE '%'||?||'%'`, id).Scan(&key, &body))
+
+	thief := v.agent()
+	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	var session string
+	require.NoError(t, db.QueryRow(`SELECT session FROM grants WHERE tool = 'run_script' ORDER BY seq DESC LIMIT 1`).Scan(&session))
+	principal, _, _ := strings.Cut(string(key), "\x00")
+	v.sql(t, `INSERT OR REPLACE INTO sessions (key, body) VALUES (?, ?)`, []byte(principal+"\x00"+session), body)
+	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+
+	v.sql(t, `DELETE FROM runs WHERE confirmation = ?1 OR redeemed = ?1`, id)
+	v.sql(t, `UPDATE grants SET state = 1, session = ?, expires_at = expires_at + 864000000000000 WHERE id = ?`, session, id)
+	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 }
 
 // TestAnAnswerThatSavesQuestions: "u" at the question, with a tick for any arguments; a suggestion of it; and several questions answered as one.

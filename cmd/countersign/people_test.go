@@ -175,6 +175,7 @@ func TestAlwaysAtATerminal(t *testing.T) {
 			seen, code := w.atTerminal(way.typed, append([]string{"approve", q.ID}, way.flags...)...)
 			require.Zero(t, code, seen)
 			assert.Equal(t, way.flags == nil, strings.Contains(seen, "a: always in this session"), seen)
+			assert.Contains(t, seen, "not bound: how often it runs; the contents of other files")
 			_, failed := h.answer("one")
 			require.Nil(t, failed)
 			var again struct{ Success bool }

@@ -122,11 +122,13 @@ func TestAlwaysIsRememberedForTheSessionThatAsked(t *testing.T) {
 	t.Parallel()
 	agent, here, web := pair(t)
 	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
-	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with any arguments")
+	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with these arguments and this plan, however often")
 	require.NoError(t, (<-done).Err)
-	require.NoError(t, agent.Call("write_note", map[string]string{"name": "other", "text": "x"}).Err)
-	assert.Equal(t, "x", here.Notes.Read("other"))
-	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "third"}).Err, app.ErrRequired, "not for others")
+	require.NoError(t, os.Remove(here.Notes.Path("plan")))
+	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err, app.ErrRequired, "not for others")
+	require.NoError(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
+	assert.Equal(t, "text", here.Notes.Read("plan"))
+	require.ErrorIs(t, agent.Call("write_note", map[string]string{"name": "other", "text": "text"}).Err, app.ErrRequired, "nor for anything else")
 }
 
 // TestTheSameIsAllowedUntil: the page names what is bound and what is not, the same runs in any session of that host, and it is suggested to whoever

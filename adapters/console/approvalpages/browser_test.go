@@ -2,6 +2,7 @@ package approvalpages_test
 
 import (
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -129,9 +130,10 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	p.WaitText(".notice", "a person denied it: not today")
 
 	done = agent.Waits(t, "write_note", map[string]string{"name": "always", "text": "text"})
-	p.Press("Always allow in this session: write_note with any arguments: write note always")
+	p.Press("Always allow in this session: write_note with these arguments and this plan, however often: write note always")
 	require.NoError(t, (<-done).Err)
-	require.NoError(t, agent.Call("write_note", map[string]string{"name": "again", "text": "text"}).Err)
+	require.NoError(t, os.Remove(here.Notes.Path("always")))
+	require.NoError(t, agent.Call("write_note", map[string]string{"name": "always", "text": "text"}).Err)
 }
 
 // untilATime allows the same for a day, on the page of the question.

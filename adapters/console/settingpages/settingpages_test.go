@@ -191,14 +191,17 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
-	p.See("write_note", "all of it", "terminal")
+	p.See("write_note", "plan sha256:", "terminal")
 	_, err = agent.House.RevokeAlways(t.Context(), "cf_other", "test")
 	require.ErrorIs(t, err, confirm.ErrNoAllowance)
-	p.Press("Revoke of write_note").See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
+	held, err := h.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	p.Press("Revoke of write_note "+held[0].Scope).See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
 	all, err := h.AlwaysAllowed(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
-	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note").Status)
+	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note "+held[0].Scope).Status)
 }
 
 // TestWhatIsAllowedUntilADateIsRevoked: it is listed with who may ask for it and how often it was used.
