@@ -11,6 +11,8 @@ import (
 	"iter"
 	"log/slog"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/enrolment"
@@ -76,8 +78,9 @@ type Options struct {
 	Place        string        // the directory that this process stands in, for tools that depend on it; empty where none does
 	Sight        string        // tells processes of one place apart that do not see the same files; empty where all do
 	Serve        Selection
-	Forgotten    []string       // ids of enrolled keys that do not count: the system's file clears one that was lost
-	Absent       []tool.Toolset // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
+	Forgotten    []string                 // ids of enrolled keys that do not count: the system's file clears one that was lost
+	Absent       []tool.Toolset           // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
+	OwnerOf      func(name string) string // the toolset of Absent that has a tool of that name, or empty; nil knows none
 }
 
 // App is the door. It is safe for concurrent use.
@@ -104,6 +107,28 @@ const ControlToolset = selection.ControlToolset
 
 // Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
 func (a *App) Toolsets() []tool.Toolset { return selection.List(a.registry, a.served, a.opts.Absent) }
+
+// Unserved says, for a tool that exists and whose toolset is not served here, which toolset that is and how a person has it served; empty for any other.
+func (a *App) Unserved(name string) string {
+	set := ""
+	if e, ok := a.registry.Lookup(tool.Name(name)); ok && !e.Spec.People {
+		set = e.Spec.Toolset
+	} else if !ok && a.opts.OwnerOf != nil {
+		set = a.opts.OwnerOf(name)
+	}
+	serve := a.opts.Serve
+	if set == "" || serve.Serves(set) || a.served[tool.Name(name)] {
+		return ""
+	}
+	said := "it is in the toolset " + set + ", which is not served here; "
+	for _, t := range a.opts.Absent {
+		if t.Name == set && !strings.HasPrefix(t.ServedWith, "--toolsets ") {
+			return said + "it is served with " + t.ServedWith
+		}
+	}
+	sets := append(slices.DeleteFunc(slices.Clone(serve.Toolsets), func(n string) bool { return n == ControlToolset }), set)
+	return said + "a person enables it with countersign connect HOST --toolsets " + strings.Join(sets, ",") + ", and then starts the host again"
+}
 
 // New assembles the door from its parts and the capabilities' tools. It opens nothing and starts nothing.
 func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {

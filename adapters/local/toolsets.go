@@ -77,6 +77,7 @@ func choose(sets []toolset, o app.Options) ([]tool.Capability, app.Options) {
 	})
 	o.Absent = slices.Clone(o.Absent)
 	var caps []tool.Capability
+	o.OwnerOf = ownerOf(sets, served)
 	for _, set := range sets {
 		if served[set.name] {
 			caps = append(caps, m.of(set))
@@ -85,6 +86,25 @@ func choose(sets []toolset, o app.Options) ([]tool.Capability, app.Options) {
 		}
 	}
 	return caps, o
+}
+
+// ownerOf tells which of the toolsets that are not served has a tool. They are made for that when somebody asks the first time.
+func ownerOf(sets []toolset, served map[string]bool) func(name string) string {
+	owners := sync.OnceValue(func() map[string]string {
+		out := map[string]string{}
+		for _, set := range sets {
+			if served[set.name] {
+				continue
+			}
+			for _, e := range set.build().Entries {
+				if !e.Spec.People {
+					out[string(e.Spec.Name)] = set.name
+				}
+			}
+		}
+		return out
+	})
+	return func(name string) string { return owners()[name] }
 }
 
 // made is the toolsets that were made so far, by name.

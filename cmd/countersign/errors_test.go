@@ -275,3 +275,24 @@ func TestProtocolErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestAToolThatIsNotServed: its refusal says which toolset it is in, and how a person has it served, with the code of every unknown tool.
+func TestAToolThatIsNotServed(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]string{
+		"run_script":   `unknown tool "run_script": it is in the toolset projects, which is not served here; a person enables it with countersign connect HOST --toolsets packs,projects, and then starts the host again`,
+		"nope":         `unknown tool "nope"`,
+		"connect_host": `unknown tool "connect_host"`, // for people alone
+	} {
+		c := newPlace(t).serve("--toolsets", "packs").Framed()
+		c.Request("initialize", args{"protocolVersion": "2025-06-18", "capabilities": args{}, "clientInfo": args{"name": "t", "version": "1"}})
+		c.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{}}}`)
+		var answer stdiotest.Response
+		require.NoError(t, json.Unmarshal(c.Recv(), &answer))
+		require.NotNil(t, answer.Error)
+		assert.Equal(t, -32602, answer.Error.Code)
+		assert.Equal(t, says, answer.Error.Message)
+		c.Send(`{"jsonrpc":"2.0","id":9,"method":"exit"}`)
+		assert.Equal(t, 0, c.Wait())
+	}
+}

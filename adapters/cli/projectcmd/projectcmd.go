@@ -6,10 +6,12 @@ package projectcmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,7 +126,45 @@ func (g group) added(ctx context.Context, p workdesk.Project) {
 		g.Note("warning: %s", terminal.Plain(w))
 	}
 	if len(found.Scripts) > 0 {
-		g.Note("next: countersign run SCRIPT in that directory, or countersign mcp for an agent")
+		g.Note("next: countersign run SCRIPT in that directory")
+	}
+	g.agents(ctx)
+}
+
+// agents says, of every host that is connected to this program, whether its agent is served projects, and the command that has it served.
+func (g group) agents(ctx context.Context) {
+	if g.JSON {
+		return
+	}
+	var answer struct {
+		Data struct {
+			Hosts []struct {
+				Host     string   `json:"host"`
+				Title    string   `json:"title"`
+				State    string   `json:"state"`
+				Toolsets []string `json:"toolsets"`
+			} `json:"hosts"`
+		} `json:"data"`
+	}
+	o, err := g.Call(ctx, "list_hosts", struct{}{})
+	if err != nil || json.Unmarshal(o.Value, &answer) != nil {
+		return // the project is registered all the same
+	}
+	connected := false
+	for _, h := range answer.Data.Hosts {
+		if h.State != "connected" || len(h.Toolsets) == 0 {
+			continue
+		}
+		connected = true
+		if slices.Contains(h.Toolsets, "projects") || slices.Contains(h.Toolsets, "all") {
+			g.Note("%s serves the toolsets: %s", h.Title, terminal.Plain(strings.Join(h.Toolsets, ", ")))
+			continue
+		}
+		g.Note("%s serves the toolsets %s, and so no projects; countersign connect %s --toolsets %s,projects adds them", h.Title, terminal.Plain(strings.Join(h.Toolsets, ", ")),
+			h.Host, terminal.Plain(strings.Join(h.Toolsets, ",")))
+	}
+	if !connected {
+		g.Note("for an agent: countersign connect HOST --toolsets packs,deployments,projects")
 	}
 }
 

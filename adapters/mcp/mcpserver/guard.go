@@ -62,10 +62,15 @@ func settle(req mcp.Request) {
 	}
 }
 
-// unknown refuses a tool that is not served, naming the served one that took its place.
+// unknown refuses a tool that is not served, naming the served one that took its place, or how a person has it served.
 func (s *Server) unknown(name string) error {
 	if now, note := present.Renamed(name); note != "" {
 		if _, served := s.tools[string(now)]; served {
+			return invalid("unknown tool %q: %s", name, note)
+		}
+	}
+	if _, served := s.tools[name]; !served && s.opts.Unserved != nil {
+		if note := s.opts.Unserved(name); note != "" {
 			return invalid("unknown tool %q: %s", name, note)
 		}
 	}

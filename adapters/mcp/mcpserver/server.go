@@ -56,6 +56,8 @@ type Options struct {
 	Unordered    bool             // calls do not wait for earlier ones: their clients are many, and what they reach are many servers
 	Log          *slog.Logger
 
+	Unserved func(name string) string // what is said of a tool that exists and is not served; nil, or empty: nothing
+
 	Source    string           // the toolset that resources, prompts and completions read: they wait for its earlier changes
 	Resources offers.Resources // nil: none
 	Prompts   offers.Prompts   // nil: none

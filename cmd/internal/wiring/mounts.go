@@ -81,6 +81,9 @@ type face struct {
 // published is the face of a door: its tools, and resources, prompts and completions where it serves what they are made of.
 func published(door mcpserver.Door, version string) face {
 	f := face{door: door, Options: mcpserver.Options{Version: version, Instructions: instructions}}
+	if knows, ok := door.(interface{ Unserved(name string) string }); ok {
+		f.Unserved = knows.Unserved
+	}
 	as := tool.Call{Client: "resources"}
 	if packresources.Served(door) {
 		packs := packresources.New(door, as)
