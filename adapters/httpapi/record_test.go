@@ -76,18 +76,18 @@ func TestTheAuditIsListed(t *testing.T) {
 	d.send("POST /api/v1/tools/look", `{"name":"x"}`, "narrow")
 	require.NoError(t, d.app.Close(t.Context()))
 	all := d.get(200, "GET /api/v1/audit", "", "")
-	require.EqualValues(t, 6, all["count"])
-	assert.EqualValues(t, 6, all["next"])
-	assert.Equal(t, []string{"1", "2", "3", "4", "5", "6"}, names(all, "records", "seq"))
-	assert.Equal(t, []string{"5", "6"}, names(d.get(200, "GET /api/v1/audit?limit=2", "", ""), "records", "seq"))
+	require.EqualValues(t, 11, all["count"], "five questions, five calls that asked, and one that was refused")
+	assert.EqualValues(t, 11, all["next"])
+	assert.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"}, names(all, "records", "seq"))
+	assert.Equal(t, []string{"10", "11"}, names(d.get(200, "GET /api/v1/audit?limit=2", "", ""), "records", "seq"))
 	part := d.get(200, "GET /api/v1/audit?after=0&limit=4", "", "")
 	assert.Equal(t, []string{"1", "2", "3", "4"}, names(part, "records", "seq"))
 	part = d.get(200, fmt.Sprintf("GET /api/v1/audit?after=%v", part["next"]), "", "")
-	assert.Equal(t, []string{"5", "6"}, names(part, "records", "seq"))
-	part = d.get(200, "GET /api/v1/audit?after=6", "", "")
-	assert.EqualValues(t, 6, part["next"])
+	assert.Equal(t, []string{"5", "6", "7", "8", "9", "10", "11"}, names(part, "records", "seq"))
+	part = d.get(200, "GET /api/v1/audit?after=11", "", "")
+	assert.EqualValues(t, 11, part["next"])
 	assert.Equal(t, []any{}, part["records"])
-	for query, want := range map[string]int{"text=thing-3": 1, "tool=wipe": 5, "failed=true": 6, "code=tool_unknown": 1, "phase=answer": 0, "before=3": 2, "after=0&tool=wipe": 5, "after=4&failed=true": 2} {
+	for query, want := range map[string]int{"text=thing-3": 1, "tool=wipe": 10, "failed=true": 6, "code=tool_unknown": 1, "phase=answer": 0, "phase=asked": 5, "before=3": 2, "after=0&tool=wipe": 10, "after=0&failed=true": 6} {
 		assert.EqualValues(t, want, d.get(200, "GET /api/v1/audit?"+query, "", "")["count"], query)
 	}
 	for _, query := range []string{"limit=501", "after=-1", "after=x", "before=0"} {

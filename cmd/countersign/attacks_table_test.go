@@ -21,7 +21,7 @@ var attackTests = map[string][]string{
 	"a plan longer than a form":                                   {"adapters/mcp/mcpserver/asking TestFormShowsAll", "adapters/mcp/mcpserver TestNoFormIsShown"},
 	"an approval before its end was seen":                         {"adapters/cli/approvalview TestNothingIsApprovedUnread"},
 	"hidden and look-alike characters":                            {"domain/visible TestWhatIsHidden", "app/grants TestWhatIsHiddenIsFoundEverywhere", "app TestHiddenCharactersAreNeverApprovedInAdvance", "cmd/countersign TestNothingInAModuleStaysHidden"},
-	"loosened by environment, flag, file, database, another home": {"cmd/countersign TestAttacks", "app TestARowThatSomebodyEditedOpensNothing", "app TestARowLetsNothingThroughByItself"},
+	"loosened by environment, flag, file, database, another home": {"cmd/countersign TestAttacks", "app TestARowThatSomebodyEditedOpensNothing", "app TestWhatWasNarrowedStaysSo", "app TestAnEditedQuestionIsShownToNobodyAndApprovesNothing", "app TestARowLetsNothingThroughByItself"},
 	"loosened over a network":                                     {"cmd/countersign TestAttacksOverHTTP", "adapters/httpapi TestWhatSettingsOpenWaitsForAPerson", "adapters/httpapi TestCredentialsAreMadeByPeopleAlone"},
 	"a remote that only the agent has named":                      {"cmd/countersign TestAnUnapprovedRemoteIsAskedAbout", "adapters/gitcli/run TestOnlyApprovedRemotesAreReached"},
 	"a payload in a masked span":                                  {"app TestAMaskedPayloadIsRevealedBeforeItIsApproved", "adapters/cli/approvalview TestWhatIsMaskedIsRevealedFirst", "app/grants TestWhatIsMaskedIsCountedAndJudged"},

@@ -67,7 +67,7 @@ func (s *Section) trail(w http.ResponseWriter, r *http.Request, v httpguard.Visi
 func auditFilter(f audit.Filter) markup.Node {
 	return page.Search(auditPath,
 		page.Select("phase", "phase", "Phase", string(f.Phase), page.Choice{Value: "", Text: "any"}, page.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
-			page.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, page.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}),
+			page.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, page.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}, page.Choice{Value: string(audit.Asked), Text: "asked: what a person was asked"}),
 		page.Field("tool", "tool", "Tool", f.Tool), page.Field("code", "code", "Error code", f.Code), page.Field("text", "text", "Any text", f.Text),
 		page.Check("failed", "failed", "Only errors", f.Failed),
 		page.Check("unattended", "unattended", "Only changes without a person", f.Unattended), page.Button("Filter"))
