@@ -143,6 +143,14 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 		return confirm.Grant{}, false, err
 	}
 	for _, g := range pending {
+		if r.human && (g.HumanOnly || g.State == confirm.Approved) {
+			if err := r.app.grants.AsAsked(ctx, &g); err != nil {
+				if errors.Is(err, confirm.ErrEdited) { // nobody has asked that
+					continue
+				}
+				return confirm.Grant{}, false, err
+			}
+		}
 		if r.human && g.HumanOnly && !g.Names && g.Needs < r.decision.Needs { // policy asks for more since: an answer to that question would not do
 			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Outdated); err != nil {
 				return confirm.Grant{}, false, err
@@ -169,6 +177,13 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 		return confirm.Grant{}, false, nil
 	}
 	g, found, err := r.app.grants.PickUp(ctx, binding, r.call.Entry, args)
+	if err == nil && found {
+		if err := r.app.grants.AsAsked(ctx, &g); errors.Is(err, confirm.ErrEdited) {
+			return confirm.Grant{}, false, nil
+		} else if err != nil {
+			return confirm.Grant{}, false, err
+		}
+	}
 	if err == nil && found && g.State == confirm.Approved {
 		vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
 		if errors.Is(err, confirm.ErrUsed) {
@@ -380,10 +395,13 @@ func (r *run) offer(ctx context.Context, o tool.Offer) error {
 
 // Answer records what a person said to a pending confirmation, on a channel only a person has (a terminal, the console). An approval
 // lets the same call pass when it is repeated; a denial refuses it. An approval of a plan that is not what there is now is refused as such a call
-// would be (confirm.ErrMismatch, with Changed), and the question is withdrawn. It fails with the faults of package confirm.
+// would be (confirm.ErrMismatch, with Changed), and the question is withdrawn; so is one that somebody has edited (confirm.ErrEdited). It fails with the faults of package confirm.
 func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error) {
 	answer.Reach = confirm.Reach{}
 	if answer.Approve {
+		if err := a.asAsked(ctx, answer.ID); err != nil {
+			return confirm.View{}, err
+		}
 		if err := a.review(ctx, answer); err != nil {
 			return confirm.View{}, err
 		}
@@ -416,12 +434,30 @@ func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant,
 			return confirm.Grant{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first: countersign connect HOST --forms, or in the settings of the console", answer.Proof.Entry)))
 		}
 	}
+	if answer.Approve {
+		if err := a.asAsked(ctx, answer.ID); err != nil {
+			return confirm.Grant{}, err
+		}
+	}
 	if err := a.proven(ctx, &answer); err != nil {
 		return confirm.Grant{}, err
 	}
 	mask := masking.New(a.core.Redact)
 	answer.Reason = mask.Text(visible.Text(masking.Runes(answer.Reason, confirm.MaxReason)))
 	return a.grants.Answer(ctx, answer)
+}
+
+// asAsked fails with confirm.ErrEdited where the question of that id is not the one that the audit says was asked. Where the caller approves, there are none.
+func (a *App) asAsked(ctx context.Context, id string) error {
+	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, a.core.Clock.Now())
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	rules, err := a.PolicyInForce(ctx)
+	if err != nil || rules.Approval.ByCaller() && !found[0].HumanOnly {
+		return err
+	}
+	return a.grants.AsAsked(ctx, &found[0])
 }
 
 // proven has the proof of an answer judged that claims an enrolled key: no channel is believed that a key has signed. What signed for another plan, or
@@ -482,12 +518,25 @@ func (a *App) RevokeAlways(ctx context.Context, id, by string) (confirm.Always, 
 }
 
 // Confirmations lists what is waiting for an answer, oldest first, each with the arguments it was asked with; session empty lists all of
-// them, for the machine's owner.
+// them, for the machine's owner. What is not the question that the audit says was asked is withdrawn, and shown to nobody.
 func (a *App) Confirmations(ctx context.Context, session string) ([]confirm.View, error) {
 	pending, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, a.core.Clock.Now())
-	views, mask := confirm.Views(pending), masking.New(a.core.Redact)
-	for i, g := range pending {
-		views[i].Arguments = visible.JSON(mask.Args(g.Args))
+	if err != nil {
+		return confirm.Views(nil), err
 	}
-	return views, err
+	views, mask := confirm.Views(nil), masking.New(a.core.Redact)
+	for i := range pending {
+		g := &pending[i]
+		if g.HumanOnly {
+			if err := a.grants.AsAsked(ctx, g); errors.Is(err, confirm.ErrEdited) {
+				continue
+			} else if err != nil {
+				return views, err
+			}
+		}
+		v := g.View()
+		v.Arguments = visible.JSON(mask.Args(g.Args))
+		views = append(views, v)
+	}
+	return views, nil
 }

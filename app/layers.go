@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -61,35 +63,76 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	if last, ok := a.resolved.Recall(s, account); ok {
 		return last, nil
 	}
-	layers, offRecord, unvouched := slices.Clone(a.opts.Above), false, false
-	if account.Revision > 0 {
-		answered, err := vouched(ctx, a.core.AccountAudit, account)
+	layers, sound := slices.Clone(a.opts.Above), true
+	var now policy.Resolved
+	for _, set := range []struct {
+		name, where string
+		record      ports.AuditLog
+		stored      ports.Settings
+		own, skip   bool
+	}{
+		{layerAccount, "below the account's own directory", a.core.AccountAudit, account, false, a.core.Account == nil},
+		{layerStored, "of this home", a.core.Audit, s, true, false},
+	} {
+		if set.skip {
+			continue
+		}
+		last, err := lastChange(ctx, set.record)
 		if err != nil {
 			return policy.Resolved{}, err
 		}
-		l := account.Layer(layerAccount, answered)
-		if unvouched = !answered; unvouched {
-			l.Name += " (not on record)"
+		answered := last != nil && last.Event.Plan == set.stored.Sum()
+		if set.stored.Revision > 0 {
+			l := set.stored.Layer(set.name, answered)
+			if !answered { // somebody has edited the row: what it opens counts for nothing
+				l.Name += " (not on record)"
+			}
+			layers = append(layers, l)
 		}
-		layers = append(layers, l)
-	}
-	if s.Revision > 0 {
-		answered, err := vouched(ctx, a.core.Audit, s)
-		if err != nil {
-			return policy.Resolved{}, err
+		if answered || last == nil && set.stored.Revision == 0 {
+			continue
 		}
-		l := s.Layer(layerStored, answered)
-		if offRecord = !answered; offRecord { // somebody has edited the row: what it opens counts for nothing
-			l.Name += " (not on record)"
+		sound, now.OffRecord = false, now.OffRecord || set.own
+		if last == nil { // a first change that is being made, or a row that somebody put there
+			continue
 		}
-		layers = append(layers, l)
+		lost := "the settings " + set.where + " are not as their last change on record left them: what was stored was taken away or edited"
+		if kept, ok := recovered(last, set.name+" as last recorded (what was stored was taken away or edited)"); ok {
+			layers, lost = append(layers, kept), lost+"; what that change narrowed holds all the same"
+			if set.own {
+				now.Recovered = &kept
+			}
+		} else {
+			lost += ", and the record does not say to the letter what it narrowed"
+		}
+		now.Missing = append(now.Missing, lost)
 	}
-	now := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
-	now.OffRecord = offRecord
-	if !offRecord && !unvouched { // a change that is being made is on record in a moment
-		a.resolved.Keep(s, account, now)
+	is := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
+	is.OffRecord, is.Missing, is.Recovered = now.OffRecord, now.Missing, now.Recovered
+	if sound { // a change that is being made is on record in a moment
+		a.resolved.Keep(s, account, is)
 	}
-	return now, nil
+	return is, nil
+}
+
+// recovered is what the settings that a change left narrow, as its record has them; false where the record does not have them to the letter.
+func recovered(change *audit.Record, name string) (policy.Layer, bool) {
+	var had ports.Settings
+	if json.Unmarshal(change.Event.Args, &had) != nil {
+		return policy.Layer{}, false
+	}
+	slices.Sort(had.Auto.Tools) // as they are stored
+	slices.Sort(had.Forms)
+	if had.Sum() != change.Event.Plan {
+		return policy.Layer{}, false
+	}
+	l := had.Layer(name, false)
+	l.Auto, l.Tools = policy.AutoApprove{}, maps.Clone(l.Tools)
+	maps.DeleteFunc(l.Tools, func(_ string, set policy.Setting) bool { return set == policy.Allowed })
+	if l.Approval.ByCaller() {
+		l.Approval = policy.ApprovalUnset
+	}
+	return l, true
 }
 
 // FormsOn reports whether a person switched on that forms of the host entry answer: in the settings of this home, with the change on record, and in those
@@ -130,17 +173,33 @@ func (a *App) FormsCounting(ctx context.Context) ([]string, error) {
 // vouched reports whether the newest change of settings in an audit left them as they stand: a row that somebody edited opens nothing. Without an audit
 // nothing is vouched for.
 func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool, error) {
-	if record == nil {
-		return false, nil
-	}
-	found, err := record.Search(ctx, audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: 20})
-	if err != nil {
-		return false, err
-	}
-	for _, r := range found {
-		if r.Event.Code == "" && r.Event.Verdict != policy.DryRun.String() {
-			return r.Event.Plan == s.Sum(), nil
-		}
-	}
-	return false, nil
+	last, err := lastChange(ctx, record)
+	return last != nil && last.Event.Plan == s.Sum(), err
 }
+
+// lastChange is the newest change of settings in an audit that was carried out; nil where there is none. It reads page by page: what a program has asked in
+// vain many times must not push what a person did out of sight.
+func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, error) {
+	if record == nil {
+		return nil, nil
+	}
+	f := audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: changesPage}
+	for {
+		found, err := record.Search(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			if e := &found[i].Event; e.Code == "" && e.Verdict != policy.DryRun.String() {
+				return &found[i], nil
+			}
+		}
+		if len(found) < f.Limit {
+			return nil, nil
+		}
+		f.Before = found[len(found)-1].Seq
+	}
+}
+
+// changesPage is how many changes of settings are looked through at a time: mostly the newest one is the one, and a search that has found enough ends.
+const changesPage = 20

@@ -28,6 +28,9 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 		return confirm.View{}, confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", visible.Text(id))
 	}
 	g := found[0]
+	if err := a.asAsked(ctx, id); err != nil {
+		return confirm.View{}, err
+	}
 	v := g.View()
 	v.Revealed, v.Arguments = true, visible.JSON(g.Args)
 	r := a.begin(tool.Call{Session: g.Binding.Session, Principal: policy.Principal{ID: g.Binding.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(g.Binding.Tool),

@@ -26,7 +26,13 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
 		return confirm.ErrMismatch.Sayf("what waits for an answer is not the plan that was shown; look at it again")
 	}
-	if !a.sees(&g) || len(g.Remotes) > 0 { // remotes are all there is to that plan
+	if len(g.Remotes) > 0 { // they are all there is to that plan
+		if plan, err := newRemotesPlan(g.Remotes, ""); err != nil || plan.hash != g.Binding.Subject {
+			return confirm.ErrEdited
+		}
+		return nil
+	}
+	if !a.sees(&g) {
 		return nil
 	}
 	now, err := a.replan(ctx, &g)

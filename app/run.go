@@ -400,9 +400,13 @@ func (r *run) event(p audit.Phase) audit.Event {
 	if rule := r.decision.Rule; rule == policy.RuleSession || rule == policy.RuleDated {
 		grant = r.lets
 	}
+	args := r.mask.Args(r.call.Args)
+	if r.call.Tool == settingsTool && r.plan != nil { // names of tools and words, no secrets: what was narrowed is told from it should the settings be lost
+		args = r.call.Args
+	}
 	return audit.Event{Grant: grant, Confirmation: r.ranBy,
 		Time: r.app.core.Clock.Now(), Phase: p, CallID: r.call.ID, Session: r.call.Session, Principal: r.call.Principal.ID, Client: r.call.Client,
-		Tool: r.mask.Name(string(r.call.Tool)), Class: r.claims.Class.String(), Args: r.mask.Args(r.call.Args), Plan: r.planHash,
+		Tool: r.mask.Name(string(r.call.Tool)), Class: r.claims.Class.String(), Args: args, Plan: r.planHash,
 		Verdict: r.decision.Verdict.String(), Rule: r.decision.Rule, ApprovedBy: r.answerer,
 	}
 }

@@ -82,7 +82,7 @@ func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, erro
 	for _, w := range rules.Wider {
 		shown.Warnings = append(shown.Warnings, w.Layer+" says "+w.Key+" "+w.Value+", and it stays "+w.Than+", as "+w.By+" decides")
 	}
-	shown.Warnings = slices.Compact(shown.Warnings)
+	shown.Warnings = append(slices.Compact(shown.Warnings), rules.Missing...)
 	return shown, nil
 }
 

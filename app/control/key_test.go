@@ -181,12 +181,12 @@ func TestAQuestionThatSomebodyMadeWeaker(t *testing.T) {
 	i := h.asked(c)
 	weaken(i)
 	c.Answer = &confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: atConsole}
-	require.ErrorIs(t, h.Call(t.Context(), c).Err, confirm.ErrProof)
+	require.ErrorIs(t, h.Call(t.Context(), c).Err, confirm.ErrEdited)
 	c.Answer = nil
 	i = h.asked(c)
 	weaken(i)
 	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
-	require.NoError(t, err, "the row says that it would do")
+	require.ErrorIs(t, err, confirm.ErrEdited)
 	h.asked(c)
 	waiting := c
 	waiting.Asked = i.Digest

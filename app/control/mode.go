@@ -37,8 +37,9 @@ type PolicyAnswer struct {
 	SettingsVersion int64                     `json:"settings_revision"`
 	Approval        policy.Approval           `json:"approval"` // human: a person is asked; caller: nobody is
 	Require         map[string]policy.Proving `json:"require"`
-	Forms           []string                  `json:"forms"`      // the host entries whose own form may approve what is below high risk
-	DecidedBy       map[string]string         `json:"decided_by"` // the layer that decided, by setting; what is missing is built in
+	Forms           []string                  `json:"forms"`              // the host entries whose own form may approve what is below high risk
+	DecidedBy       map[string]string         `json:"decided_by"`         // the layer that decided, by setting; what is missing is built in
+	Warnings        []string                  `json:"warnings,omitempty"` // of what people stored, what was taken away or edited
 }
 
 // modePlan is a change of the session's mode.
@@ -76,9 +77,12 @@ func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {
 		return modePlan{}, err
 	}
-	ceiling := s.ceilingOf(sc.Principal)
+	ceiling, by, err := s.ceilingOf(ctx, sc.Principal)
+	if err != nil {
+		return modePlan{}, err
+	}
 	if mode > ceiling {
-		return modePlan{}, policy.ErrCeiling.Sayf("mode %s is above the maximum mode %s of this server; only its configuration can raise that (--max-mode)", mode, ceiling)
+		return modePlan{}, policy.ErrCeiling.Sayf("mode %s is above the maximum mode %s of this server; %s", mode, ceiling, raisedBy(by))
 	}
 	have, err := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
 	if err != nil {
@@ -126,8 +130,12 @@ func (d Deps) rules(ctx context.Context, settings ports.Settings) (policy.Resolv
 
 // setMode sets the session's mode. Lowering it cancels what the session has waiting: it was asked for under the freer mode.
 func (s service) setMode(ctx context.Context, sc tool.Scope, p modePlan) (ModeAnswer, error) {
-	answer := ModeAnswer{Mode: p.Mode, Ceiling: s.ceilingOf(sc.Principal)}
-	err := s.Sessions.Update(ctx, ports.SessionKey(sc.Principal.ID, sc.Session), func(have *ports.Session) error {
+	ceiling, _, err := s.ceilingOf(ctx, sc.Principal)
+	if err != nil {
+		return ModeAnswer{}, err
+	}
+	answer := ModeAnswer{Mode: p.Mode, Ceiling: ceiling}
+	err = s.Sessions.Update(ctx, ports.SessionKey(sc.Principal.ID, sc.Session), func(have *ports.Session) error {
 		answer.Previous, have.Mode = have.Mode, p.Mode
 		return nil
 	})
@@ -153,12 +161,38 @@ func (d Deps) ceiling() policy.Mode {
 	return ceiling
 }
 
-// ceilingOf is the mode that the principal does not pass here.
-func (d Deps) ceilingOf(p policy.Principal) policy.Mode {
-	if p.Ceiling != policy.ModeUnset {
-		return min(d.ceiling(), p.Ceiling)
+// ceilingOf is the mode that the principal does not pass here, as every layer of policy leaves it, and the layer that decides it; "" where none does.
+func (s service) ceilingOf(ctx context.Context, p policy.Principal) (ceiling policy.Mode, by string, err error) {
+	settings, err := s.Settings.Load(ctx)
+	if err != nil {
+		return policy.Ask, "", err
 	}
-	return d.ceiling()
+	r, err := s.rules(ctx, settings)
+	if err != nil {
+		return policy.Ask, "", err
+	}
+	ceiling, by = s.under(p, r)
+	return ceiling, by, nil
+}
+
+// under is ceilingOf where the policy in force is r.
+func (d Deps) under(p policy.Principal, r policy.Resolved) (policy.Mode, string) {
+	ceiling, by := d.ceiling(), ""
+	if own := max(r.Ceiling, policy.Ask); own < ceiling {
+		ceiling, by = own, r.By["max_mode"]
+	}
+	if p.Ceiling != policy.ModeUnset && p.Ceiling < ceiling {
+		ceiling, by = p.Ceiling, ""
+	}
+	return ceiling, by
+}
+
+// raisedBy says who can raise the ceiling that the layer of that name decides.
+func raisedBy(layer string) string {
+	if layer == "" {
+		return "only its configuration can raise that (--max-mode)"
+	}
+	return "it is decided by " + layer + ", and only a person can raise it (countersign policy show; countersign policy max-mode)"
 }
 
 func (s service) cancelAll(ctx context.Context, sc tool.Scope) (int, error) {
@@ -184,7 +218,8 @@ func (s service) policy(ctx context.Context, sc tool.Scope, _ NoInput) (PolicyAn
 	if err != nil {
 		return PolicyAnswer{}, err
 	}
-	a := PolicyAnswer{Approval: max(p.Approval, policy.ApprovalHuman), DecidedBy: p.By, Require: p.Require, SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: s.ceilingOf(sc.Principal), Level: p.Level,
+	ceiling, _ := s.under(sc.Principal, p)
+	a := PolicyAnswer{Approval: max(p.Approval, policy.ApprovalHuman), DecidedBy: p.By, Require: p.Require, SessionMode: session.Mode, OperatorMode: p.Mode, Ceiling: ceiling, Level: p.Level, Warnings: p.Missing,
 		Tools: p.Tools, Auto: p.Auto, AlwaysAllowed: []string{}, SettingsVersion: settings.Revision}
 	for _, granted := range session.Granted {
 		if granted.Holds(s.Clock.Now()) {

@@ -88,9 +88,15 @@ func Seed004(d Deps) []tool.Entry {
 func (s service) amofPlanMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
 	p, err := s.planMode(ctx, sc, in)
 	if errors.Is(err, policy.ErrCeiling) {
-		err = policy.ErrCeiling.Sayf("mode %s is above max_mode %s; only the operator can raise that (--max-mode, AMOF_MAX_MODE, max_mode in amof.yaml), and amof_scope_info says where settings cannot be read", in.Mode, s.ceiling())
+		err = policy.ErrCeiling.Sayf("mode %s is above max_mode %s; only the operator can raise that (--max-mode, AMOF_MAX_MODE, max_mode in amof.yaml), or a person where the settings decide, and amof_scope_info says where settings cannot be read", in.Mode, s.lowest(ctx, sc))
 	}
 	return p, err
+}
+
+// lowest is the ceiling of the call; what cannot be read leaves the lowest mode.
+func (s service) lowest(ctx context.Context, sc tool.Scope) policy.Mode {
+	ceiling, _, _ := s.ceilingOf(ctx, sc.Principal) //nolint:errcheck // it is the lowest then
+	return ceiling
 }
 
 func (s service) amofMode(ctx context.Context, sc tool.Scope, p modePlan) (AmofMode, error) {

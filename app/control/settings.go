@@ -126,6 +126,9 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 // effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.
 func effective(had ports.Settings, r policy.Resolved) ports.Settings {
 	if r.OffRecord {
+		if l := r.Recovered; l != nil {
+			return ports.Settings{Level: l.Level, MaxMode: l.Ceiling, Tools: l.Tools, Require: l.Require}
+		}
 		return ports.Settings{}
 	}
 	if had.Approval.ByCaller() && !r.Approval.ByCaller() {

@@ -88,6 +88,9 @@ func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, byHand bool) error 
 			return err
 		}
 	}
+	if err := k.asks(ctx, &g); err != nil { // first, so that nobody looks at a question that is not on record
+		return err
+	}
 	if err := k.Ledger.Issue(ctx, g); err != nil {
 		return err
 	}
@@ -101,6 +104,44 @@ func (k *Keeper) Issue(ctx context.Context, g confirm.Grant, byHand bool) error 
 		k.Log.Warn("old confirmations could not be forgotten", "cause", err.Error())
 	}
 	return nil
+}
+
+// asked is what the audit has of a question, as the proof of its record.
+type asked struct {
+	Asked canon.Hash `json:"asked"`
+}
+
+// asks puts on record what people are asked.
+func (k *Keeper) asks(ctx context.Context, g *confirm.Grant) error {
+	if !g.HumanOnly || g.Names {
+		return nil
+	}
+	sum, err := json.Marshal(asked{g.Asked()})
+	if err != nil {
+		return err
+	}
+	return k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Asked, CallID: g.ID, Session: g.Binding.Session, Principal: g.Binding.Principal, Client: g.Client,
+		Tool: g.Binding.Tool, Class: policy.ClassRead.String(), Plan: g.Binding.Subject, Verdict: policy.Confirm.String(), Proof: sum})
+}
+
+// AsAsked fails with confirm.ErrEdited, and ends the question, unless it is to the letter the one that the audit says was asked: whoever edits the row of
+// a question, for a person to read something else than what they approve, has asked nothing.
+func (k *Keeper) AsAsked(ctx context.Context, g *confirm.Grant) error {
+	found, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Asked, Call: g.ID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, r := range found {
+		var had asked
+		if json.Unmarshal(r.Event.Proof, &had) == nil && had.Asked == g.Asked() && !had.Asked.IsZero() && r.Event.Plan == g.Binding.Subject && r.Event.Tool == g.Binding.Tool {
+			return nil
+		}
+	}
+	k.Log.Warn("a question is not what the audit says was asked: somebody has edited it; it is withdrawn", "confirmation", g.ID)
+	if err := k.Withdraw(ctx, g.ID, Edited); err != nil {
+		k.Log.Warn("a question that somebody has edited could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
+	}
+	return confirm.ErrEdited.Sayf("%s is not what was asked: somebody has edited it where it is stored, so it is withdrawn and nothing was approved; have the call made again to see what it would do", g.ID)
 }
 
 // Open is how many questions stay answerable beside those that are fresh; the oldest expires for one more.
@@ -324,6 +365,7 @@ func (k *Keeper) Answer(ctx context.Context, answer confirm.Answer) (confirm.Gra
 const (
 	Outdated = "changed" // its plan is not the one there is now
 	Granted  = "granted" // a dated grant let its call run
+	Edited   = "edited"  // it is not the one that was asked
 )
 
 // Withdraw ends a question that whoever asked does not want answered any more, approved or not. by is who ("client").
@@ -333,7 +375,7 @@ func (k *Keeper) Withdraw(ctx context.Context, id, by string) error {
 	g, err := k.settle(ctx, id, "cancel", by, func(g *confirm.Grant) error { return g.Cancel(now) })
 	if g.State == confirm.Canceled {
 		reason := toolrun.Cancelled
-		if by == Outdated {
+		if by == Outdated || by == Edited {
 			reason = toolrun.ContextChanged
 		}
 		k.Runs.Deny(ctx, g.ID, reason, "")

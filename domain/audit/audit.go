@@ -17,11 +17,13 @@ import (
 // Phase says which half of a call a record is. A lone Intent means the process died between deciding and finishing.
 type Phase string
 
-// The phases. Mutations have both; reads have an outcome only. Answer records what a person said to a confirmation.
+// The phases. Mutations have both; reads have an outcome only. Answer records what a person said to a confirmation, and Asked what people were asked,
+// before anybody could answer.
 const (
 	Intent  Phase = "intent"
 	Outcome Phase = "outcome"
 	Answer  Phase = "answer"
+	Asked   Phase = "asked"
 )
 
 // Event is what one record says. All text is redacted before it gets here.
@@ -43,7 +45,7 @@ type Event struct {
 	DurationUS int64           `json:"duration_us,omitempty"`
 	Redactions int             `json:"redactions,omitempty"`
 	Surface    string          `json:"surface,omitempty"` // of an answer: where it was given (terminal, console, passkey, touch, form, program, server)
-	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; no secrets
+	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; of Asked: {"asked": the sum over the question}; no secrets
 	Grant      string          `json:"grant,omitempty"`   // of a call that a grant let through: the grant's id
 	// Confirmation is, of a call that a confirmation let run, that confirmation's id: whose id stands here lets nothing run any more.
 	Confirmation string `json:"confirmation,omitempty"`

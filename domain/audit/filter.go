@@ -15,7 +15,7 @@ const (
 type Filter struct {
 	Before int64 // only records with a smaller Seq
 	Phase  Phase
-	Call   string // id of the call; of an Answer, of the confirmation
+	Call   string // id of the call; of an Answer and of Asked, of the confirmation
 	Tool   string
 	Code   string
 	Grant  string // id of the grant that let the call through

@@ -56,6 +56,10 @@ type Resolved struct {
 	ReadOnly bool
 	// OffRecord says that what people stored is not as its last change on record left it: it narrows, and opens nothing.
 	OffRecord bool
+	// Missing says it for people, a line each: of what they stored, what was taken away or edited. What it narrowed holds all the same as far as the record
+	// tells, which is Recovered.
+	Missing   []string
+	Recovered *Layer            // what the last change of this home's settings on record narrowed; nil where the settings are as it left them, or it is not known
 	By        map[string]string // "approval", "permission_level", "mode", "max_mode", "read_only", "auto_approve", "tool NAME", "require KEY"
 	Wider     []Wider           // what layers asked for and did not get
 }

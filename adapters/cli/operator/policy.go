@@ -228,6 +228,7 @@ type inForce struct {
 	Require      map[string]string  `json:"require"`
 	Forms        []string           `json:"forms"`
 	DecidedBy    map[string]string  `json:"decided_by"`
+	Warnings     []string           `json:"warnings"`
 }
 
 // by is the layer that decided a setting.
@@ -289,6 +290,9 @@ func showPolicy(ctx context.Context, s *shell.Shell) error {
 	granted, err := grantRows(ctx, s)
 	if err != nil {
 		return err
+	}
+	for _, w := range p.Warnings {
+		s.Note("warning: %s", w)
 	}
 	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision), "decided by"}, append(rows, granted...))
 	return nil

@@ -20,7 +20,8 @@ type standing struct {
 	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs
 	Console    string           `json:"console_url,omitempty"`
 	Approval   policy.Approval  `json:"approval"`
-	Forms      []string         `json:"forms"` // host entries whose own form may approve
+	Forms      []string         `json:"forms"`              // host entries whose own form may approve
+	Warnings   []string         `json:"warnings,omitempty"` // of what people stored, what was taken away or edited
 	Waiting    int              `json:"waiting"`
 	Oldest     time.Time        `json:"waiting_since,omitzero"`
 	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
@@ -47,7 +48,7 @@ func status(ctx context.Context, s *shell.Shell, m Machine) error {
 	if err != nil {
 		return err
 	}
-	now := standing{Home: door.Home, Approval: policy.ApprovalHuman, Channels: []notice.Channel{}}
+	now := standing{Home: door.Home, Approval: policy.ApprovalHuman, Warnings: rules.Missing, Channels: []notice.Channel{}}
 	if rules.Approval.ByCaller() {
 		now.Approval = policy.ApprovalCaller
 	}
@@ -104,6 +105,9 @@ func (n standing) print(s *shell.Shell) {
 	}
 	for _, entry := range n.Forms {
 		s.Line("forms     of %s may approve what is below high risk; the command connect with --forms=off takes that back", terminal.Plain(entry))
+	}
+	for _, w := range n.Warnings {
+		s.Line("warning   %s; countersign policy show says what holds", w)
 	}
 	if n.ChannelErr != "" {
 		s.Line("told by   %s", n.ChannelErr)

@@ -39,6 +39,9 @@ func layers(r policy.Resolved) markup.Node {
 	for _, w := range r.Wider {
 		refused = append(refused, markup.Li(page.Text(page.Printable(w.Layer+" says "+w.Key+": "+w.Value+". It stays "+w.Than+", as "+w.By+" decides: a layer only narrows what stands above it."))))
 	}
+	for _, lost := range r.Missing {
+		refused = append(refused, markup.Li(page.Text(page.Printable(lost))))
+	}
 	body := markup.Group{page.Table("Policy in force", []string{"What", "In force", "Decided by"}, rows, "")}
 	if len(refused) > 0 {
 		body = append(body, page.Notice(page.Warn, markup.Ul(markup.Group(refused))))

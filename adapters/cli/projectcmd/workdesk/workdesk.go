@@ -17,6 +17,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -52,6 +53,11 @@ func (d Desk) Ask(ctx context.Context, name tool.Name, args Arguments, into any)
 	o, err := d.Send(ctx, name, args, nil)
 	if err != nil {
 		return o, d.Fail(o, Explain(err))
+	}
+	if o.DryRun { // what would be done is no answer of what was
+		d.Note("this is what it would have done:")
+		d.Line("%s", terminal.Block(shell.Indent(o.Value)))
+		return o, app.ErrMode.Sayf("nothing was done: the mode is plan, so %s only showed what it would do; countersign policy show says who decided that, and countersign policy max-mode execute lifts a ceiling of your settings", name)
 	}
 	return o, Read(o, into)
 }

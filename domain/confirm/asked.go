@@ -1,0 +1,41 @@
+package confirm
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// ErrEdited reports a question that is not the one that was asked: somebody has edited it where it is stored.
+var ErrEdited = fault.New(fault.Conflict, "confirmation_edited", "this is not what was asked: somebody has edited the question where it is stored")
+
+// Asked is the sum over everything in a question that a person sees or that decides how it may be answered. It stays the same from when it is asked to
+// its end, whoever picks it up; a question that somebody edited where it is stored has another one. It is zero where there is none.
+func (g *Grant) Asked() canon.Hash {
+	doc, err := json.Marshal(struct {
+		ID, Principal, Tool    string
+		Subject                canon.Hash
+		Args, Plan, Exhibit    []byte
+		Mode                   policy.Mode
+		Strength               policy.Strength
+		Risk                   policy.Risk
+		Scope, Target, Prompt  string
+		Place, Entry, Client   string
+		HumanOnly, NoForm      bool
+		Insists, Names, ByHand bool
+		Needs                  policy.Proving
+		Reach                  Reach
+		Remotes                []string
+		Veil                   Veil
+	}{g.ID, g.Binding.Principal, g.Binding.Tool, g.Binding.Subject, some(g.Args), some(g.Plan), some(g.Exhibit), g.Mode, g.Strength, g.Risk, g.Scope, g.Target, g.Prompt,
+		g.Place, g.Entry, g.Client, g.HumanOnly, g.NoForm, g.Insists, g.Names, g.ByHand, g.Needs, g.Reach, append([]string{}, g.Remotes...), g.Veil})
+	if err != nil {
+		return canon.Hash{}
+	}
+	return canon.Bytes("confirm.asked.v1", doc)
+}
+
+// some is a document as it is summed: none is none, however it was kept.
+func some(doc json.RawMessage) []byte { return append([]byte{}, doc...) }
