@@ -217,6 +217,34 @@ func TestAttacks(t *testing.T) {
 			assert.NotZero(t, code, "a terminal is no passkey: %s", seen)
 			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 		},
+		"a question that shows something else": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			id := v.questions(1)[0].ID
+			v.sql(t, `UPDATE grants SET prompt = 'run nothing', plan = CAST(replace(CAST(plan AS TEXT), 'mark', 'none') AS BLOB)`)
+			seen, code := v.atTerminal("y", "approve", id)
+			assert.NotZero(t, code, seen)
+			assert.NotContains(t, seen, "run nothing")
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"settings taken away": func(t *testing.T, v *victim) {
+			for _, tightens := range [][]string{{"policy", "block", "run_script"}, {"policy", "max-mode", "plan"}} {
+				out, problems, code := v.try(tightens...)
+				require.Zero(t, code, "%s%s", out, problems)
+			}
+			out, problems, code := v.try("project", "add", t.TempDir())
+			assert.NotZero(t, code, "%s%s", out, problems)
+			assert.NotContains(t, out, "registered")
+			assert.Contains(t, problems, "nothing was done")
+			v.sql(t, `DELETE FROM settings`)
+			out, _, _ = v.try("status")
+			assert.Contains(t, out, "taken away or edited")
+			out, problems, _ = v.try("policy", "show")
+			assert.Contains(t, problems, "taken away or edited")
+			assert.Regexp(t, `run_script +blocked`, out)
+			v.agent().Call("run_script", v.mark())
+			assert.Empty(t, v.questions(0), "nobody is even asked")
+		},
 		"another record": func(t *testing.T, v *victim) {
 			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
 			for _, loosens := range [][]string{{"audit", "key", "new"}, {"audit", "anchor", "remove", "file", "/nowhere"}, {"audit", "accept", "--reason", "none"}} {
