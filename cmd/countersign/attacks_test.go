@@ -163,6 +163,14 @@ func TestAttacks(t *testing.T) {
 			assert.Zero(t, code, problems)
 			assert.Contains(t, out, "codex")
 			assert.NotContains(t, out, "may approve")
+			seen, code = v.atTerminal("y", "connect", "codex", "--forms")
+			require.Zero(t, code, seen)
+			out, _, _ = v.try("connect")
+			assert.Contains(t, out, "may approve")
+			_, problems, code = v.try("connect", "codex", "--forms=off") // narrows: nobody is asked
+			assert.Zero(t, code, problems)
+			out, _, _ = v.try("connect")
+			assert.NotContains(t, out, "may approve")
 		},
 		"a row of the questions": func(t *testing.T, v *victim) {
 			a := v.agent()
