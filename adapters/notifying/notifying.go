@@ -67,6 +67,7 @@ type Notifier struct {
 	mu     sync.Mutex
 	works  bool
 	closed bool
+	ended  chan struct{}    // closed once nothing of it runs any more; nil before Close
 	byHand map[string]bool  // questions that people asked in this process
 	under  map[string]*way  // messages on their way
 	unsent []notice.Message // that reached nobody because the process ended
@@ -379,19 +380,26 @@ func (n *Notifier) note(channel string, m notice.Message, err error) {
 	}
 }
 
-// Close sends what is due of the questions that this process leaves open, and waits for what is on its way: until ctx ends, or as long as it may.
+// Close sends what is due of the questions that this process leaves open, and waits for what is on its way: until ctx ends, or as long as it may. Called
+// again it waits for whatever the first call did not wait for, until ctx ends.
 func (n *Notifier) Close(ctx context.Context) {
 	n.mu.Lock()
 	first := !n.closed
-	n.closed = true
+	if first {
+		n.closed, n.ended = true, make(chan struct{})
+	}
+	done := n.ended
 	n.mu.Unlock()
 	if !first {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(n.parts.Ending, CloseTimeout))
 	defer cancel()
 	close(n.ending)
-	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		n.worker.Wait()

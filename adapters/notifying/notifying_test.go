@@ -311,7 +311,10 @@ func TestAChannelThatHeedsNothingIsNotWaitedFor(t *testing.T) {
 	h, box := newHome(t), newMailbox(t)
 	d := deaf{make(chan struct{}), make(chan struct{})}
 	n := h.process(d)
-	t.Cleanup(func() { close(d.let) })
+	t.Cleanup(func() {
+		close(d.let)
+		n.Close(context.Background())
+	})
 	h.asks("cf_1", nil)
 	n.Asked("cf_1", false)
 	<-d.reached
