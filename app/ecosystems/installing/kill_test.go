@@ -2,12 +2,14 @@ package installing_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -118,7 +120,7 @@ type killClones struct {
 func (c killClones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (string, error) {
 	if c.k.left < 0 {
 		go func() {
-			for partial := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".cloning", ".git", "HEAD"); ; runtime.Gosched() {
+			for partial := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".cloning", ".git", "HEAD"); ; time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(partial); err == nil {
 					die()
 				}
@@ -126,6 +128,28 @@ func (c killClones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tel
 		}()
 	}
 	return c.Clones.Clone(ctx, r, dir, tell)
+}
+
+// stall has git wait in the middle of a clone of that origin: its list of refs is a pipe that nobody writes to. The result ends that, and lets go of
+// whatever waits there.
+func (r *rig) stall(name string) (again func()) {
+	r.t.Helper()
+	refs := filepath.Join(r.origins[name].Remote, "packed-refs")
+	said, err := os.ReadFile(refs)
+	if !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(r.t, err)
+	}
+	_ = os.Remove(refs)
+	require.NoError(r.t, syscall.Mkfifo(refs, 0o600))
+	return sync.OnceFunc(func() {
+		pipe, err := os.OpenFile(refs, os.O_RDWR|syscall.O_NONBLOCK, 0)
+		require.NoError(r.t, err)
+		defer func() { _ = pipe.Close() }()
+		require.NoError(r.t, os.Remove(refs))
+		if said != nil {
+			require.NoError(r.t, os.WriteFile(refs, said, 0o600))
+		}
+	})
 }
 
 // doom carries out what is queued in a process that is killed at that step; it reports whether it was.
@@ -143,17 +167,24 @@ func (r *rig) doom(steps int) bool {
 
 // TestInstallKilled at every step leaves, once the next worker has looked at it, a whole workspace or none, and nothing that was there before is
 // touched. steps: note, staged, placing, placed, recording, recorded, forgetting.
-func TestInstallKilled(t *testing.T) { // alone: its worker has to be caught in the middle of a clone
+func TestInstallKilled(t *testing.T) {
+	t.Parallel()
 	killed, whole := 0, 0
 	for _, steps := range []int{-1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10} {
 		t.Run(strconv.Itoa(steps), func(t *testing.T) {
 			r := newRig(t, "api", "web")
 			before := r.tree()
 			id := r.queued(install, nil)
+			again := func() {}
+			if steps < 0 {
+				again = r.stall("web")
+				defer again()
+			}
 			if !r.doom(steps) {
 				require.True(t, r.found().State.Installed())
 				return
 			}
+			again()
 			killed++
 			done := r.drain(id)
 			assert.Equal(t, tracked.Failed, done.Status)
@@ -183,11 +214,15 @@ func TestInstallKilled(t *testing.T) { // alone: its worker has to be caught in 
 }
 
 // TestSyncKilled in the middle of a clone leaves no half clone, and the next sync makes it.
-func TestSyncKilled(t *testing.T) { // alone: its worker has to be caught in the middle of a clone
+func TestSyncKilled(t *testing.T) {
+	t.Parallel()
 	r := installedRig(t, "api", "web")
 	require.NoError(t, os.RemoveAll(r.workspace("repos", "web")))
 	id := r.queued(sync9, nil)
+	again := r.stall("web")
+	defer again()
 	require.True(t, r.doom(-1))
+	again()
 	assert.Equal(t, tracked.Failed, r.drain(id).Status)
 	entries, err := os.ReadDir(r.workspace("repos"))
 	require.NoError(t, err)
