@@ -26,6 +26,7 @@ type Options struct {
 	Clock  ports.Clock                                 // times what is recorded
 	Redact func() *redact.Redactor                     // masks the logs of runs; nil is the rules alone
 	Init   func(ctx context.Context, dir string) error // makes the workspace root a git repository; nil leaves it as it is
+	End    func(mark string) (left []int)              // ends the programs that carry a mark, see statebook.Options; nil ends none
 }
 
 // Store is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Places and Manifests;
@@ -40,7 +41,7 @@ type Store struct {
 // New is the files that o leads to. Nothing is opened or made yet.
 func New(o Options) *Store {
 	s := &Store{Finder: whereabouts.New(whereabouts.Options{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
-	s.states = statebook.New(statebook.Options{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir})
+	s.states = statebook.New(statebook.Options{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, End: o.End})
 	s.runs = runfile.New(runfile.Options{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
 	return s
 }

@@ -65,7 +65,7 @@ func TestWhatIsPrivateStaysPrivate(t *testing.T) {
 	_, err := s.States().Update(ctx, l, install)
 	require.NoError(t, err)
 	require.NoError(t, s.States().Note(ctx, l, "spin/default.json", []byte("{}")))
-	release, err := s.States().Lock(ctx, l, 0)
+	_, release, err := s.States().Lock(ctx, l, 0)
 	require.NoError(t, err)
 	release()
 	home := filepath.Dir(filepath.Dir(l.Data)) // ~/.local
@@ -201,7 +201,7 @@ func TestADirectoryThatCannotBeMade(t *testing.T) {
 	require.ErrorIs(t, err, ecosystem.ErrStorage)
 	assert.Contains(t, err.Error(), "demo")
 	require.ErrorIs(t, s.States().Note(ctx, l, "x", []byte("x")), ecosystem.ErrStorage)
-	_, err = s.States().Lock(ctx, l, 0)
+	_, _, err = s.States().Lock(ctx, l, 0)
 	require.ErrorIs(t, err, ecosystem.ErrStorage)
 	require.ErrorIs(t, s.Runs().Add(ctx, newRun(1)), ecosystem.ErrStorage)
 	require.ErrorIs(t, s.Runs().Append(ctx, runID, tracked.Event{}), ecosystem.ErrStorage)
@@ -287,13 +287,13 @@ func TestAKilledProcess(t *testing.T) {
 		require.Eventually(t, func() bool {
 			chunk, err := s.Runs().Events(t.Context(), runID, 0)
 			return err == nil && chunk.Total >= before.Total+20 // this one is at work
-		}, 20*time.Second, 3*time.Millisecond)
-		_, err = s.States().Lock(t.Context(), l, 0)
+		}, time.Minute, 3*time.Millisecond)
+		_, _, err = s.States().Lock(t.Context(), l, 0)
 		require.ErrorIs(t, err, ecosystem.ErrBusy)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 
-		release, err := s.States().Lock(t.Context(), l, 10*time.Second)
+		_, release, err := s.States().Lock(t.Context(), l, time.Minute)
 		require.NoError(t, err)
 		release()
 		state, err := s.States().Load(t.Context(), l)
@@ -310,7 +310,7 @@ func TestAKilledProcess(t *testing.T) {
 
 func work(t *testing.T, base string) {
 	s, l := at(t, base)
-	release, err := s.States().Lock(t.Context(), l, 10*time.Second)
+	_, release, err := s.States().Lock(t.Context(), l, time.Minute)
 	require.NoError(t, err)
 	defer release() // a lock that nobody can release is a file that the collector closes
 	for i := 0; ; i++ {

@@ -63,8 +63,9 @@ type States interface {
 	// all processes. A state that change leaves zero is forgotten.
 	Update(ctx context.Context, l ecosystem.Layout, change func(*ecosystem.State) error) (ecosystem.State, error)
 	// Lock has the caller be the only one that works on the ecosystem, across all processes, until release is called. It waits for at most
-	// that long, then fails with ecosystem.ErrBusy.
-	Lock(ctx context.Context, l ecosystem.Layout, most time.Duration) (release func(), err error)
+	// that long, then fails with ecosystem.ErrBusy. The work is done with held, which is ctx with a mark for the programs that are started: where the last holder
+	// was killed, the programs that it had started are ended before Lock returns.
+	Lock(ctx context.Context, l ecosystem.Layout, most time.Duration) (held context.Context, release func(), err error)
 	// Note keeps a small document with the state, durably and whole or not at all (the journal of what is being done; the spin's state);
 	// nil forgets it. name is one path element, or two.
 	Note(ctx context.Context, l ecosystem.Layout, name string, doc []byte) error

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -28,11 +29,12 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// Options are all required.
+// Options are all required, but for End.
 type Options struct {
 	Clock  ports.Clock
-	State  func() (string, error) // the user's state directory
-	Config func() (string, error) // that of settings, where an earlier version's state may be
+	State  func() (string, error)         // the user's state directory
+	Config func() (string, error)         // that of settings, where an earlier version's state may be
+	End    func(mark string) (left []int) // ends the programs that carry the mark, and reports those that could not be; nil ends none
 }
 
 // Book is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
@@ -216,9 +218,32 @@ func (b *Book) hold(ctx context.Context, l ecosystem.Layout) (release func(), er
 	return b.lock(ctx, l, ".state.lock", docfile.LockWait)
 }
 
-// Lock implements ecosystemport.States. The lock goes with the process that has it.
-func (b *Book) Lock(ctx context.Context, l ecosystem.Layout, most time.Duration) (release func(), err error) {
-	return b.lock(ctx, l, ".lock", most)
+// Lock implements ecosystemport.States. The lock goes with the process that has it; a file beside the lock says that it did not go in order.
+func (b *Book) Lock(ctx context.Context, l ecosystem.Layout, most time.Duration) (held context.Context, release func(), err error) {
+	unlock, err := b.lock(ctx, l, ".lock", most)
+	if err != nil {
+		return ctx, nil, err
+	}
+	state, err := b.o.State()
+	if err != nil {
+		unlock()
+		return ctx, nil, err
+	}
+	busy := filepath.Join(state, "locks", filepath.Base(l.State)+".busy")
+	mark := docfile.WorkMark + "=" + busy
+	switch file, err := os.OpenFile(busy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); {
+	case err == nil:
+		_ = file.Close()
+	case errors.Is(err, fs.ErrExist) && b.o.End != nil:
+		if left := b.o.End(mark); len(left) > 0 {
+			unlock()
+			return ctx, nil, ecosystem.ErrBusy.Sayf("a process that worked on ecosystem %s was killed, and programs that it had started cannot be ended (processes %v); end them, and call again", l.Name, left)
+		}
+	} // where there is no room for the file, the work still goes on
+	return docfile.WithMark(ctx, mark), func() {
+		_ = os.Remove(busy)
+		unlock()
+	}, nil
 }
 
 func (b *Book) lock(ctx context.Context, l ecosystem.Layout, suffix string, most time.Duration) (func(), error) {

@@ -32,9 +32,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
 )
 
 // Network is the transports of commands that fetch or push. What is left out runs programs of the URL's choosing.
@@ -132,6 +135,12 @@ func (c Command) start(ctx context.Context) ([]byte, error) {
 	}
 	cmd.WaitDelay = grace + time.Second
 	release := alone(cmd)
+	if mark := docfile.Mark(ctx); mark != "" {
+		cmd.Env = append(cmd.Env, mark)
+		runtime.LockOSThread() // the thread that starts git is to live as long as git does
+		defer runtime.UnlockOSThread()
+		dieWithUs(cmd)
+	}
 	if c.Inherit != nil {
 		inherit(cmd, c.Inherit)
 	}
@@ -170,7 +179,7 @@ func (c Command) judge(ctx, bounded context.Context, cmd *exec.Cmd, err error) (
 func (c Command) environment(env []string) []string {
 	kept := make([]string, 0, len(env)+20)
 	for _, pair := range env {
-		if !strings.HasPrefix(strings.ToUpper(pair), "GIT_") && !strings.HasPrefix(pair, "SSH_ASKPASS") {
+		if !strings.HasPrefix(strings.ToUpper(pair), "GIT_") && !strings.HasPrefix(pair, "SSH_ASKPASS") && !strings.HasPrefix(pair, docfile.WorkMark+"=") {
 			kept = append(kept, pair)
 		}
 	}

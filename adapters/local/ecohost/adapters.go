@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/ticketwork"
 	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
@@ -46,16 +47,25 @@ type parts struct {
 // pause is what comes before a push is tried again, doubled each time (amof contract §20.9).
 const pause = time.Second
 
+// grace is how long programs that a killed process had started have to end themselves.
+const grace = 5 * time.Second
+
 func (h *Host) adapters() parts {
 	o := h.options
 	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: func(ctx context.Context, dir string) error {
 		_, err := run.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
 		return err
-	}})
+	}, End: orphans})
 	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
 	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: watch.New(runs, runs), surveyor: lookout.New(),
 		tickets: ticketwork.New(o.Core.Clock), clones: cloning.New(cloning.Options{}), shipping: shipgit.New(pause), attic: trashfile.New(nil), tagging: tagging.New(), finder: provision.Finder{}}
+}
+
+// orphans ends the programs that carry the mark.
+func orphans(mark string) []int {
+	_, _, left := kin.Kin{Mark: mark}.End(grace)
+	return left
 }
 
 // workers has a process of its own carry runs out; where nobody said which, this one.

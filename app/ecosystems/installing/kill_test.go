@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
@@ -130,8 +131,8 @@ func (c killClones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tel
 	return c.Clones.Clone(ctx, r, dir, tell)
 }
 
-// stall has git wait in the middle of a clone of that origin: its list of refs is a pipe that nobody writes to. The result ends that, and lets go of
-// whatever waits there.
+// stall has git wait in the middle of a clone of that origin: its list of refs is a pipe that nobody writes to. The result ends that for whoever comes
+// later; whatever waits there already waits on.
 func (r *rig) stall(name string) (again func()) {
 	r.t.Helper()
 	refs := filepath.Join(r.origins[name].Remote, "packed-refs")
@@ -141,15 +142,20 @@ func (r *rig) stall(name string) (again func()) {
 	}
 	_ = os.Remove(refs)
 	require.NoError(r.t, syscall.Mkfifo(refs, 0o600))
-	return sync.OnceFunc(func() {
-		pipe, err := os.OpenFile(refs, os.O_RDWR|syscall.O_NONBLOCK, 0)
-		require.NoError(r.t, err)
-		defer func() { _ = pipe.Close() }()
+	return func() {
 		require.NoError(r.t, os.Remove(refs))
 		if said != nil {
 			require.NoError(r.t, os.WriteFile(refs, said, 0o600))
 		}
-	})
+	}
+}
+
+// mark is what the programs carry that a worker of demo has started.
+func (r *rig) mark() string {
+	held, release, err := r.deps.States.Lock(context.Background(), r.found().Layout, time.Minute)
+	require.NoError(r.t, err)
+	release()
+	return docfile.Mark(held)
 }
 
 // doom carries out what is queued in a process that is killed at that step; it reports whether it was.
@@ -178,7 +184,6 @@ func TestInstallKilled(t *testing.T) {
 			again := func() {}
 			if steps < 0 {
 				again = r.stall("web")
-				defer again()
 			}
 			if !r.doom(steps) {
 				require.True(t, r.found().State.Installed())
@@ -220,10 +225,10 @@ func TestSyncKilled(t *testing.T) {
 	require.NoError(t, os.RemoveAll(r.workspace("repos", "web")))
 	id := r.queued(sync9, nil)
 	again := r.stall("web")
-	defer again()
 	require.True(t, r.doom(-1))
 	again()
 	assert.Equal(t, tracked.Failed, r.drain(id).Status)
+	assert.Empty(t, kin.Kin{Mark: r.mark()}.Living(), "git and what it started were ended first")
 	entries, err := os.ReadDir(r.workspace("repos"))
 	require.NoError(t, err)
 	require.Len(t, entries, 1)

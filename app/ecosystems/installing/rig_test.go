@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile/watch"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/cloning"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
@@ -84,7 +85,10 @@ func rootOf(t testing.TB) *rig {
 func dependencies(t testing.TB, root, home string) installing.Deps {
 	t.Helper()
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}})
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, End: func(mark string) []int {
+		_, _, left := kin.Kin{Mark: mark}.End(0)
+		return left
+	}})
 	git := cloning.New(cloning.Options{Pause: 1})
 	return installing.Deps{Deps: footing.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Grounds: git, Publisher: git, Clones: git.Clones()}

@@ -154,8 +154,9 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f tracked.Filter) (
 	return out, nil
 }
 
-// settled is a run as it really is: one whose process is gone has failed, though nobody has put that on record yet, and one whose process cannot be
+// settled is a run as it really is: what one left whose process is gone is put in order first, and one whose process cannot be
 // seen from here says so. A process records the end of its run before it ends itself, so what is on record once it is gone is the last word.
+// Where nobody can put it in order now, the run is shown as failed, with what is still to be done.
 func (s service) settled(ctx context.Context, r tracked.Run) tracked.Run {
 	if r.Status == tracked.Running && s.Owner.Judge(r.Owner).Dead() {
 		if last, err := s.Runs.Load(ctx, r.ID); err == nil {
@@ -163,6 +164,11 @@ func (s service) settled(ctx context.Context, r tracked.Run) tracked.Run {
 				return last
 			}
 			r = last
+		}
+		if l, err := s.Places.Layout(ctx, r.Root, r.Ecosystem); err == nil && s.Settle != nil && s.Settle(ctx, l) == nil {
+			if last, err := s.Runs.Load(ctx, r.ID); err == nil && last.Status != tracked.Running {
+				return last
+			}
 		}
 		_ = r.Interrupt(s.Clock.Now().UTC()) // a running one may end
 	} else if r.Status == tracked.Running {

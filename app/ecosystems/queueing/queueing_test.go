@@ -158,6 +158,42 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 	assert.Equal(t, tracked.Success, r.load(next).Status)
 }
 
+// TestALookMendsFirst: whoever looks at a run whose process is gone has what it left put in order, and is told what came of that, not what will.
+func TestALookMendsFirst(t *testing.T) {
+	r := newRig(t, "demo")
+	var broken error
+	p := doing("install", 1, nil)
+	mended := 0
+	p.Mend = func(context.Context, footing.Job) error {
+		mended++
+		return broken
+	}
+	r.deps.Settle = func(ctx context.Context, l ecosystem.Layout) error {
+		return queueing.Worker{Deps: r.deps, Performers: []footing.Performer{p}}.Settle(ctx, l)
+	}
+	r.serve()
+	for i, c := range []struct {
+		look   string
+		broken error
+		said   string
+	}{{"amof_get_run_status", nil, "was put in order"}, {"amof_list_runs", errors.New("a tree cannot be removed"), "not in order yet"}} {
+		dead := r.queue("demo", "install", 1)
+		_, err := r.deps.Runs.Change(t.Context(), dead, func(run *tracked.Run) error { return run.Begin("999999999 1 an-earlier-start", time.Now()) })
+		require.NoError(t, err)
+		broken = c.broken
+		about := args{}
+		if c.look == "amof_get_run_status" {
+			about["run_id"] = dead
+		}
+		r.call(c.look, about)
+		r.call(c.look, about)
+		assert.Equal(t, i+1, mended, "once")
+		run := r.load(dead)
+		assert.Equal(t, tracked.Failed, run.Status)
+		assert.Contains(t, run.Error, c.said)
+	}
+}
+
 // lastMoment is the owners of a machine on which a process records the end of its run and ends while somebody looks whether it is there.
 type lastMoment struct {
 	system.Owner

@@ -36,7 +36,7 @@ func (w Worker) Drain(ctx context.Context, root, name string) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := w.States.Lock(ctx, l, queueWait)
+	ctx, unlock, err := w.States.Lock(ctx, l, queueWait)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ const settleWait = 5 * time.Second
 // Settle puts in order what runs of an ecosystem left whose process is gone, and carries out none. Where somebody is at work on the ecosystem, that
 // one does it.
 func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
-	unlock, err := w.States.Lock(ctx, l, settleWait)
+	ctx, unlock, err := w.States.Lock(ctx, l, settleWait)
 	if errors.Is(err, ecosystem.ErrBusy) {
 		return nil
 	}
@@ -122,6 +122,9 @@ func (w Worker) mend(ctx context.Context, r tracked.Run) error {
 	}
 	if mended != nil {
 		w.say(ctx, r, tracked.Event{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(mended).Message})
+	}
+	if mended != nil {
+		return w.end(ctx, r, outcome{err: errInterrupted.Sayf("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(mended).Message, r.Ecosystem), exit: 1})
 	}
 	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
 }

@@ -111,7 +111,7 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 
 func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Restored, error) {
 	l, e := p.layout, p.entry
-	release, err := s.States.Lock(ctx, l, lockWait)
+	ctx, release, err := s.States.Lock(ctx, l, lockWait)
 	if err != nil {
 		return Restored{}, err
 	}

@@ -100,7 +100,7 @@ func said(found []ecomanifest.Problem) (lines []string) {
 }
 
 func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Created, error) {
-	release, err := s.States.Lock(ctx, p.layout, lockWait)
+	ctx, release, err := s.States.Lock(ctx, p.layout, lockWait)
 	if err != nil {
 		return Created{}, err
 	}
@@ -163,7 +163,7 @@ func (s service) planJournal(ctx context.Context, sc tool.Scope, in JournalInput
 const sameSecond = 50
 
 func (s service) journal(ctx context.Context, sc tool.Scope, p journalPlan) (JournalAnswer, error) {
-	release, err := s.States.Lock(ctx, p.layout, lockWait)
+	ctx, release, err := s.States.Lock(ctx, p.layout, lockWait)
 	if err != nil {
 		return JournalAnswer{}, err
 	}

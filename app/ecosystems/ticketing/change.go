@@ -88,7 +88,7 @@ func (s service) change(ctx context.Context, sc tool.Scope, p plan) (any, error)
 	if p.Noop != nil {
 		return p.Noop, nil
 	}
-	unlock, err := s.alone(ctx, &p)
+	ctx, unlock, err := s.alone(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func gone(in EndInput) string {
 }
 
 func (s service) end(ctx context.Context, sc tool.Scope, p plan) (Changed, error) {
-	unlock, err := s.alone(ctx, &p)
+	ctx, unlock, err := s.alone(ctx, &p)
 	if err != nil {
 		return Changed{}, err
 	}

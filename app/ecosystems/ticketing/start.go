@@ -156,22 +156,22 @@ func (s service) beginning(ctx context.Context, p *plan, r ecosystem.Repo) (item
 
 // alone has this call be the only one that works on the ecosystem, and looks at what is recorded again: somebody else may have been there since the
 // plan was made.
-func (s service) alone(ctx context.Context, p *plan) (unlock func(), err error) {
-	if unlock, err = s.States.Lock(ctx, p.found.Layout, lockWait); err != nil {
-		return nil, err
+func (s service) alone(ctx context.Context, p *plan) (held context.Context, unlock func(), err error) {
+	if held, unlock, err = s.States.Lock(ctx, p.found.Layout, lockWait); err != nil {
+		return ctx, nil, err
 	}
 	if p.found.State, err = s.States.Load(ctx, p.found.Layout); err == nil && !p.found.State.Installed() {
 		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed any more; amof_install_ecosystem installs it", p.found.Layout.Name)
 	}
 	if err != nil {
 		unlock()
-		return nil, err
+		return ctx, nil, err
 	}
-	return unlock, nil
+	return held, unlock, nil
 }
 
 func (s service) start(ctx context.Context, sc tool.Scope, p plan) (Changed, error) {
-	unlock, err := s.alone(ctx, &p)
+	ctx, unlock, err := s.alone(ctx, &p)
 	if err != nil {
 		return Changed{}, err
 	}

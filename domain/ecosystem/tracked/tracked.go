@@ -145,7 +145,7 @@ func (r *Run) Cancel(now time.Time) (bool, error) {
 
 // Interrupt ends a run whose process is gone.
 func (r *Run) Interrupt(now time.Time) error {
-	r.Code, r.Error = "eco_interrupted", "the process that carried this out is gone; what it left is put in order before the next run"
+	r.Code, r.Error = "eco_interrupted", "the process that carried this out is gone; what it left is not in order yet, which the next call about the ecosystem sees to"
 	return r.End(1, now)
 }
 

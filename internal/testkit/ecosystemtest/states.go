@@ -155,7 +155,7 @@ func oneWorks(t *testing.T, open Open) {
 	l := layout(t, open(t, u), u.Dir, "demo")
 	var working, worked atomic.Int32
 	Together(t, 16, func(int) error {
-		release, err := open(t, u).States.Lock(t.Context(), l, time.Minute)
+		_, release, err := open(t, u).States.Lock(t.Context(), l, time.Minute)
 		if err != nil {
 			return err
 		}
@@ -174,22 +174,22 @@ func waitsForTurn(t *testing.T, open Open) {
 	u := NewUser(t)
 	h := open(t, u)
 	l := layout(t, h, u.Dir, "demo")
-	release, err := h.States.Lock(t.Context(), l, 0)
+	_, release, err := h.States.Lock(t.Context(), l, 0)
 	require.NoError(t, err)
-	_, err = open(t, u).States.Lock(t.Context(), l, 0)
+	_, _, err = open(t, u).States.Lock(t.Context(), l, 0)
 	require.ErrorIs(t, err, ecosystem.ErrBusy)
 	assert.Contains(t, err.Error(), "demo")
-	_, err = h.States.Lock(Cancelled(t), l, time.Minute)
+	_, _, err = h.States.Lock(Cancelled(t), l, time.Minute)
 	require.ErrorIs(t, err, Cancelled(t).Err())
 	_, err = h.States.Update(t.Context(), l, installed(l))
 	require.NoError(t, err, "whoever works on it records what it does")
 	require.NoError(t, h.States.Note(t.Context(), l, "journal.json", []byte("{}")))
-	other, err := h.States.Lock(t.Context(), layout(t, h, u.Dir, "other"), 0)
+	_, other, err := h.States.Lock(t.Context(), layout(t, h, u.Dir, "other"), 0)
 	require.NoError(t, err, "another ecosystem is another matter")
 	other()
 	release()
 	release()
-	again, err := open(t, u).States.Lock(t.Context(), l, time.Minute)
+	_, again, err := open(t, u).States.Lock(t.Context(), l, time.Minute)
 	require.NoError(t, err)
 	again()
 }

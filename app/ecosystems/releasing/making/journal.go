@@ -70,7 +70,7 @@ func (d Maker) Tidy(ctx context.Context, f footing.Found) error {
 	if err != nil || j == nil {
 		return err
 	}
-	release, err := d.States.Lock(ctx, f.Layout, tidyWait)
+	ctx, release, err := d.States.Lock(ctx, f.Layout, tidyWait)
 	if err != nil {
 		return err
 	}
