@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/countersign-dev/countersign/domain/owner"
 )
@@ -177,9 +178,35 @@ func before(a, b string) bool {
 	return a < b
 }
 
+// execWait is how long a process in the middle of an exec is waited for. It takes that long only where the machine has no time for it.
+const execWait = time.Second
+
+// environ is the environment that a process was started with. In the middle of an exec the kernel has none to show for a moment, and whoever is not
+// recognized then would outlive those it belongs to: such a process is waited for.
+func environ(pid string) ([]byte, bool) {
+	for over := time.Now().Add(execWait); ; time.Sleep(50 * time.Microsecond) {
+		env, ok := ofProcess(pid, "environ", make([]byte, 8<<10))
+		if !ok || len(env) > 0 || !unsettled(pid) || time.Now().After(over) {
+			return env, ok
+		}
+	}
+}
+
+// unsettled reports whether the kernel does not know yet where the environment of a living process is: one that was started without any has a place
+// for it, too.
+func unsettled(pid string) bool {
+	stat, ok := ofProcess(pid, "stat", make([]byte, 2<<10))
+	if !ok {
+		return false
+	}
+	const state, envEnd = 3 - 3, 51 - 3 // the numbers of the fields, behind the program's name
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return len(fields) > envEnd && fields[state][0] != 'Z' && fields[state][0] != 'X' && string(fields[envEnd]) == "0"
+}
+
 // carries reports whether the process was started with the mark in its environment. Other users' processes do not say.
 func carries(pid int, mark string) bool {
-	env, ok := ofProcess(strconv.Itoa(pid), "environ", make([]byte, 8<<10))
+	env, ok := environ(strconv.Itoa(pid))
 	if !ok {
 		return false
 	}
