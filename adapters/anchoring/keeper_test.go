@@ -187,7 +187,7 @@ func TestAnAnswerIsPutAtOnceAndReadsInAWhile(t *testing.T) {
 	h.append(1)
 	assert.Len(t, h.read(h.file()), had, "a record by itself waits")
 	require.NoError(t, h.keeper.Append(t.Context(), audit.Event{Phase: audit.Answer, Tool: "deploy"}))
-	require.Eventually(t, func() bool { return h.check().Anchors[1].Behind == 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.check().Anchors[1].Behind == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {

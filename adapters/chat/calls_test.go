@@ -291,7 +291,7 @@ func TestCancelling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan chat.Result, 1)
 	go func() { done <- h.ExecuteConfirmed(ctx, "a") }()
-	require.Eventually(t, func() bool { return s.ran.Load() == 1 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.ran.Load() == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	assert.Equal(t, "USER_CANCELLED", why(t, <-done))
 	assert.Empty(t, h.Waiting())

@@ -180,7 +180,7 @@ func TestTheMainJob(t *testing.T) {
 	p.Shot("a discard")
 	p.Type("#waiting input[name=typed_value]", "shop\r")
 	require.NoError(t, m.came(discarded).Err)
-	require.Eventually(t, func() bool { _, err := os.Stat(m.at("ws/worktrees/shop")); return os.IsNotExist(err) }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(m.at("ws/worktrees/shop")); return os.IsNotExist(err) }, time.Minute, 20*time.Millisecond)
 
 	denied := m.asks("rollback", `{"to":"initial","yes":true}`)
 	p.WaitText("#waiting", "-# Base <script>\n+what a person wrote")
@@ -219,6 +219,6 @@ func (m *machine) prepared() {
 	by("project_add", `{"path":"`+m.at("project")+`"}`)
 	by("amof_create_ecosystem", `{"name":"shop","repos":[{"name":"api","url":"`+m.at("origin/api.git")+`"}]}`)
 	by("amof_install_ecosystem", `{"ecosystem":"shop"}`)
-	require.Eventually(m.t, func() bool { _, err := os.Stat(m.at("ws/worktrees/shop/repos/api/.git")); return err == nil }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(m.t, func() bool { _, err := os.Stat(m.at("ws/worktrees/shop/repos/api/.git")); return err == nil }, time.Minute, 20*time.Millisecond)
 	m.write("ws/worktrees/shop/repos/api/note.txt", "not anywhere else\n")
 }

@@ -104,7 +104,7 @@ func (h *house) start() {
 	require.Eventually(h.t, func() bool {
 		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(h.port)))
 		return err == nil && c.Close() == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func (h *house) write(status string) {

@@ -372,7 +372,7 @@ func (r *rig) dial() net.Conn {
 	conn, err := net.Dial("tcp", r.address)
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(r.t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(r.t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn
 }
 
@@ -445,7 +445,7 @@ func TestTheSenderHangsUp(t *testing.T) {
 		return len(r.events) > 0
 	}, 100*time.Millisecond, 10*time.Millisecond, "starting goes on")
 	close(r.block)
-	require.Eventually(t, func() bool { return len(r.runs()) == 1 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.runs()) == 1 }, time.Minute, time.Millisecond)
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
@@ -464,7 +464,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	_, err = third.Read(make([]byte, 1))
 	require.Error(t, err, "it waits for its turn")
 	require.NoError(t, first.Close())
-	require.NoError(t, third.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, third.SetReadDeadline(time.Now().Add(time.Minute)))
 	answer, err := io.ReadAll(third)
 	require.NoError(t, err)
 	assert.Contains(t, string(answer), "200 OK")
@@ -485,7 +485,7 @@ func TestShutdown(t *testing.T) {
 			_ = c.Close()
 		}
 		return err != nil
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	close(r.block)
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)

@@ -272,7 +272,7 @@ func (s *site) asked() map[string]any {
 	require.Eventually(s.t, func() bool {
 		found, _ = s.get(200, "GET /api/v1/confirmations", "", "person")["confirmations"].([]any)
 		return len(found) > 0
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	return found[len(found)-1].(map[string]any)
 }
 

@@ -176,7 +176,7 @@ func TestAStreamMayBeSilent(t *testing.T) {
 					_ = res.Body.Close()
 				}
 				return err == nil
-			}, 30*time.Second, 10*time.Millisecond)
+			}, time.Minute, 10*time.Millisecond)
 			q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url("/late"), nil)
 			require.NoError(t, err)
 			q.Header.Set("Authorization", "Bearer "+r.token(t, "ci", access.Scope{}, noEnd()))

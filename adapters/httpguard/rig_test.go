@@ -285,7 +285,7 @@ func (r *rig) dial(t testing.TB) net.Conn {
 	conn, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn
 }
 

@@ -369,7 +369,7 @@ func TestLog(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s, err = p.Inspect(t.Context(), s.ID)
 		return err == nil && s.Status.Final()
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, log, s.Log)
 	assert.Empty(t, s.Reason)
 	text, err := os.ReadFile(log)

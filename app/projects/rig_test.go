@@ -159,7 +159,7 @@ func (b *book) compare(name string) {
 
 // How long what happens soon may take, and how often is looked whether it has.
 const (
-	wait = 10 * time.Second
+	wait = time.Minute
 	tick = time.Millisecond
 )
 

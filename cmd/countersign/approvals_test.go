@@ -185,7 +185,7 @@ func (s *sitting) sees(texts ...string) {
 			}
 		}
 		return true
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	require.True(s.t, ok, "%q are not on the screen:\n%s", texts, s.shown())
 }
 
@@ -200,10 +200,10 @@ func (s *sitting) leaves() int {
 	s.t.Helper()
 	select {
 	case <-s.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(s.t, "it does not end", s.shown())
 	}
-	require.Eventually(s.t, func() bool { return strings.Contains(s.bytes(), "\x1b[?1049l") }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(s.t, func() bool { return strings.Contains(s.bytes(), "\x1b[?1049l") }, time.Minute, 10*time.Millisecond)
 	out := s.bytes()
 	for _, mode := range []string{"\x1b[?25h", "\x1b[?7h", "\x1b[?2004l"} {
 		assert.Contains(s.t, out, mode)
@@ -453,7 +453,7 @@ func TestApprovalsOfALoss(t *testing.T) {
 	s.sees("approved")
 	s.types("q")
 	assert.Zero(t, s.leaves())
-	require.Eventually(t, func() bool { _, err := os.Stat(c.at("ws/worktrees/shop")); return os.IsNotExist(err) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(c.at("ws/worktrees/shop")); return os.IsNotExist(err) }, time.Minute, 50*time.Millisecond)
 	agent.CloseStdin()
 	assert.Zero(t, agent.Wait())
 	c.deserted()

@@ -208,7 +208,7 @@ func TestEcosystemKilled(t *testing.T) {
 	c = c.another([]string{"PATH=" + c.at("bin") + ":" + os.Getenv("PATH")})
 	c.mode("execute")
 	run = c.queued("amof_install_ecosystem", args{"ecosystem": "demo"})
-	require.Eventually(t, func() bool { _, err := os.Stat(c.at("cloning")); return err == nil }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(c.at("cloning")); return err == nil }, time.Minute, 20*time.Millisecond)
 	for _, p := range c.running() {
 		if strings.Contains(fmt.Sprint(p), "ecosystem-worker") {
 			require.NoError(t, p.kill())
@@ -279,7 +279,7 @@ func TestEcosystemQueue(t *testing.T) {
 
 	c.deploys("demo", ": >"+c.at("begun")+"; sleep 60")
 	long := c.queued("amof_spin_deploy", args{"ecosystem": "demo"})
-	require.Eventually(t, func() bool { _, err := os.Stat(c.at("begun")); return err == nil }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(c.at("begun")); return err == nil }, time.Minute, 20*time.Millisecond)
 	c.deploys("demo", "true")
 	runs = nil
 	for i := range 30 {

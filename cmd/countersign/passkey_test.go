@@ -136,7 +136,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, page = th.send(http.MethodGet, "/keys", nil)
 		return strings.Contains(page, ">counts<")
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	status, page := th.signs(wanted)
 	require.Equal(t, http.StatusOK, status, page)
 	value, failed := outcome(t, agent.Call("run_script", mark))

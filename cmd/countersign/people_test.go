@@ -78,7 +78,7 @@ func (w *workshop) questions(n int) (list []question) {
 		w.typed(&found, "confirmations")
 		list = found.Confirmations
 		return n < 0 || len(list) == n
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	return list
 }
 
@@ -158,7 +158,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 	require.Eventually(t, func() bool { // the server puts it on record after it has withdrawn the question
 		runs := w.runs("run_script")
 		return len(runs) == 2 && runs[0].Reason == "cancelled_by_client" && runs[1].Reason == "user_denied"
-	}, 30*time.Second, 50*time.Millisecond, "%v", w.runs("run_script"))
+	}, time.Minute, 50*time.Millisecond, "%v", w.runs("run_script"))
 	assert.NoFileExists(t, filepath.Join(w.at("shop"), "out"))
 }
 

@@ -202,7 +202,7 @@ func TestServeIsAskedTwiceToEnd(t *testing.T) {
 			other.Close()
 		}
 		return err != nil
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	state := w.end(syscall.SIGTERM)
 	status, ok := state.Sys().(syscall.WaitStatus)
 	assert.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGTERM, state.String())
@@ -252,7 +252,7 @@ func TestServeOpensTheBrowser(t *testing.T) {
 	require.Eventually(t, func() bool {
 		link, err = os.ReadFile(filepath.Join(p.repo, "seen"))
 		return err == nil
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	_, res := w.person(strings.TrimSpace(string(link)))
 	assert.Equal(t, http.StatusSeeOther, res.StatusCode)
 	out2, _, code := p.run("login")

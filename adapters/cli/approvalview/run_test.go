@@ -73,7 +73,7 @@ func (p *tty) givenBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotZero(t, termios.Lflag&unix.ICANON)
 	assert.NotZero(t, termios.Lflag&unix.ECHO)
-	assert.Eventually(t, func() bool { return bytes.HasSuffix([]byte(p.text()), []byte(goesOut)) }, 30*time.Second, 10*time.Millisecond, "%q", p.text())
+	assert.Eventually(t, func() bool { return bytes.HasSuffix([]byte(p.text()), []byte(goesOut)) }, time.Minute, 10*time.Millisecond, "%q", p.text())
 }
 
 // counter is a desk that does something when it is asked.
@@ -109,7 +109,7 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 	go func() {
 		ended <- Run(ctx, p.terminal(), counter{func(context.Context) ([]Item, error) { return nil, nil }})
 	}()
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(p.text()), []byte("Nothing waits")) }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(p.text()), []byte("Nothing waits")) }, time.Minute, 10*time.Millisecond)
 	termios, err := unix.IoctlGetTermios(int(p.program.Fd()), unix.TCGETS)
 	require.NoError(t, err)
 	assert.Zero(t, termios.Lflag&unix.ICANON)

@@ -34,7 +34,7 @@ func serve(t testing.TB, h *consoletest.House) *consoletest.Web {
 	life, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
 	d := work.New(life, h.App, func() string { return system.IDs{}.NewID("job_", 20) })
-	d.Patience = 30 * time.Second // a busy machine is no other page
+	d.Patience = time.Minute // a busy machine is no other page
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
 		activitypages.New(life, d, h.App).Mount(mux, consoletest.Person())
 		approvalpages.New(d, h.App).Mount(mux, consoletest.Person())
@@ -143,7 +143,7 @@ func TestOneCall(t *testing.T) {
 	require.Eventually(t, func() bool { // what changed nothing, as asking, is recorded a moment later
 		page = web.Get("/activity/" + runs[0].CallID)
 		return strings.Contains(page.Words(), "confirm_token_required")
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	for _, want := range []string{"write note first Came to done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by approved by a person in a terminal (tester, /dev/pts/0, here)", "Arguments name first text text of first",
 		`Result written first`, "In the audit", "answer write_note approve", "intent write_note", "outcome write_note"} {
 		assert.Contains(t, page.Words(), want)
@@ -226,7 +226,7 @@ func TestTheChainIsChecked(t *testing.T) {
 	assert.Contains(t, web.Get("/audit").Words(), "The chain was not checked since the server has started.")
 	checked := web.Press(web.Get("/audit"), "Check the chain")
 	assert.Equal(t, "/audit", checked.Path)
-	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "intact") }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "intact") }, time.Minute, 10*time.Millisecond)
 	assert.Contains(t, checked.Words(), "The chain is intact: 300 records, checked in ")
 
 	db, err := sql.Open("sqlite", filepath.Join(dir, "countersign.db"))
@@ -235,7 +235,7 @@ func TestTheChainIsChecked(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), '\"tool\":\"\"', '\"tool\":\"x\"') AS BLOB) WHERE seq = 200")
 	require.NoError(t, err)
 	web.Press(web.Get("/audit"), "Check the chain")
-	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "was changed") }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "was changed") }, time.Minute, 10*time.Millisecond)
 	assert.Contains(t, checked.Words(), "audit record 200 was changed after it was written. 199 records before it hold")
 	assert.Contains(t, web.Get("/audit?before=201").Words(), "200")
 }

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func desk(t testing.TB, h *consoletest.House) *work.Desk {
 	d := work.New(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
-	d.Patience = 30 * time.Second // a busy machine is no other page
+	d.Patience = time.Minute // a busy machine is no other page
 	return d
 }
 

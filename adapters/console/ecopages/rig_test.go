@@ -82,7 +82,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	mux := http.NewServeMux()
 	var ids atomic.Int64
 	desk := work.New(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
-	desk.Patience = 30 * time.Second // a busy machine is no other page
+	desk.Patience = time.Minute // a busy machine is no other page
 	person := func(h httpguard.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			h(w, req, httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})

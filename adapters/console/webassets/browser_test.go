@@ -121,7 +121,7 @@ func (s *stage) looked() int {
 
 func soon(t *testing.T, ok func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, ok, 30*time.Second, 5*time.Millisecond, what)
+	require.Eventually(t, ok, time.Minute, 5*time.Millisecond, what)
 }
 
 func TestScripts(t *testing.T) {

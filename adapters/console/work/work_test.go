@@ -45,7 +45,7 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 	h := consoletest.Open(t, t.TempDir(), changes...)
 	var n atomic.Int64
 	d := work.New(life, h.App, func() string { return fmt.Sprint("job-", n.Add(1)) })
-	d.Patience = 30 * time.Second // a busy machine is no other page
+	d.Patience = time.Minute // a busy machine is no other page
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
 		d.Mount(mux, consoletest.Person())
 		mux.Handle("GET /from", consoletest.Person()(func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
@@ -80,7 +80,7 @@ func drained(t *testing.T, d *work.Desk) {
 			}
 		}
 		return true
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 func TestReadingAndServing(t *testing.T) {
@@ -220,10 +220,10 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 		group.Go(func() { j.Answer(t.Context(), shown) })
 	}
 	group.Wait()
-	require.Eventually(t, func() bool { return j.Now().State == work.Asking }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == work.Asking }, time.Minute, time.Millisecond)
 	assert.Contains(t, s.Get(asks.Path).Words(), "tries are left", "it was not burnt by one press")
 	shown.Typed = "old"
-	require.Eventually(t, func() bool { j.Answer(t.Context(), shown); return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { j.Answer(t.Context(), shown); return j.Now().State == work.Over }, time.Minute, time.Millisecond)
 	require.NoError(t, j.Now().Outcome.Err)
 }
 
@@ -237,7 +237,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			j, _ := s.desk.Find("job-1")
 			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == work.Over }, time.Minute, time.Millisecond)
 			require.NoError(t, j.Now().Outcome.Err)
 			require.NoError(t, j.Now().Late, "nobody answered here")
 			assert.Equal(t, "x", s.house.Notes.Read("approved"))
@@ -246,7 +246,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			j, _ = s.desk.Find("job-2")
 			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == work.Over }, time.Minute, time.Millisecond)
 			require.ErrorIs(t, j.Now().Outcome.Err, confirm.ErrDenied)
 			assert.Empty(t, s.house.Notes.Read("denied"))
 		})
@@ -263,8 +263,8 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		runs = s.Get("/work/job-1")
 		return strings.Contains(runs.Words(), "copied a page of long") && strings.Contains(runs.Body, `<progress max="10" value="9"`)
-	}, 30*time.Second, time.Millisecond)
-	s.desk.Patience = 30 * time.Second
+	}, time.Minute, time.Millisecond)
+	s.desk.Patience = time.Minute
 	assert.Contains(t, runs.Body, `data-live="tick"`)
 	over := s.Press(runs, "Cancel")
 	assert.Contains(t, over.Words(), "code canceled")
@@ -274,7 +274,7 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	runs = s.Post("/do/copy_note", "name", "long")
 	require.NoError(t, s.house.Notes.Write("gate", "open"))
 	j, _ := s.desk.Find("job-2")
-	require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == work.Over }, time.Minute, time.Millisecond)
 	assert.Contains(t, s.Get(runs.Path).Words(), "Done. copied long")
 }
 
@@ -297,7 +297,7 @@ func TestItEndsWithTheServer(t *testing.T) {
 	j := d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "copy_note", Args: map[string]string{"name": "long"}})
 	assert.Equal(t, work.Running, j.Now().State)
 	end()
-	require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return j.Now().State == work.Over }, time.Minute, time.Millisecond)
 	assert.Error(t, j.Now().Outcome.Err)
 }
 
@@ -320,7 +320,7 @@ func TestOthersDoNotSeeIt(t *testing.T) {
 	h := consoletest.Open(t, t.TempDir())
 	require.NoError(t, h.Notes.Write("a", "secret text"))
 	d := work.New(life, h.App, func() string { return "job-1" })
-	d.Patience = 30 * time.Second
+	d.Patience = time.Minute
 	d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "read_note", Args: map[string]string{"name": "a"}})
 	for name, other := range map[string]func(*httpguard.Visitor){
 		"another person":  func(v *httpguard.Visitor) { v.Principal.ID = "somebody" },
@@ -410,7 +410,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 			h := consoletest.Open(t, t.TempDir())
 			door := &slow{House: h}
 			d := work.New(t.Context(), door, func() string { return "job-1" })
-			d.Patience = 30 * time.Second
+			d.Patience = time.Minute
 			j := d.Begin(t.Context(), consoletest.Visitor("key_one"), work.Task{Title: "x", Tool: "write_note", Args: map[string]string{"name": "mine", "text": "x"}})
 			asked := j.Now().Outcome.Issued
 			require.NotNil(t, asked)
@@ -419,7 +419,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 				require.NoError(t, err)
 			}
 			j.Answer(t.Context(), confirm.Answer{Approve: !approve, Shown: asked.PlanHash, By: "console key_one", Proof: consoletest.Visitor("key_one").Proof()})
-			require.Eventually(t, func() bool { return j.Now().State == work.Over }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return j.Now().State == work.Over }, time.Minute, time.Millisecond)
 			require.ErrorIs(t, j.Now().Late, confirm.ErrAnswered)
 			if approve {
 				require.NoError(t, j.Now().Outcome.Err)

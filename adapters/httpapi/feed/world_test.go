@@ -226,7 +226,7 @@ func (e *ear) next() feed.Event {
 	case event, more := <-e.events:
 		require.True(e.t, more, "the subscription goes on")
 		return event
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(e.t, "nothing is heard")
 	}
 	return feed.Event{}

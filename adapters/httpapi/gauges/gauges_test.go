@@ -184,7 +184,7 @@ func TestRoutesAreCounted(t *testing.T) {
 		var b strings.Builder
 		g.Write(t.Context(), &b)
 		return strings.Contains(b.String(), `countersign_http_requests_total{route="/page",status="200"} 2`) && strings.Contains(b.String(), `status="404"} 1`)
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // bare is a door that does nothing.

@@ -57,7 +57,7 @@ func open(t *testing.T, o serving.Options) *rig {
 		select {
 		case err := <-r.over:
 			assert.NoError(t, err)
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("it does not end")
 		}
 	})
@@ -70,7 +70,7 @@ func (r *rig) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	conn, err := net.Dial("tcp", r.addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn, bufio.NewReader(conn)
 }
 
@@ -119,7 +119,7 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 			other.Close()
 		}
 		return err != nil
-	}, 30*time.Second, 5*time.Millisecond, "nobody is let in any more")
+	}, time.Minute, 5*time.Millisecond, "nobody is let in any more")
 	r.goOn <- struct{}{}
 	_, body := hear(t, in)
 	assert.Equal(t, "done", body)

@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // later sends a request and returns where its answer comes.
 func (c *caller) later(r *http.Request) <-chan answer {

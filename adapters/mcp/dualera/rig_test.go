@@ -164,7 +164,7 @@ func serve(t testing.TB, w *town, change ...func(*dualera.Options, *mcpserver.Op
 	s.listen()
 	t.Cleanup(func() {
 		end()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		assert.NoError(t, s.endpoint.Close(ctx))
 		s.server.CloseClientConnections()

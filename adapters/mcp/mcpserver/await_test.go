@@ -33,7 +33,7 @@ func (w *town) asked(t *testing.T) confirm.View {
 		var err error
 		found, err = w.Confirmations(context.Background(), "")
 		return err == nil && len(found) > 0 && found[0].State == confirm.Pending.String()
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.Len(t, found, 1)
 	return found[0]
 }

@@ -50,7 +50,7 @@ func TestOfficialClient(t *testing.T) {
 			defer cancel()
 			_, err = s.CallTool(short, &mcp.CallToolParams{Name: "slow", Arguments: map[string]any{"ms": 60000}})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.Eventually(t, func() bool { return d.running.Load() == 0 }, 30*time.Second, time.Millisecond, "the server stops it")
+			require.Eventually(t, func() bool { return d.running.Load() == 0 }, time.Minute, time.Millisecond, "the server stops it")
 		})
 	}
 }

@@ -63,7 +63,7 @@ func TestLogRotates(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.Drain(process.Stdout, out) })
 	out <- "fits\n"
-	require.Eventually(t, func() bool { return strings.HasSuffix(contents(t, log), "fits\n") }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasSuffix(contents(t, log), "fits\n") }, time.Minute, time.Millisecond)
 	out <- "does not fit\n"
 	close(out)
 	wg.Wait()
@@ -84,7 +84,7 @@ func TestLogThatIsMovedAway(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.Drain(process.Stdout, out) })
 	out <- "one\n"
-	require.Eventually(t, func() bool { text, err := os.ReadFile(log); return err == nil && len(text) > 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { text, err := os.ReadFile(log); return err == nil && len(text) > 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, os.Rename(log, log+".1"))
 	out <- "two\n"
 	close(out)

@@ -138,7 +138,7 @@ func awaitLines(t *testing.T, dir string, n int64) {
 	require.Eventually(t, func() bool {
 		chunk, err := spool.Read(dir, 0)
 		return err == nil && chunk.Total >= n
-	}, 30*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // A secret over several lines is masked on each of them, also when they come one by one with others in between.
@@ -236,7 +236,7 @@ func TestDirectoryThatComesLater(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	s, end := keeping(dir)
 	require.NoError(t, s.Drain(process.Stdout, strings.NewReader("one\ntwo\n")))
-	require.Eventually(t, func() bool { return s.Err() != nil }, 30*time.Second, time.Millisecond, "it was tried")
+	require.Eventually(t, func() bool { return s.Err() != nil }, time.Minute, time.Millisecond, "it was tried")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	require.NoError(t, s.Drain(process.Stdout, strings.NewReader("three\n")))
 	end()

@@ -119,7 +119,7 @@ func TestCancelled(t *testing.T) {
 	id := r.queued(deploy, nil)
 	drained := make(chan error, 1)
 	go func() { drained <- r.worker.Drain(context.WithoutCancel(t.Context()), r.root, "demo") }()
-	require.Eventually(t, func() bool { return len(r.living()) == 1 }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(r.living()) == 1 }, time.Minute, 5*time.Millisecond)
 	_, err := r.store.Runs().Change(t.Context(), id, func(rec *tracked.Run) error {
 		_, err := rec.Cancel(time.Now().UTC())
 		return err
@@ -229,7 +229,7 @@ func TestInterrupted(t *testing.T) {
 			id := r.queued(deploy, nil)
 			cmd := exec.Command(os.Args[0], "drain", r.root, filepath.Dir(r.root))
 			require.NoError(t, cmd.Start())
-			require.Eventually(t, func() bool { return r.runs() > 0 && r.note().State == spin.Deploying }, 30*time.Second, 2*time.Millisecond)
+			require.Eventually(t, func() bool { return r.runs() > 0 && r.note().State == spin.Deploying }, time.Minute, 2*time.Millisecond)
 			require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
 			_ = cmd.Wait()
 			require.NotZero(t, r.runs(), "it outlives its worker")

@@ -69,7 +69,7 @@ func TestLongSetup(t *testing.T) {
 	slow := args{"git_url": url, "name": "slow", "start_command": "touch begun; until test -e go; do sleep 0.02; done"}
 	done := make(chan tool.Outcome)
 	go func() { done <- r.Confirmed(create, slow) }()
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(box, "begun")); return err == nil }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(box, "begun")); return err == nil }, time.Minute, 10*time.Millisecond)
 	other := r.Another()
 	require.NoError(t, other.Ask(create, args{"git_url": url, "name": "quick"}).Err)
 	for _, name := range []tool.Name{remove, reset} {

@@ -82,7 +82,7 @@ func New(t testing.TB, door work.Door, mounts Mounts) *Site {
 	s := &Site{T: t, Mux: http.NewServeMux(), web: &http.Client{Transport: &http.Transport{}}}
 	var ids atomic.Int64
 	desk := work.New(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
-	desk.Patience = 30 * time.Second // a busy machine is no other page
+	desk.Patience = time.Minute // a busy machine is no other page
 	person := LetIn(Person())
 	desk.Mount(s.Mux, person)
 	mounts(desk, s.Mux, person)
@@ -275,7 +275,7 @@ func (p Page) Settled() Page {
 		}
 		p = p.Site.Open(p.Path)
 		return !p.Runs()
-	}, 30*time.Second, 20*time.Millisecond, "it goes on running")
+	}, time.Minute, 20*time.Millisecond, "it goes on running")
 	return p
 }
 

@@ -283,5 +283,5 @@ func (r *Rig) Told() (starts [][]string) {
 // Soon waits until what is true in the end is so, and fails the test when it takes more than ten seconds.
 func (r *Rig) Soon(so func() bool, what string) {
 	r.T.Helper()
-	require.Eventually(r.T, so, 30*time.Second, 10*time.Millisecond, what)
+	require.Eventually(r.T, so, time.Minute, 10*time.Millisecond, what)
 }

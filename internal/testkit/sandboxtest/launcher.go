@@ -80,7 +80,7 @@ func (h LauncherHouse) up(t *testing.T, port int) {
 	require.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		return err == nil && c.Close() == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func (h LauncherHouse) wholeLife(t *testing.T) {
@@ -136,7 +136,7 @@ func (h LauncherHouse) endsAtOnce(t *testing.T) {
 		var err error
 		state, err = h.Table.Inspect(t.Context(), state.ID)
 		return err == nil && state.Status.Final()
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, process.Exit{Code: 3}, state.Exit)
 	for _, said := range [][]byte{h.output(t, state.ID), contents(t, at.ServerLog)} {
 		assert.Contains(t, string(said), "cannot start today")

@@ -20,7 +20,7 @@ import (
 )
 
 // Patience is how long a client waits for a message or for the end of a process before it fails the test.
-const Patience = 20 * time.Second
+const Patience = 2 * time.Minute
 
 // Client is one session. It is for the goroutine of its test.
 type Client struct {

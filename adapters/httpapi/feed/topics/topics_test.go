@@ -54,7 +54,7 @@ func (h heard) next() (string, map[string]any) {
 		var data map[string]any
 		require.NoError(h.t, json.Unmarshal(e.Data, &data), string(e.Data))
 		return e.Kind, data
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(h.t, "nothing is heard")
 	}
 	return "", nil

@@ -285,7 +285,7 @@ func recoverStart(t *testing.T, r *room) {
 	have := r.inspect(t, s.ID)
 	assert.Equal(t, process.Running, have.Status)
 	killOwner(t, have)
-	require.Eventually(t, func() bool { return r.inspect(t, s.ID).Lost }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return r.inspect(t, s.ID).Lost }, time.Minute, 5*time.Millisecond)
 	settled, err := r.Recover(t.Context())
 	require.NoError(t, err)
 	require.Len(t, settled, 1)
@@ -304,7 +304,7 @@ func killOwner(t *testing.T, s process.State) {
 func recoverByStop(t *testing.T, r *room) {
 	s := r.start(t, "trap '' TERM; echo ready; while :; do sleep 1; done")
 	killOwner(t, s)
-	require.Eventually(t, func() bool { return r.inspect(t, s.ID).Lost }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return r.inspect(t, s.ID).Lost }, time.Minute, 5*time.Millisecond)
 	have, err := r.Stop(t.Context(), s.ID, 300*time.Millisecond)
 	require.NoError(t, err)
 	assert.Equal(t, process.Stopped, have.Status)

@@ -166,10 +166,10 @@ func (r *room) awaitReady(t testing.TB, id process.ID) {
 	require.Equal(t, "ready", chunk.Lines[0].Text)
 }
 
-// watch is Watch, for half a minute at most.
+// watch is Watch, for a minute at most.
 func (r *room) watch(t testing.TB, id process.ID, from process.Cursor) process.Chunk {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	chunk, err := r.Watch(ctx, id, from)
 	require.NoError(t, err)
