@@ -16,8 +16,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// settling is how long services have to show that they do not end at once, and to say where they are.
-const settling = 1500 * time.Millisecond
+// settling is Deps.Settling where nothing else is said.
+func settling(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 1500*time.Millisecond)
+}
 
 // startAll has the services of all repositories run, in place of those that run already. Either all run afterwards, or none.
 func (w *work) startAll(ctx context.Context) error {
@@ -57,7 +59,11 @@ func (w *work) launch(ctx context.Context) error {
 // settle listens to the services for a while, and fails when one of them ends meanwhile.
 func (w *work) settle(ctx context.Context) error {
 	heard := hearing.New(w.Log, w.out.Outputs)
-	window, done := context.WithTimeout(ctx, settling)
+	settle := w.Settling
+	if settle == nil {
+		settle = settling
+	}
+	window, done := settle(ctx)
 	defer done()
 	for _, v := range w.state.Services { // while one is listened to the others go on; what they say is kept
 		heard.Turn(v.Repo)

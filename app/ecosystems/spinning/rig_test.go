@@ -154,6 +154,30 @@ func (r *rig) assemble(top string) {
 	r.worker = queueing.Worker{Deps: queueing.Deps{Deps: r.deps.Deps, Watch: watch.New(r.store.Runs(), r.store.Runs())}, Performers: spinning.Performers(r.deps)}
 }
 
+// settles has services listened to until that is so, however long it takes a busy machine.
+func (r *rig) settles(so func() bool) {
+	r.deps.Settling = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		window, over := context.WithTimeout(ctx, time.Minute)
+		go func() {
+			for ; window.Err() == nil && !so(); time.Sleep(5 * time.Millisecond) {
+			}
+			over()
+		}()
+		return window, over
+	}
+	r.worker.Performers = spinning.Performers(r.deps)
+}
+
+// said reports whether everything that runs has said something.
+func (r *rig) said() bool {
+	for _, p := range r.living() {
+		if chunk, err := r.procs.Output(context.Background(), p.ID, 0); err != nil || chunk.Total == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // drain is a worker's process.
 func drain(root, top string) error {
 	r := &rig{root: root}

@@ -10,6 +10,7 @@
 package spinning
 
 import (
+	"context"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -22,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field is required.
+// Deps is what the tools work with. Every field is required but Settling.
 type Deps struct {
 	footing.Deps
 	Provisioners ecosystemport.Provisioners
@@ -30,6 +31,10 @@ type Deps struct {
 	Processes    ports.Processes
 	Table        ports.ProcessTable
 	Code         ports.CodeReader
+
+	// Settling is the time that services have to show that they do not end at once, and to say where they are: the result is over when it is. Nil is
+	// a second and a half.
+	Settling func(context.Context) (context.Context, context.CancelFunc)
 }
 
 // The typed handles.

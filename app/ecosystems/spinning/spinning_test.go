@@ -17,6 +17,7 @@ import (
 func TestLocalService(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, services("exec '"+os.Args[0]+"' web", "echo ready; exec sleep 300"))
+	r.settles(r.said)
 	rec, log := r.done(deploy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)
 	result := object(t, rec.Result)
