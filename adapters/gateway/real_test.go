@@ -54,7 +54,7 @@ func TestRealOpencode(t *testing.T) {
 	require.Eventually(t, func() bool {
 		version, err = launcher.Healthy(ctx, "127.0.0.1", port, password)
 		return err == nil
-	}, sandbox.HealthTimeout, 250*time.Millisecond)
+	}, 2*time.Minute, 250*time.Millisecond)
 	assert.NotEmpty(t, version)
 	_, err = launcher.Healthy(ctx, "127.0.0.1", port, "not-the-password")
 	require.ErrorIs(t, err, sandbox.ErrAuth)

@@ -419,6 +419,7 @@ func TestHeadersAndIdlenessHaveTheirOwnLimits(t *testing.T) {
 	_, err = io.Copy(io.Discard, slow)
 	require.NoError(t, err, "the server ends it")
 
+	r = start(t, hookserver.Limits{Header: time.Minute, Request: time.Hour, Idle: 100 * time.Millisecond})
 	idle := r.dial()
 	_, err = io.WriteString(idle, head+"Content-Length: 0\r\n\r\n")
 	require.NoError(t, err)

@@ -116,20 +116,27 @@ func TestASlowBody(t *testing.T) {
 		assert.GreaterOrEqual(t, time.Since(began), 290*time.Millisecond)
 		assert.True(t, over(t, in))
 	}
-	conn := r.dial(t)
-	in := bufio.NewReader(conn)
-	_, err := io.WriteString(conn, request(secret, "Content-Length: 5", "he"))
-	require.NoError(t, err)
-	time.AfterFunc(100*time.Millisecond, func() { _, _ = io.WriteString(conn, "llo") })
-	res, err := http.ReadResponse(in, nil)
-	require.NoError(t, err)
-	assert.Equal(t, "hello", read(t, res).seen(t).Body)
 	r.stream(t.Context(), bearer(secret))
+	conn := r.dial(t)
 	q := "GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + secret + "\r\nContent-Length: 5\r\n\r\nhello"
-	_, err = io.WriteString(conn, q)
+	_, err := io.WriteString(conn, q)
 	require.NoError(t, err)
 	<-r.begun
 	assert.Never(t, func() bool { return len(r.ended) > 0 }, 600*time.Millisecond, 50*time.Millisecond, "once it has arrived, its time does not run")
+}
+
+// TestABodyInPieces is one body.
+func TestABodyInPieces(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	conn := r.dial(t)
+	_, err := io.WriteString(conn, request(r.token(t, "ci", access.Scope{}, noEnd()), "Content-Length: 5", "he"))
+	require.NoError(t, err)
+	_, err = io.WriteString(conn, "llo")
+	require.NoError(t, err)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	assert.Equal(t, "hello", read(t, res).seen(t).Body)
 }
 
 func TestARequestThatEndsInTheMiddle(t *testing.T) {

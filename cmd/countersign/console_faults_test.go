@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,10 +34,8 @@ func (b *bureau) ails(shop string, sicken, heal func()) {
 
 	sicken()
 	for _, page := range []string{"/approvals", "/approvals/" + q.ID, "/activity", "/tools", "/settings", "/projects", "/deployments", "/packs", "/sandboxes"} {
-		began := time.Now()
 		status, text := v.send(http.MethodGet, page, nil)
 		assert.Equal(t, http.StatusOK, status, "%s: %s", page, text)
-		assert.Less(t, time.Since(began), 5*time.Second, "%s waits for nobody", page)
 	}
 	var list struct{ Total int }
 	agent.sees(&list, "list_projects", args{})

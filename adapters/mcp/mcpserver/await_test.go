@@ -181,15 +181,13 @@ func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTown(t, true)
-			r, wr := serve(t, w, patient(w, time.Minute))
+			r, wr := serve(t, w, patient(w, time.Hour)) // longer than anybody listens here
 			c := stdiotest.Pipe(t, wr, r)
 			c.Initialize("2025-11-25")
 			c.Send(callTool("1", "wipe", `{"name":"x"}`))
 			v := w.asked(t)
-			began := time.Now()
 			leave(c)
 			require.Equal(t, "1:fails", gist(t, c.Recv()))
-			assert.Less(t, time.Since(began), 3*time.Second)
 			assert.Equal(t, v.ID, w.asked(t).ID, "a person may still answer")
 		})
 	}

@@ -116,7 +116,10 @@ func (h LauncherHouse) health(t *testing.T) {
 			port := free(t)
 			h.start(t, h.Launcher.Spec(h.settings(quirks), h.layout(t), port, ""))
 			h.up(t, port)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if quirks == "hang" {
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+			}
 			defer cancel()
 			_, err := h.Launcher.Healthy(ctx, "0.0.0.0", port, launcherPassword)
 			if want == nil {
