@@ -59,7 +59,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			_, failed := c.call("look", "{}")
 			assert.False(t, failed, "others go on")
 			if meta != "" {
-				<-time.After(60 * time.Millisecond) // a beat or two
+				require.Eventually(t, func() bool { return s.looked.Load() > 3 }, patience, time.Millisecond, "a beat or two")
 			}
 			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err)
@@ -166,9 +166,10 @@ func TestAQuestionAndItsClient(t *testing.T) {
 			ctx, hangUp = context.WithCancel(context.Background())
 			answers = c.later(wipe(c).WithContext(ctx))
 			v := s.asked()
+			require.Eventually(t, func() bool { return s.waiting.Load() == 1 }, patience, time.Millisecond)
 			leaves(c, hangUp)
 			soon(t, answers)
-			require.Eventually(t, func() bool { return time.Since(time.Unix(0, s.looked.Load())) > 10*beat }, patience, beat, "nobody waits any more")
+			require.Eventually(t, func() bool { return s.waiting.Load() == 0 }, patience, time.Millisecond, "nobody waits any more")
 			assert.Equal(t, 1, s.pending())
 			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err, "a person may still answer")

@@ -72,7 +72,8 @@ type town struct {
 	store   *memstore.Store
 	razed   atomic.Int64
 	running atomic.Int64
-	looked  atomic.Int64 // when a call last looked whether a person has decided
+	looked  atomic.Int64 // how often calls have looked whether a person has decided
+	waiting atomic.Int64 // calls that wait for people
 	ended   chan string  // client instances
 	gate    chan struct{}
 }
@@ -128,10 +129,20 @@ func newTown(t testing.TB, humanOnly bool) *town {
 	return w
 }
 
-// Waiting is App's, and notes that somebody asked.
+// Waiting is App's, and counts.
 func (w *town) Waiting(ctx context.Context, id string) (bool, error) {
-	w.looked.Store(time.Now().UnixNano())
+	w.looked.Add(1)
 	return w.App.Waiting(ctx, id)
+}
+
+// Decided is App's, and counts who waits.
+func (w *town) Decided(id string) (told <-chan struct{}, stop func()) {
+	w.waiting.Add(1)
+	told, deaf := w.App.Decided(id)
+	return told, func() {
+		deaf()
+		w.waiting.Add(-1)
+	}
 }
 
 // site is a town served over HTTP, on a real socket.

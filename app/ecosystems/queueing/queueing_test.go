@@ -260,9 +260,20 @@ func TestOneAtATime(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	r := newRig(t, names...)
 	var now, most, inOne atomic.Int64
+	var lock sync.Mutex
+	several := make(chan struct{})
+	meet := sync.OnceFunc(func() { close(several) })
 	perform := doing("sync", 1, func(context.Context, footing.Job) (any, error) {
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
+		lock.Lock()
+		n := now.Add(1)
+		most.Store(max(n, most.Load()))
+		lock.Unlock()
+		if n > 1 {
+			meet()
+		}
+		select {
+		case <-several: // the first waits for a second
+		case <-time.After(time.Minute):
 		}
 		<-time.After(50 * time.Millisecond)
 		now.Add(-1)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -196,6 +197,24 @@ func TestIdle(t *testing.T) {
 	assert.Empty(t, ended)
 	require.NoError(t, never.Close(t.Context()))
 	assert.Equal(t, "of 1", next(t, ended))
+}
+
+// A use puts the end of a session off, however many there were.
+func TestEachUseCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := sessions.New(t.Context(), sessions.Options{Idle: time.Minute})
+		open(all, "1")
+		for range 5 {
+			time.Sleep(59 * time.Second) // of the bubble's clock
+			s, v := all.Enter("1", "ann")
+			require.Equal(t, sessions.Entered, v)
+			s.Leave()
+		}
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		assert.Zero(t, all.Len())
+		require.NoError(t, all.Close(t.Context()))
+	})
 }
 
 func TestCancelling(t *testing.T) {
