@@ -114,6 +114,8 @@ type Chain interface {
 	HashAt(ctx context.Context, seq int64) (canon.Hash, error)
 	// End is what the log says of its own end.
 	End(ctx context.Context) (audit.End, error)
+	// CheckIndex fails with audit.ErrBroken where Search may miss a record that is in the chain.
+	CheckIndex(ctx context.Context) error
 }
 
 // Checked is an AuditLog that knows more ways than the chain itself to find out whether it is the one that was written.

@@ -273,6 +273,9 @@ func (k *Keeper) Check(ctx context.Context) (audit.Report, error) {
 		}
 		holdings = append(holdings, h)
 	}
+	if about.Index = k.parts.Log.CheckIndex(ctx); about.Index != nil && !errors.Is(about.Index, audit.ErrBroken) {
+		return audit.Report{}, about.Index
+	}
 	check := audit.NewCheck(holdings...)
 	var report audit.Report
 	err = k.parts.Log.Chain(ctx, func(end audit.End, records iter.Seq2[audit.Raw, error]) error {

@@ -219,15 +219,19 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			h.do("INSERT INTO audit SELECT 10, event, hash, zeroblob(32) FROM audit WHERE seq = 9")
 		}, audit.ErrBroken, "audit record 10 was changed", 9, 9},
 		"a row forged behind the end": {func(h *house) { h.forge() }, audit.ErrUnsigned, "signed up to record 9", 9, 10},
-		"the end edited":              {func(h *house) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the one that the chain ended with", 9, 9},
-		"the end moved":               {func(h *house) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 stands behind the end", 9, 9},
-		"rebuilt from the middle":     {func(h *house) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 is another one than the one that was signed", 4, 9},
-		"rebuilt and signed":          {func(h *house) { h.rebuild(5, true) }, audit.ErrContradicted, "record 9 is another one than it was at", 4, 9},
-		"rebuilt from the beginning":  {func(h *house) { h.rebuild(1, true) }, audit.ErrContradicted, "record 3 is another one than it was at", 0, 9},
-		"an older copy":               {func(h *house) { h.write(h.db(), older[h]) }, audit.ErrContradicted, "it knows record 9", 4, 4},
-		"an older copy that went on":  {func(h *house) { h.write(h.db(), older[h]); h.append(8); h.again() }, audit.ErrContradicted, "record 9 is another one", 4, 12},
-		"no database at all":          {func(h *house) { require.NoError(h.t, os.Remove(h.db())) }, audit.ErrContradicted, "it knows record 9", 0, 0},
-		"begun anew":                  {func(h *house) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
+		"an index that misses records": {func(h *house) {
+			h.do(`CREATE TEMP TABLE was AS SELECT sql FROM sqlite_schema WHERE name = 'audit_call'; DROP INDEX audit_call; CREATE INDEX audit_call ON audit (prev);
+				PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = (SELECT sql FROM was) WHERE name = 'audit_call'`)
+		}, audit.ErrBroken, "the audit cannot be searched reliably", 9, 9},
+		"the end edited":             {func(h *house) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the one that the chain ended with", 9, 9},
+		"the end moved":              {func(h *house) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 stands behind the end", 9, 9},
+		"rebuilt from the middle":    {func(h *house) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 is another one than the one that was signed", 4, 9},
+		"rebuilt and signed":         {func(h *house) { h.rebuild(5, true) }, audit.ErrContradicted, "record 9 is another one than it was at", 4, 9},
+		"rebuilt from the beginning": {func(h *house) { h.rebuild(1, true) }, audit.ErrContradicted, "record 3 is another one than it was at", 0, 9},
+		"an older copy":              {func(h *house) { h.write(h.db(), older[h]) }, audit.ErrContradicted, "it knows record 9", 4, 4},
+		"an older copy that went on": {func(h *house) { h.write(h.db(), older[h]); h.append(8); h.again() }, audit.ErrContradicted, "record 9 is another one", 4, 12},
+		"no database at all":         {func(h *house) { require.NoError(h.t, os.Remove(h.db())) }, audit.ErrContradicted, "it knows record 9", 0, 0},
+		"begun anew":                 {func(h *house) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
 		"everything but the file begun anew": {func(h *house) { require.NoError(h.t, os.RemoveAll(h.dir)); h.append(3); h.anchored(); h.again() }, audit.ErrContradicted,
 			"is none that the record tells of", 0, 4},
 		"the key gone":                    {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, secretbox.ErrSigner, "is missing; put that file back from a copy, or begin with a new key on record", 9, 9},

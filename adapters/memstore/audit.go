@@ -2,13 +2,22 @@ package memstore
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sync"
 
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
 // page is how many records Records lists when nobody says.
 const page = 100
+
+// auditLog is the audit, with where in it the records are that are looked for.
+type auditLog struct {
+	sync.Mutex
+	records []audit.Record
+	by      map[sought][]int
+}
 
 // Append links the events behind the last record, all or none.
 func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
@@ -30,8 +39,59 @@ func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
 		}
 		linked, last = append(linked, r), r
 	}
+	for _, r := range linked {
+		s.audit.note(&r)
+	}
 	s.audit.records = append(s.audit.records, linked...)
 	return nil
+}
+
+// sought is what records are looked for by; one of its fields, or the last two, are set.
+type sought struct {
+	call, confirmation, tool string
+	phase                    audit.Phase
+}
+
+// keyOf is by what the filter's records are found without looking at the others; zero where they are not.
+func keyOf(f audit.Filter) sought {
+	switch {
+	case f.Call != "":
+		return sought{call: f.Call}
+	case f.Confirmation != "":
+		return sought{confirmation: f.Confirmation}
+	case f.Tool != "" && f.Phase != "":
+		return sought{tool: f.Tool, phase: f.Phase}
+	}
+	return sought{}
+}
+
+// note keeps by what a record is found.
+func (l *auditLog) note(r *audit.Record) {
+	if l.by == nil {
+		l.by = map[sought][]int{}
+	}
+	e := &r.Event
+	for _, key := range []sought{{call: e.CallID}, {confirmation: e.Confirmation}, {tool: e.Tool, phase: e.Phase}} {
+		if key != (sought{}) {
+			l.by[key] = append(l.by[key], int(r.Seq)-1)
+		}
+	}
+}
+
+// newestFirst yields the records that the filter may choose, and perhaps more.
+func (l *auditLog) newestFirst(f audit.Filter) iter.Seq[*audit.Record] {
+	return func(yield func(*audit.Record) bool) {
+		if key := keyOf(f); key != (sought{}) {
+			for _, i := range slices.Backward(l.by[key]) {
+				if !yield(&l.records[i]) {
+					return
+				}
+			}
+			return
+		}
+		for i := len(l.records) - 1; i >= 0 && yield(&l.records[i]); i-- {
+		}
+	}
 }
 
 // Records lists up to limit records with Seq > after in rising order; limit ≤ 0 means 100.
@@ -68,12 +128,12 @@ func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, err
 	s.audit.Lock()
 	defer s.audit.Unlock()
 	var found []audit.Record
-	for _, r := range slices.Backward(s.audit.records) {
+	for r := range s.audit.newestFirst(f) {
 		if len(found) == f.Most() {
 			break
 		}
-		if f.Matches(&r) {
-			found = append(found, r)
+		if f.Matches(r) {
+			found = append(found, *r)
 		}
 	}
 	return detached(found), nil

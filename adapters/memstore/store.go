@@ -7,7 +7,6 @@ package memstore
 import (
 	"sync"
 
-	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -19,10 +18,7 @@ type Store struct {
 		sync.Mutex
 		grants []*confirm.Grant // in order of issue
 	}
-	audit struct {
-		sync.Mutex
-		records []audit.Record
-	}
+	audit    auditLog
 	settings struct {
 		sync.Mutex
 		now ports.Settings

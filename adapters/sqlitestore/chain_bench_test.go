@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// BenchmarkChain checks a record of 100,000 reads, as they usually are, beside what cannot be saved: reading the rows and hashing as many bytes. The
+// BenchmarkChain checks a record of 100,000 reads, as they usually are, its index, and what cannot be saved: reading the rows and hashing as many bytes. The
 // first is at least 200,000 records a second.
 func BenchmarkChain(b *testing.B) {
 	const many = 100_000
@@ -51,6 +51,12 @@ func BenchmarkChain(b *testing.B) {
 			}
 			return c.Next(r)
 		})
+	})
+	b.Run("Index", func(b *testing.B) {
+		for b.Loop() {
+			require.NoError(b, s.CheckIndex(b.Context()))
+		}
+		b.ReportMetric(float64(b.N)*many/b.Elapsed().Seconds(), "records/s")
 	})
 	b.Run("FloorReadAndHash", func(b *testing.B) {
 		walk(b, func(r audit.Raw) error { sha256.Sum256(r.Event); return nil })

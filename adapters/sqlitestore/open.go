@@ -24,6 +24,8 @@ import (
 const (
 	busy = 5 * time.Second
 	turn = 250 * time.Millisecond
+	// patient is how long a process waits for another one to bring the schema up to date, which takes a while where the audit is long.
+	patient = 2 * time.Minute
 )
 
 // readers bounds the connections that list records and confirmations: each has a page cache of its own.
@@ -254,7 +256,7 @@ func (s *Store) ready(db *sql.DB) error {
 	if version == schemaVersion() {
 		return nil
 	}
-	return s.migrate(ctx, conn)
+	return s.migrate(context.WithoutCancel(ctx), conn) // once begun, it is finished, however long it takes
 }
 
 const selectVersion = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
@@ -293,7 +295,7 @@ func schemaVersion() int {
 
 // migrate runs the migrations that the database has not seen, in one transaction.
 func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
-	tx, err := s.immediate(ctx, conn)
+	tx, err := s.inTurn(ctx, conn, patient)
 	if err != nil {
 		return err
 	}

@@ -121,11 +121,16 @@ func (s *Store) Change(ctx context.Context, f func(context.Context, *sql.Tx) err
 // immediate begins a transaction, waiting for other processes as long as busy says and ctx lasts. Where a call has waited in vain just now, the next
 // ones do so for one turn only: a change is several calls, and who asked for it is told once, not after each.
 func (s *Store) immediate(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
-	began, patience := time.Now(), busy
-	if began.UnixNano()-s.stuck.Load() < int64(busy) {
+	patience := busy
+	if time.Now().UnixNano()-s.stuck.Load() < int64(busy) {
 		patience = turn
 	}
-	for {
+	return s.inTurn(ctx, conn, patience)
+}
+
+// inTurn begins a transaction once other processes let it, within that time and as long as ctx lasts.
+func (s *Store) inTurn(ctx context.Context, conn *sql.Conn, patience time.Duration) (*sql.Tx, error) {
+	for began := time.Now(); ; {
 		tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
 		switch vain := locked(err) && ctx.Err() == nil; {
 		case err == nil:

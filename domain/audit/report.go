@@ -108,6 +108,7 @@ type Context struct {
 	OwnErr        error    // why that cannot be used
 	Listed        []Anchor // that were to be asked; home and journal aside
 	NoJournal     bool     // the journal was not asked
+	Index         error    // why records may not be found by what they say
 }
 
 // End holds the chain against the store's own end and against every anchor.
@@ -147,6 +148,9 @@ func (c *Check) End(end End, about Context) Report {
 	}
 	if about.OwnErr != nil {
 		fail(about.OwnErr)
+	}
+	if about.Index != nil {
+		fail(about.Index)
 	}
 	r.order()
 	return r

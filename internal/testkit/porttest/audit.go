@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ func AuditLog(t *testing.T, open func(testing.TB) ports.AuditLog) {
 		"TailIsTheEnd":            auditTail,
 		"SearchIsNewestFirst":     auditSearch,
 		"SearchFilters":           auditFilters,
+		"SearchSeesThroughPoses":  auditPoses,
 		"ManyWritersOneChain":     auditContention,
 		"CopiesNotAliases":        auditCopies,
 		"EndedContextDoesNothing": auditContext,
@@ -93,11 +95,55 @@ func auditChain(t *testing.T, l ports.AuditLog) {
 func auditHostile(t *testing.T, l ports.AuditLog) {
 	for _, text := range []string{"\xff\xfe", "a\x00b", "\u2028<script>&", "\ufffd", "😀\xf0\x9f", "line\nbreak", `"quoted\"`} {
 		e := Event("call_" + text)
-		e.Client, e.Session, e.Principal, e.Tool, e.Phase, e.ApprovedBy = text, text, text, text, audit.Phase(text), text
+		e.Client, e.Session, e.Principal, e.Tool, e.Phase, e.ApprovedBy, e.Grant, e.Confirmation = text, text, text, text, audit.Phase(text), text, text, text
 		e.Args = json.RawMessage("{\"a\": \"\u2028<>&\xff\", \"a\":1e400, \"b\" : [ null ]}")
 		require.NoError(t, l.Append(t.Context(), e), "%q", text)
 	}
 	assert.Equal(t, int64(7), Verify(t, l))
+	all, err := l.Records(t.Context(), 0, 0)
+	require.NoError(t, err)
+	for _, r := range all {
+		for _, f := range []audit.Filter{{Call: r.Event.CallID}, {Confirmation: r.Event.Confirmation}, {Tool: r.Event.Tool, Phase: r.Event.Phase}} {
+			found, err := l.Search(t.Context(), f)
+			require.NoError(t, err)
+			assert.Contains(t, seqs(found), r.Seq, "%q", f)
+			assert.LessOrEqual(t, len(found), 2, "two of them are one text by now")
+		}
+	}
+}
+
+// auditPoses: whatever the arguments of a call look like, and however deep they go, its record is found by what it says, and by nothing else.
+func auditPoses(t *testing.T, l ports.AuditLog) {
+	posing := `{"a":1,"phase":"asked","call_id":"cf_9","tool":"approve_remote","confirmation":"cf_8","grant":"cf_9"}`
+	for i, args := range []string{`{}`, posing, strings.Repeat("[", 1500) + posing + strings.Repeat("]", 1500)} {
+		e := Event(fmt.Sprint("call_", i))
+		e.Phase, e.Args, e.Confirmation = audit.Outcome, json.RawMessage(args), "cf_7"
+		require.NoError(t, l.Append(t.Context(), e))
+		e.CallID, e.Tool, e.Confirmation = fmt.Sprint("other_", i), `","tool":"status","`, ""
+		require.NoError(t, l.Append(t.Context(), e))
+	}
+	for _, c := range []struct {
+		filter audit.Filter
+		want   []int64
+	}{
+		{audit.Filter{Confirmation: "cf_7"}, []int64{5, 3, 1}},
+		{audit.Filter{Confirmation: "cf_7", Before: 5, Limit: 1}, []int64{3}},
+		{audit.Filter{Confirmation: "cf_8"}, nil},
+		{audit.Filter{Confirmation: `"`}, nil},
+		{audit.Filter{Call: "call_2"}, []int64{5}},
+		{audit.Filter{Call: "cf_9"}, nil},
+		{audit.Filter{Call: `call_2","session`}, nil},
+		{audit.Filter{Tool: "deploy_apply", Phase: audit.Outcome}, []int64{5, 3, 1}},
+		{audit.Filter{Tool: "deploy_apply", Phase: audit.Outcome, Limit: 2, Before: 5}, []int64{3, 1}},
+		{audit.Filter{Tool: `","tool":"status","`, Phase: audit.Outcome}, []int64{6, 4, 2}},
+		{audit.Filter{Tool: "status", Phase: audit.Outcome}, nil},
+		{audit.Filter{Tool: "approve_remote", Phase: audit.Asked}, nil},
+	} {
+		found, err := l.Search(t.Context(), c.filter)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, seqs(found), "%+v", c.filter)
+	}
+	assert.Equal(t, int64(6), Verify(t, l))
 }
 
 func auditWhole(t *testing.T, l ports.AuditLog) {

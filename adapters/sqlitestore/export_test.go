@@ -1,0 +1,4 @@
+package sqlitestore
+
+// SearchOf is the query of a search.
+var SearchOf = search
