@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/enrolment"
@@ -38,7 +39,7 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is what the door needs from outside. Every field is required but Account, Leases, Dated, Bell, Notifier, Keys and Verifiers.
+// Core is what the door needs from outside. Every field is required but Account, AccountAudit, Leases, Dated, Outreach, Bell, Notifier, Keys and Verifiers.
 type Core struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
@@ -94,6 +95,7 @@ type App struct {
 	grants   *grants.Keeper
 	keys     *enrolment.Keeper
 	resolved preference.Memory
+	noticed  atomic.Pointer[noticed]
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/countersign-dev/countersign/app/preference"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/ports"
@@ -60,7 +61,11 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 			return policy.Resolved{}, err
 		}
 	}
-	if last, ok := a.resolved.Recall(s, account); ok {
+	newest, err := a.newestChanges(ctx)
+	if err != nil {
+		return policy.Resolved{}, err
+	}
+	if last, ok := a.resolved.Recall(s, account, newest); ok {
 		return last, nil
 	}
 	layers, sound := slices.Clone(a.opts.Above), true
@@ -110,9 +115,60 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	is := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
 	is.OffRecord, is.Missing, is.Recovered = now.OffRecord, now.Missing, now.Recovered
 	if sound { // a change that is being made is on record in a moment
-		a.resolved.Keep(s, account, is)
+		a.resolved.Keep(s, account, newest, is)
 	}
 	return is, nil
+}
+
+// noticed is what was found when the stores had these stamps.
+type noticed struct {
+	own, account int64
+	newest       preference.Newest
+}
+
+// newestChanges are the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
+func (a *App) newestChanges(ctx context.Context) (preference.Newest, error) {
+	var now noticed
+	stamped := true
+	for _, store := range []struct {
+		settings ports.SettingsStore
+		stamp    *int64
+	}{{a.core.Settings, &now.own}, {a.core.Account, &now.account}} {
+		if store.settings == nil {
+			continue
+		}
+		s, ok := store.settings.(ports.Stamped)
+		if !ok {
+			stamped = false
+			continue
+		}
+		var err error
+		if *store.stamp, err = s.Stamp(ctx); err != nil {
+			return now.newest, err
+		}
+	}
+	if last := a.noticed.Load(); stamped && last != nil && last.own == now.own && last.account == now.account {
+		return last.newest, nil
+	}
+	for _, record := range []struct {
+		audit ports.AuditLog
+		seq   *int64
+	}{{a.core.Audit, &now.newest.Own}, {a.core.AccountAudit, &now.newest.Account}} {
+		if record.audit == nil {
+			continue
+		}
+		found, err := record.audit.Search(ctx, audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: 1})
+		if err != nil {
+			return now.newest, err
+		}
+		for _, r := range found {
+			*record.seq = r.Seq
+		}
+	}
+	if stamped {
+		a.noticed.Store(&now)
+	}
+	return now.newest, nil
 }
 
 // recovered is what the settings that a change left narrow, as its record has them; false where the record does not have them to the letter.

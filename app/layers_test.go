@@ -2,16 +2,21 @@ package app_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -78,6 +83,53 @@ func TestWhatWasNarrowedStaysSo(t *testing.T) {
 			assert.Equal(t, policy.Plan, r.Ceiling)
 			assert.Contains(t, r.By["tool create_token"], "as last recorded")
 			require.NotNil(t, r.Recovered)
+		})
+	}
+}
+
+// TestAProcessThatKnewNoSettingsLearnsOfThoseTakenAway: it worked out the policy before anybody stored settings, and looks again after another process has
+// stored them, in this home or the account's, and somebody has deleted the row.
+func TestAProcessThatKnewNoSettingsLearnsOfThoseTakenAway(t *testing.T) {
+	for name, wire := range map[string]func(*app.Core, *sqlitestore.Store){
+		"of this home":   func(c *app.Core, s *sqlitestore.Store) { c.Audit, c.Settings = s, s },
+		"of the account": func(c *app.Core, s *sqlitestore.Store) { c.AccountAudit, c.Account = s, s },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, path := open(t, human), filepath.Join(t.TempDir(), "countersign.db")
+			process := func(wire func(*app.Core, *sqlitestore.Store)) *app.App {
+				core, s, opts := h.core, sqlitestore.Open(path), app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
+				wire(&core, s)
+				var a *app.App
+				ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings,
+					Operator: opts.Policy, Toolsets: func() []tool.Toolset { return a.Toolsets() },
+					Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return a.Resolve(ctx, s) }})
+				made, err := app.New(core, opts, ctl, h.shelf.capability())
+				require.NoError(t, err)
+				a = made
+				t.Cleanup(func() {
+					require.NoError(t, a.Close(context.Background()))
+					require.NoError(t, s.Close())
+				})
+				return a
+			}
+			early := process(wire)
+			r, err := early.PolicyInForce(t.Context())
+			require.NoError(t, err)
+			require.NotEqual(t, policy.Blocked, r.Tools["write_note"])
+
+			person.Settings(t, process(func(c *app.Core, s *sqlitestore.Store) { c.Audit, c.Settings = s, s }), func(s *app.Settings) error {
+				s.Tools["write_note"] = policy.Blocked
+				return nil
+			})
+			db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+			require.NoError(t, err)
+			_, err = db.Exec("DELETE FROM settings")
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			r, err = early.PolicyInForce(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, policy.Blocked, r.Tools["write_note"])
+			require.Len(t, r.Missing, 1)
 		})
 	}
 }
