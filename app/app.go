@@ -285,7 +285,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 // prepare works out the plan.
 func (r *run) prepare(ctx context.Context) error {
 	var plan tool.Plan
-	err := r.reaching(ctx, func(ctx context.Context) (err error) {
+	err := r.askingAboutRemotes(ctx, func(ctx context.Context) (err error) {
 		plan, err = r.invocation.Prepare(ctx, r.scope)
 		return err
 	})
@@ -306,7 +306,7 @@ func (r *run) commit(ctx context.Context) (value any, err error) {
 	if r.claims.Class != policy.ClassRead {
 		return r.invocation.Commit(ctx, r.scope, nil)
 	}
-	err = r.reaching(ctx, func(ctx context.Context) (err error) {
+	err = r.askingAboutRemotes(ctx, func(ctx context.Context) (err error) {
 		value, err = r.invocation.Commit(ctx, r.scope, nil)
 		return err
 	})

@@ -412,7 +412,7 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 			return confirm.View{}, err
 		}
 		if len(found) > 0 {
-			if answer.Reach, err = a.reaching(ctx, &found[0]); err != nil {
+			if answer.Reach, err = a.datedReach(ctx, &found[0]); err != nil {
 				return confirm.View{}, err
 			}
 		}

@@ -60,8 +60,8 @@ func (r *run) let(ctx context.Context) bool {
 	return true
 }
 
-// reaching is what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
-func (a *App) reaching(ctx context.Context, g *confirm.Grant) (reach confirm.Reach, err error) {
+// datedReach is what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
+func (a *App) datedReach(ctx context.Context, g *confirm.Grant) (reach confirm.Reach, err error) {
 	if !a.sees(g) {
 		return reach, confirm.ErrUngrantable.Sayf("whoever asked sees other files than this process, so it cannot be allowed until a date from here; approve it once, or where it was asked")
 	}

@@ -134,8 +134,8 @@ func (r *run) approveRemotes(ctx context.Context, urls []string) error {
 // guards reports whether what the call reaches is asked about: people approve, and none has said that nothing is.
 func (r *run) guards() bool { return r.human && !r.open && r.app.core.Outreach != nil }
 
-// reaching does what only reads, and asks a person where that reaches remotes that nobody has approved. What was asked about and approved meanwhile goes on.
-func (r *run) reaching(ctx context.Context, do func(context.Context) error) error {
+// askingAboutRemotes does what only reads, and asks a person where that reaches remotes that nobody has approved. What was asked about and approved meanwhile goes on.
+func (r *run) askingAboutRemotes(ctx context.Context, do func(context.Context) error) error {
 	if !r.guards() {
 		return do(ctx)
 	}

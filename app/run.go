@@ -401,7 +401,7 @@ func (r *run) event(p audit.Phase) audit.Event {
 		grant = r.lets
 	}
 	args := r.mask.Args(r.call.Args)
-	if r.call.Tool == settingsTool && r.plan != nil { // names of tools and words, no secrets: what was narrowed is told from it should the settings be lost
+	if r.entry.Spec.Unmasked && r.plan != nil {
 		args = r.call.Args
 	}
 	return audit.Event{Grant: grant, Confirmation: r.ranBy,

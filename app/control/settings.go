@@ -38,7 +38,8 @@ var ChangeSettings = tool.Ref[SettingsInput, ports.Settings]{Name: "change_setti
 
 func settingsSpec() tool.Spec {
 	return tool.Spec{Title: "Change settings", Description: "Store product-wide settings; whatever they open has to be approved first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true, When: "when it opens something"}
+		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true, When: "when it opens something",
+		Unmasked: true} // names of tools and words: what was narrowed is told from them should the settings be lost
 }
 
 // settingsPlan is a change of the settings.

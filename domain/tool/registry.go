@@ -55,8 +55,8 @@ func named(n Name) bool {
 }
 
 // NewRegistry joins capabilities. It fails with ErrRegistry on a bad or repeated name, a missing title, description, class or handler,
-// an input schema that is no object schema, an output schema that is no JSON, effects the class does not permit, or a strength, risk or
-// mode that does not exist.
+// an input schema that is no object schema, an output schema that is no JSON, effects the class does not permit, a strength, risk or
+// mode that does not exist, or unmasked arguments of a tool that agents may call.
 func NewRegistry(caps ...Capability) (*Registry, error) {
 	n := 0
 	for _, c := range caps {
@@ -93,6 +93,8 @@ func check(e Entry) string {
 		return fmt.Sprintf("class %s with effects %s", s.Class, s.Effects)
 	case s.Confirm > policy.Typed || s.Human > policy.Typed || s.Mode > policy.Execute || s.Risk > policy.RiskHigh:
 		return "the strength, the risk or the toolset's mode does not exist"
+	case s.Unmasked && !s.People:
+		return "arguments that agents may write are masked"
 	case e.Handler == nil:
 		return "no handler"
 	case !objectSchema(s.Input):

@@ -48,6 +48,7 @@ func TestRegistryRefuses(t *testing.T) {
 		"an unknown strength":   {func(e *tool.Entry) { e.Spec.Confirm = 9 }, "strength"},
 		"an unknown least":      {func(e *tool.Entry) { e.Spec.Human = 9 }, "strength"},
 		"an unknown risk":       {func(e *tool.Entry) { e.Spec.Risk = 9 }, "risk"},
+		"unmasked, for agents":  {func(e *tool.Entry) { e.Spec.Unmasked = true }, "are masked"},
 		"no handler":            {func(e *tool.Entry) { e.Handler = nil }, "handler"},
 		"no schema":             {func(e *tool.Entry) { e.Spec.Input = nil }, "input schema"},
 		"a schema of a string":  {func(e *tool.Entry) { e.Spec.Input = json.RawMessage(`{"type":"string"}`) }, "input schema"},

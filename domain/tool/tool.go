@@ -46,6 +46,7 @@ type Spec struct {
 	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
 	Placed      bool            // what it would do depends on the directory that its process stands in; filled in from its Capability
 	People      bool            // only for calls that a person makes: no agent is served it, whatever an operator selects
+	Unmasked    bool            // its arguments hold no secrets, whatever they look like, and the audit has those of a plan to the letter; only of a tool for people alone
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
 	Output      json.RawMessage // JSON Schema of the value, or nil
 	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
