@@ -80,6 +80,7 @@ func heeding() (ctx context.Context, heed, stop func()) {
 // Run is Main on any streams, and under a context that cancels.
 func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) int {
 	s := &shell.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version, Argv: args}
+	document := s.Documents()
 	root := commands(p, s)
 	root.SetArgs(args)
 	root.SetIn(t.In)
@@ -97,6 +98,7 @@ func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) in
 		return int(exit)
 	}
 	f := classify(cmd, err)
+	document(f)
 	if f.Kind == fault.Canceled && ctx.Err() != nil {
 		t.Fail("cancelled", "")
 		return present.ExitCode(fault.Canceled)
@@ -161,7 +163,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		if listing, _ := cmd.Flags().GetBool(listTools); listing {
 			return operator.List(cmd.Context(), s)
 		}
-		return shell.Help(cmd, args)
+		return shell.Alone(cmd, args)
 	}
 	root.Flags().Bool(listTools, false, "print every tool there is, like tools list")
 	root.Flags().BoolP(versionFlag, "v", false, "version for countersign")

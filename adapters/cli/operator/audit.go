@@ -36,7 +36,7 @@ type records struct {
 
 // Audit is the command group audit.
 func Audit(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: shell.Subcommand, RunE: shell.Help}
+	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: shell.Subcommand, RunE: shell.Alone}
 	var q query
 	list := &cobra.Command{Use: "list", Short: "List the last records, oldest first", Args: shell.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditList(cmd.Context(), s, q) }}

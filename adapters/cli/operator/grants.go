@@ -12,54 +12,43 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
-// Grants is the command group grants; alone it lists.
+// Grants is the command group grants.
 func Grants(s *shell.Shell) *cobra.Command {
-	list := func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }
-	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: shell.Subcommand, RunE: list}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session or until a date, oldest first", Args: shell.Args(0, 0), RunE: list},
+	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: shell.Subcommand, RunE: shell.Alone}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session or until a date, oldest first", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }},
 		&cobra.Command{Use: "revoke ID...", Short: "Have calls ask again, from the next one on", Args: shell.Args(1, -1), ValidArgsFunction: completeGrants(s),
 			RunE: func(cmd *cobra.Command, args []string) error { return revokeGrants(cmd.Context(), s, args) }})
 	return group
 }
 
 func listGrants(ctx context.Context, s *shell.Shell) error {
-	a, err := s.App()
-	if err != nil {
-		return err
-	}
-	all, err := a.AlwaysAllowed(ctx)
-	if err != nil {
-		return err
-	}
-	if s.JSON {
-		return s.PrintJSON(confirm.ListAlways(all))
-	}
-	if len(all) == 0 {
-		s.Note("nothing is always allowed; approve --always allows the same again for the rest of a session, approve --for 8h until then; so do the buttons in the console")
-		return nil
-	}
-	var rows, dated [][]string
-	now := time.Now()
-	for _, g := range all {
-		if g.Dated == nil {
-			rows = append(rows, []string{g.ID, g.Tool, g.Scope, g.Session, g.By, ago(now, g.At), g.ExpiresAt.Sub(now).Round(time.Minute).String()})
-			continue
-		}
-		dated = append(dated, datedRow(g, now))
-	}
-	if len(rows) > 0 {
-		s.Line("for the rest of a session:")
-		s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows)
-	}
-	if len(dated) > 0 {
-		s.Line("until a date, in any session:")
-		s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated)
-	}
-	s.Note("countersign grants revoke ID has the next call ask again")
-	return nil
+	return listing(s, func(a *app.App) ([]confirm.Always, error) { return a.AlwaysAllowed(ctx) }, func(all []confirm.Always) any { return confirm.ListAlways(all) },
+		"nothing is always allowed; approve --always allows the same again for the rest of a session, approve --for 8h until then; so do the buttons in the console",
+		func(all []confirm.Always) {
+			var rows, dated [][]string
+			now := time.Now()
+			for _, g := range all {
+				if g.Dated == nil {
+					rows = append(rows, []string{g.ID, g.Tool, g.Scope, g.Session, g.By, ago(now, g.At), g.ExpiresAt.Sub(now).Round(time.Minute).String()})
+					continue
+				}
+				dated = append(dated, datedRow(g, now))
+			}
+			if len(rows) > 0 {
+				s.Line("for the rest of a session:")
+				s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows)
+			}
+			if len(dated) > 0 {
+				s.Line("until a date, in any session:")
+				s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated)
+			}
+			s.Note("countersign grants revoke ID has the next call ask again")
+		})
 }
 
 // datedRow is what was allowed until a date.

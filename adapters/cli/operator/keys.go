@@ -21,7 +21,7 @@ import (
 
 // Keys is the command group keys.
 func Keys(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "keys", Short: "Show, enrol and remove the keys that prove a person: passkeys and security keys", Args: shell.Subcommand, RunE: shell.Help}
+	group := &cobra.Command{Use: "keys", Short: "Show, enrol and remove the keys that prove a person: passkeys and security keys", Args: shell.Subcommand, RunE: shell.Alone}
 	var o adding
 	add := &cobra.Command{Use: "add", Short: "Enrol a security key that your ssh agent has", Args: shell.Args(0, 0),
 		Long: "Enrol a security key (sk-ssh-ed25519 or sk-ecdsa, made by ssh-keygen -t ed25519-sk) that your ssh agent has: touching it then approves, in a terminal.\n" +
@@ -44,34 +44,21 @@ type keyList struct {
 }
 
 func listKeys(ctx context.Context, s *shell.Shell) error {
-	a, err := s.App()
-	if err != nil {
-		return err
-	}
-	all, err := a.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	if s.JSON {
-		return s.PrintJSON(keyList{Count: len(all), Keys: append([]app.Key{}, all...)})
-	}
-	if len(all) == 0 {
-		s.Note("no key is enrolled; countersign keys add enrols a security key, and the console a passkey")
-		return nil
-	}
-	var rows [][]string
-	for _, k := range all {
-		counts, since := "yes", ""
-		if !k.Counts {
-			counts = "no: " + k.Why
-		}
-		if !k.EnrolledAt.IsZero() {
-			since = k.EnrolledAt.UTC().Format(time.RFC3339)
-		}
-		rows = append(rows, []string{k.ID, k.Kind.Words(), k.Name, k.Credential, since, counts})
-	}
-	s.Table([]string{"id", "kind", "name", "handle", "enrolled", "counts"}, rows)
-	return nil
+	return listing(s, func(a *app.App) ([]app.Key, error) { return a.Keys(ctx) }, func(all []app.Key) any { return keyList{Count: len(all), Keys: all} },
+		"no key is enrolled; countersign keys add enrols a security key, and the console (countersign login /keys) a passkey", func(all []app.Key) {
+			var rows [][]string
+			for _, k := range all {
+				counts, since := "yes", ""
+				if !k.Counts {
+					counts = "no: " + k.Why
+				}
+				if !k.EnrolledAt.IsZero() {
+					since = k.EnrolledAt.UTC().Format(time.RFC3339)
+				}
+				rows = append(rows, []string{k.ID, k.Kind.Words(), k.Name, k.Credential, since, counts})
+			}
+			s.Table([]string{"id", "kind", "name", "handle", "enrolled", "counts"}, rows)
+		})
 }
 
 // adding is what the command line says of a key that is enrolled.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -105,6 +106,26 @@ func List(ctx context.Context, s *shell.Shell) error {
 		}
 		s.Line("%s", group)
 		s.Table([]string{"tool", "permission", "risk", "now", "what it does"}, sorted[group])
+	}
+	return nil
+}
+
+// listing prints what a command lists: the document, the rows, or, where there is nothing, what to do about that.
+func listing[T any](s *shell.Shell, fetch func(*app.App) ([]T, error), document func([]T) any, nothing string, table func([]T)) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	all, err := fetch(a)
+	switch {
+	case err != nil:
+		return err
+	case s.JSON:
+		return s.PrintJSON(document(append([]T{}, all...)))
+	case len(all) == 0:
+		s.Note("%s", nothing)
+	default:
+		table(all)
 	}
 	return nil
 }

@@ -26,14 +26,14 @@ type resultList struct {
 	Results []notice.Result `json:"results"`
 }
 
-// Notify is the command group notify; alone it lists.
+// Notify is the command group notify.
 func Notify(s *shell.Shell) *cobra.Command {
-	list := func(cmd *cobra.Command, _ []string) error { return listChannels(cmd.Context(), s) }
-	group := &cobra.Command{Use: "notify", Short: "List and test the channels on which you are told that something waits for you", Args: shell.Subcommand, RunE: list,
+	group := &cobra.Command{Use: "notify", Short: "List and test the channels on which you are told that something waits for you", Args: shell.Subcommand, RunE: shell.Alone,
 		Long: "You are told when a call waits for a person, once more before it runs out, and when it has run out: by the notifications of this desktop, by ntfy, by a\n" +
 			"signed webhook and by mail, as the part notify of config.yaml says. A message names the tool, the risk, and the project, and says where to answer; it never holds\n" +
 			"a plan, arguments or a token."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List the channels, and how each does", Args: shell.Args(0, 0), RunE: list},
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List the channels, and how each does", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listChannels(cmd.Context(), s) }},
 		&cobra.Command{Use: "test [CHANNEL]", Short: "Send a test message, on that channel or on all of them", Args: shell.Args(0, 1), ValidArgsFunction: completeChannels(s),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				name := ""

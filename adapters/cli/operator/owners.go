@@ -18,14 +18,14 @@ type ownerList struct {
 	Owners []app.Owner `json:"owners"`
 }
 
-// Owners is the command group owners; alone it lists.
+// Owners is the command group owners.
 func Owners(s *shell.Shell) *cobra.Command {
-	list := func(cmd *cobra.Command, _ []string) error { return listOwners(cmd.Context(), s) }
 	group := &cobra.Command{Use: "owners", Short: "List the processes that have something under way here, other containers' and machines' too, and settle what is left of them",
-		Args: shell.Subcommand, RunE: list,
+		Args: shell.Subcommand, RunE: shell.Alone,
 		Long: "Runs, background processes, sandboxes and servers belong to the process that looks after them. Of one in another container or on another machine nobody here\n" +
 			"can see whether it still runs: what it owns is left alone until it ends that itself, until the machine starts anew, or until a person says that it has ended."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List the owners on record that live, or of which nobody here knows", Args: shell.Args(0, 0), RunE: list},
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List the owners on record that live, or of which nobody here knows", Args: shell.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listOwners(cmd.Context(), s) }},
 		&cobra.Command{Use: "forget OWNER", Short: "Say that an owner has ended for certain: what it owned counts as left behind", Args: shell.Args(1, 1), ValidArgsFunction: completeOwners(s),
 			Long: "Say that an owner that cannot be seen from here has ended for certain. What it had under way counts as interrupted from now on: it is failed, ended or taken\n" +
 				"over by whoever comes across it. A person is asked, in this terminal or wherever approvals are answered, and that goes on record.",
@@ -34,37 +34,24 @@ func Owners(s *shell.Shell) *cobra.Command {
 }
 
 func listOwners(ctx context.Context, s *shell.Shell) error {
-	a, err := s.App()
-	if err != nil {
-		return err
-	}
-	all, err := a.Owners(ctx)
-	if err != nil {
-		return err
-	}
-	if s.JSON {
-		return s.PrintJSON(ownerList{Count: len(all), Owners: append([]app.Owner{}, all...)})
-	}
-	if len(all) == 0 {
-		s.Note("no owner has shown itself for long; what names one that cannot be seen from here says how it is settled")
-		return nil
-	}
-	stamp := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.UTC().Format(time.DateTime)
-	}
-	var rows [][]string
-	for _, o := range all {
-		said := ""
-		if !o.Forgotten.IsZero() {
-			said = stamp(o.Forgotten) + " by " + o.By
-		}
-		rows = append(rows, []string{o.Name, o.Verdict, stamp(o.RenewedAt), said, terminal.Plain(o.Owner)})
-	}
-	s.Table([]string{"owner", "is", "last seen (UTC)", "forgotten (UTC)", "process:start:boot:namespace:machine"}, rows)
-	return nil
+	return listing(s, func(a *app.App) ([]app.Owner, error) { return a.Owners(ctx) }, func(all []app.Owner) any { return ownerList{Count: len(all), Owners: all} },
+		"no process has anything under way here, and none of another container or machine is on record", func(all []app.Owner) {
+			stamp := func(t time.Time) string {
+				if t.IsZero() {
+					return ""
+				}
+				return t.UTC().Format(time.DateTime)
+			}
+			var rows [][]string
+			for _, o := range all {
+				said := ""
+				if !o.Forgotten.IsZero() {
+					said = stamp(o.Forgotten) + " by " + o.By
+				}
+				rows = append(rows, []string{o.Name, o.Verdict, stamp(o.RenewedAt), said, terminal.Plain(o.Owner)})
+			}
+			s.Table([]string{"owner", "is", "last seen (UTC)", "forgotten (UTC)", "process:start:boot:namespace:machine"}, rows)
+		})
 }
 
 // forgetOwner has a person asked: nothing else can know that a process which cannot be seen has ended.

@@ -19,7 +19,7 @@ import (
 
 // Policy is the command group policy.
 func Policy(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: shell.Subcommand, RunE: shell.Help}
+	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: shell.Subcommand, RunE: shell.Alone}
 	group.AddCommand(
 		&cobra.Command{Use: "show", Short: "Show the policy in force", Args: shell.Args(0, 0),
 			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), s) }},
@@ -144,7 +144,7 @@ func setting(s *shell.Shell, verb, short string, to policy.Setting) *cobra.Comma
 }
 
 func autoCommand(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "auto", Short: "Answer the simple and preview confirmations of chosen tools in advance", Args: shell.Subcommand, RunE: shell.Help}
+	group := &cobra.Command{Use: "auto", Short: "Answer the simple and preview confirmations of chosen tools in advance", Args: shell.Subcommand, RunE: shell.Alone}
 	turn := func(name, short string, on bool) *cobra.Command {
 		return &cobra.Command{Use: name, Short: short, Args: shell.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
 			return change(cmd.Context(), s, func(set *app.Settings) error {

@@ -191,7 +191,7 @@ func places(s *shell.Shell, st audit.Standing) {
 }
 
 func anchorCommands(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "anchor", Short: "Choose where signed heads of the audit are put, outside the database", Args: shell.Subcommand, RunE: shell.Help,
+	group := &cobra.Command{Use: "anchor", Short: "Choose where signed heads of the audit are put, outside the database", Args: shell.Subcommand, RunE: shell.Alone,
 		Long: "Signed heads of the audit are put beside its key, into the system's journal where there is one, and where you say: a file on other media, or a branch\n" +
 			"of a Git repository, which should be protected against forced pushes. audit verify holds the record against all of them."}
 	anchor := func(args []string) audit.Anchor {
@@ -252,7 +252,7 @@ func anchorCommands(s *shell.Shell) *cobra.Command {
 }
 
 func keyCommands(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "key", Short: "The key of this machine, which signs the end of the audit", Args: shell.Subcommand, RunE: shell.Help}
+	group := &cobra.Command{Use: "key", Short: "The key of this machine, which signs the end of the audit", Args: shell.Subcommand, RunE: shell.Alone}
 	group.AddCommand(&cobra.Command{Use: "new", Short: "Sign with a new key from now on; that is on record", Args: shell.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rec, err := record(s)

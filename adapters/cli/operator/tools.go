@@ -25,7 +25,7 @@ const maxArgs = 4 << 20
 
 // Tools is the command group tools.
 func Tools(s *shell.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: shell.Subcommand, RunE: shell.Help}
+	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: shell.Subcommand, RunE: shell.Alone}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Short: "List every tool with its toolset and class", Args: shell.Args(0, 0),
 			RunE: func(cmd *cobra.Command, _ []string) error { return List(cmd.Context(), s) }},

@@ -28,7 +28,7 @@ type group struct{ *shell.Shell }
 // Commands is the command group pack.
 func Commands(s *shell.Shell) *cobra.Command {
 	g := group{s}
-	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: shell.Subcommand, RunE: shell.Help,
+	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: shell.Subcommand, RunE: shell.Alone,
 		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +
 			"Where a command takes [PACK] and none is named, it works on the pack changed last (a draft, where it changes one).",
 		Example: `  countersign pack new login-bug --brief "why refresh fails"

@@ -16,7 +16,7 @@ import (
 
 // Token is the command token.
 func Token(s *shell.Shell, m Machine) *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "Tokens of programs that call over HTTP", Args: shell.Subcommand, RunE: shell.Help}
+	c := &cobra.Command{Use: "token", Short: "Tokens of programs that call over HTTP", Args: shell.Subcommand, RunE: shell.Alone}
 	c.AddCommand(create(s, m), list(s), revoke(s))
 	return c
 }

@@ -58,6 +58,21 @@ func (s *Shell) refused(err error, contract tool.Contract) error {
 	return err
 }
 
+// Documents has whatever fails under --json end with a document on stdout. It is called before the command runs; what it returns is told the failure, and
+// writes it in the form of Countersign's own contract unless the command has written something itself.
+func (s *Shell) Documents() (failed func(f *fault.Error)) {
+	if !s.wantsJSON() {
+		return func(*fault.Error) {}
+	}
+	out := &noticed{Writer: s.Out}
+	s.Out = out
+	return func(f *fault.Error) {
+		if s.Out = out.Writer; !out.written {
+			_ = s.refused(f, present.Control)
+		}
+	}
+}
+
 // wantsJSON reports whether JSON is wanted, on a command line that may not have been read to its end.
 func (s *Shell) wantsJSON() bool {
 	typed := s.Argv

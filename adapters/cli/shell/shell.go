@@ -359,5 +359,20 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 	return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(hint))
 }
 
-// Help is the run of a command group named alone: its help.
-func Help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+// Alone is the run of a command group that is named alone: its list, where it has one, and its help otherwise. People are told that there is more.
+func Alone(cmd *cobra.Command, _ []string) error {
+	for _, list := range cmd.Commands() {
+		if list.Name() != "list" {
+			continue
+		}
+		if list.SetContext(cmd.Context()); list.ParseFlags(nil) != nil {
+			break
+		}
+		err := list.RunE(list, nil)
+		if wanted, _ := cmd.Flags().GetBool("json"); err == nil && !wanted {
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s --help says what else there is\n", cmd.CommandPath())
+		}
+		return err
+	}
+	return cmd.Help()
+}

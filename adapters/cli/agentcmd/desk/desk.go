@@ -96,7 +96,7 @@ func (d Desk) Enter() error {
 
 // Parent is a command that only has others.
 func (d Desk) Parent(use, short string, below ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: d.Known, RunE: shell.Help}
+	c := &cobra.Command{Use: use, Short: short, Args: d.Known, RunE: shell.Alone}
 	c.AddCommand(below...)
 	return c
 }

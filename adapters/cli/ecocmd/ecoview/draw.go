@@ -405,7 +405,7 @@ func (g View) Policy(a Answer) {
 func (g View) Runs(a Answer) {
 	all := short(a.List("runs"), "run_id")
 	if len(all) == 0 {
-		g.Note("there is no such run")
+		g.Note("no runs")
 	}
 	g.rows(all, "run=run_id", "ecosystem", "action", "status", "exit=exit_code", "place=position", "asked_for=created_at")
 }

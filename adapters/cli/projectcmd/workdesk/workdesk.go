@@ -230,7 +230,7 @@ func (d Desk) File(flag, given string) (string, error) {
 
 // Group is a command that only has others.
 func Group(use, short string, below ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: shell.Subcommand, RunE: shell.Help}
+	c := &cobra.Command{Use: use, Short: short, Args: shell.Subcommand, RunE: shell.Alone}
 	c.AddCommand(below...)
 	return c
 }
