@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -46,6 +47,8 @@ type file struct {
 // settings reads one entry after the other, from the environment or the file, and keeps what is wrong with them.
 type settings struct {
 	env      func(string) string
+	path     string // of config.yaml; empty where no file stands behind the entries
+	written  []byte // what it holds
 	problems []string
 }
 
@@ -62,11 +65,11 @@ func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	f, err := readFile(filepath.Join(dir, "config.yaml"))
+	s := &settings{env: env, path: filepath.Join(dir, "config.yaml")}
+	f, err := s.read()
 	if err != nil {
 		return c, err
 	}
-	s := &settings{env: env}
 	o := &c.Options
 	o.Serve = app.Selection{Toolsets: s.list("COUNTERSIGN_TOOLSETS", f.Toolsets), Tools: s.list("COUNTERSIGN_TOOLS", f.Tools),
 		Exclude: s.list("COUNTERSIGN_EXCLUDE_TOOLS", f.Exclude), ReadOnly: s.flag("COUNTERSIGN_READ_ONLY", f.ReadOnly)}
@@ -83,7 +86,9 @@ func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	return c, nil
 }
 
-func readFile(path string) (f file, err error) {
+// read is the file, and keeps what it holds.
+func (s *settings) read() (f file, err error) {
+	path := s.path
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -96,6 +101,7 @@ func readFile(path string) (f file, err error) {
 	if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
 		return f, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
 	}
+	s.written = data
 	return f, nil
 }
 
@@ -128,12 +134,26 @@ func (s *settings) word(variable, written string, into interface{ UnmarshalText(
 	}
 }
 
-// wrong keeps a problem, naming the variable and the flag that stands for it.
+// wrong keeps a problem, naming the variable and the flag that stands for it, or the place in the file where neither is given.
 func (s *settings) wrong(variable, problem string) {
-	if name, own := strings.CutPrefix(variable, "COUNTERSIGN_"); own {
+	name, own := strings.CutPrefix(variable, "COUNTERSIGN_")
+	switch {
+	case own && s.path != "" && strings.TrimSpace(s.env(variable)) == "":
+		s.problem(strings.ToLower(name), problem)
+		return
+	case own:
 		variable += " (--" + strings.ReplaceAll(strings.ToLower(name), "_", "-") + ")"
 	}
 	s.problems = append(s.problems, variable+": "+problem)
+}
+
+// problem keeps what is wrong with an entry of the file, by its key (notify.reminder).
+func (s *settings) problem(key, what string) {
+	at := s.path
+	if line := yamlcodec.Line(s.written, key); line > 0 {
+		at += ": line " + strconv.Itoa(line)
+	}
+	s.problems = append(s.problems, at+": "+key+": "+what)
 }
 
 // truthy reports a word that means yes.

@@ -62,11 +62,11 @@ type notifyFile struct {
 func (s *settings) notify(f notifyFile, n Notify) Notify {
 	n.Rules.Reminder, n.Rules.PerMinute = s.reminder(f.Reminder), f.PerMinute
 	if f.PerMinute < 0 || f.PerMinute > notice.MaxPerMinute {
-		s.problem("notify: per_minute", "1 to 60 messages a minute can be sent, on each channel")
+		s.problem("notify.per_minute", "1 to 60 messages a minute can be sent, on each channel")
 	}
 	keep := func(part string, c ports.Channel, err error) {
 		if err != nil {
-			s.problem("notify: "+part, fault.From(err).Message)
+			s.problem("notify."+part, fault.From(err).Message)
 			return
 		}
 		n.Channels = append(n.Channels, c)
@@ -79,7 +79,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 	case "false", "off", "no":
 		wanted = false
 	default:
-		s.problem("notify: desktop", "it is true, false or auto")
+		s.problem("notify.desktop", "it is true, false or auto")
 	}
 	if wanted {
 		keep("desktop", desktop.New(s.env), nil)
@@ -100,7 +100,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		case "false", "off", "no":
 			plain = true
 		default:
-			s.problem("notify: mail: starttls", "it is true or false")
+			s.problem("notify.mail.starttls", "it is true or false")
 		}
 		c, err := channels.NewMail(channels.MailSettings{SMTP: f.Mail.SMTP, From: f.Mail.From, To: f.Mail.To, User: f.Mail.User, Password: f.Mail.Password, Plain: plain}, s.env)
 		keep("mail", c, err)
@@ -118,15 +118,10 @@ func (s *settings) reminder(written string) time.Duration {
 	default:
 		d, err := time.ParseDuration(v)
 		if err != nil || d <= 0 || d > 24*time.Hour {
-			s.problem("notify: reminder", "it is off, or a time of at most 24h, such as 1h")
+			s.problem("notify.reminder", "it is off, or a time of at most 24h, such as 1h")
 		}
 		return d
 	}
-}
-
-// problem keeps what is wrong with an entry of config.yaml.
-func (s *settings) problem(entry, what string) {
-	s.problems = append(s.problems, "config.yaml, "+entry+": "+what)
 }
 
 // notifier tells people what waits in this home. It opens nothing.

@@ -7,12 +7,15 @@ package yamlcodec
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/spelling"
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
@@ -80,7 +83,11 @@ func Decode(data []byte, into any, o Options) error {
 		return o.invalid(found...)
 	}
 	if err := doc.Load(into, bounds(), yaml.WithKnownFields(o.KnownFields)); err != nil {
-		return o.invalid(o.problemsOf(err)...)
+		found := o.problemsOf(err)
+		if o.KnownFields {
+			name(found, &doc, into)
+		}
+		return o.invalid(found...)
 	}
 	return nil
 }
@@ -176,6 +183,88 @@ func (o Options) problemOf(e *yaml.LoadError) Problem {
 		message = fmt.Sprintf("%s from line %d, column %d: %s", e.ContextMsg, e.ContextMark.Line+o.shift(), e.ContextMark.Column, message)
 	}
 	return Problem{e.Mark.Line, e.Mark.Column, inWords(message)}
+}
+
+// name gives problems with a document whose keys are all known the names of the keys: of the entry that is wrong, and of those that were meant.
+func name(found []Problem, doc *yaml.Node, into any) {
+	known := map[string][]string{}
+	keysOf(reflect.TypeOf(into), known)
+	for i, p := range found {
+		if m := regexp.MustCompile("(?s)^field (.+) not found in type (.+)$").FindStringSubmatch(p.Message); m != nil {
+			found[i].Message = fmt.Sprintf("unknown key %q", clip(m[1]))
+			if near := spelling.Nearest(m[1], known[m[2]]); near != "" {
+				found[i].Message += fmt.Sprintf("; did you mean %s?", near)
+			} else if keys := known[m[2]]; len(keys) > 0 {
+				found[i].Message += "; known here: " + strings.Join(keys, ", ")
+			}
+			continue
+		}
+		if key := keyAt(doc, p.Line, p.Column, ""); key != "" {
+			found[i].Message = key + ": " + p.Message
+		}
+	}
+}
+
+// keysOf collects the keys of every struct that a type is made of, by the name that the library has for the struct.
+func keysOf(t reflect.Type, known map[string][]string) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		keysOf(t.Elem(), known)
+	case reflect.Struct:
+		if known[t.String()] != nil {
+			return
+		}
+		keys := []string{}
+		known[t.String()] = keys
+		for f := range t.Fields() {
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if key == "" {
+				key = strings.ToLower(f.Name)
+			}
+			if f.IsExported() && key != "-" {
+				keys = append(keys, key)
+				keysOf(f.Type, known)
+			}
+		}
+		known[t.String()] = keys
+	}
+}
+
+// keyAt is the key, with those it stands below, whose value stands at a place; empty where none does.
+func keyAt(n *yaml.Node, line, column int, above string) string {
+	if n.Line == line && n.Column == column && above != "" && n.Kind != yaml.DocumentNode {
+		return above
+	}
+	for i, child := range n.Content {
+		below := above
+		if n.Kind == yaml.MappingNode {
+			if i%2 == 0 {
+				continue
+			}
+			below = strings.TrimPrefix(above+"."+n.Content[i-1].Value, ".")
+		}
+		if key := keyAt(child, line, column, below); key != "" {
+			return clip(key)
+		}
+	}
+	return ""
+}
+
+// Line is the line, from 1, of the value that a key holds, with those it stands below (notify.reminder); zero where the document has no such key.
+func Line(data []byte, key string) int {
+	at, err := Parse(data, Options{})
+	if err != nil {
+		return 0
+	}
+	for part := range strings.SplitSeq(key, ".") {
+		fields := at.Fields()
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Key.Text() == part })
+		if i < 0 {
+			return 0
+		}
+		at = fields[i].Value
+	}
+	return at.Line()
 }
 
 // inWords rewrites "cannot construct !!str `x` into int".

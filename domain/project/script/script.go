@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/spelling"
 )
 
 // Toolchain is what is installed on this machine: absolute paths, empty for what is not.
@@ -75,7 +76,7 @@ func Build(f project.Facts, tools Toolchain, name string, args []string) (Comman
 const shownNames = 50
 
 func missing(name string, names []string) error {
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; did you mean %s? there are: %s%s", name, near, strings.Join(names[:min(len(names), shownNames)], ", "), more(len(names)-shownNames))
 	}
 	switch rest := len(names) - shownNames; {
@@ -92,41 +93,6 @@ func more(rest int) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", rest)
-}
-
-// nearest is the name that was probably meant: one letter too many, too few, another, or two in the wrong order; "" when there is none.
-func nearest(name string, names []string) string {
-	if len(name) < 3 || len(name) > 100 {
-		return ""
-	}
-	for _, candidate := range names {
-		if mistyped(name, candidate) {
-			return candidate
-		}
-	}
-	return ""
-}
-
-func mistyped(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	at := 0
-	for at < len(a) && a[at] == b[at] {
-		at++
-	}
-	switch rest := a[at:]; {
-	case len(b) == len(a)+1:
-		return rest == b[at+1:]
-	case len(b) != len(a):
-		return false
-	case rest == "":
-		return true
-	case rest[1:] == b[at+1:]:
-		return true
-	default:
-		return len(rest) > 1 && rest[0] == b[at+1] && rest[1] == b[at] && rest[2:] == b[at+2:]
-	}
 }
 
 // tellable refuses what the manager would not take for the script it is: a name that looks like an option, and the one character that an

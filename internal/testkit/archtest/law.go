@@ -85,7 +85,7 @@ var pure = []string{
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
 	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/gitref", "domain/notice", "domain/owner", "domain/policy", "domain/process",
-	"domain/redact", "domain/relpath", "domain/sorting", "domain/tool", "domain/toolrun", "domain/visible",
+	"domain/redact", "domain/relpath", "domain/sorting", "domain/spelling", "domain/tool", "domain/toolrun", "domain/visible",
 }
 
 // Law is the import table of this module.
@@ -105,6 +105,8 @@ func domainRows() []Row {
 			Reason: "the sorting algorithm is in the binary once, so it is taken from one place"},
 		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/...", "domain/sorting"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
+		{Packages: []string{"domain/spelling"}, Std: []string{"strings"},
+			Reason: "which word was meant is a question of letters alone"},
 		{Packages: []string{"domain/visible"}, Std: pure,
 			Reason: "what a reader cannot see is a question of characters alone"},
 		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
@@ -129,7 +131,7 @@ func domainRows() []Row {
 }
 
 func stemRows(s Stem) []Row {
-	values := []string{"domain/canon", "domain/fault", "domain/gitref", "domain/process", "domain/relpath", "domain/sorting"}
+	values := []string{"domain/canon", "domain/fault", "domain/gitref", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling"}
 	own := "domain/" + s.Name + "/..."
 	return []Row{
 		{Packages: []string{own}, Std: pure, Module: append([]string{own}, values...),
