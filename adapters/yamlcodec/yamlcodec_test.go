@@ -71,10 +71,10 @@ func TestDecodeKnownFields(t *testing.T) {
 	require.ErrorIs(t, err, yamlcodec.ErrInvalid)
 	assert.Contains(t, err.Error(), `line 2, column 1: unknown key "falg"; did you mean flag?`)
 	for in, want := range map[string]string{
-		"sub:\n  nonesuch: 1\n":     `line 2, column 3: unknown key "nonesuch"; known here: a, b`,
-		"sub:\n  a: many\n":         `line 2, column 6: sub.a: "many" where a whole number is expected`,
+		"sub:\n  nonesuch: 1\n":      `line 2, column 3: unknown key "nonesuch"; known here: a, b`,
+		"sub:\n  a: many\n":          `line 2, column 6: sub.a: "many" where a whole number is expected`,
 		"tags: b\nrows:\n- n: [1]\n": `line 1, column 7: tags: "b" where a list is expected; line 3, column 6: rows.n: a list where a whole number is expected`,
-		"word\n":                    `line 1, column 1: "word" where a mapping is expected`,
+		"word\n":                     `line 1, column 1: "word" where a mapping is expected`,
 	} {
 		err := yamlcodec.Decode([]byte(in), &sample{}, yamlcodec.Options{KnownFields: true})
 		assert.ErrorContains(t, err, want)

@@ -94,8 +94,12 @@ func (m *model) list() []line {
 	rows := []line{{row(columns, headings()), terminal.Heading}}
 	page := max(m.height-listFrame, 1)
 	first := max(0, min(m.chosen-page/2, len(m.items)-page))
+	prompts := make([]string, len(m.items))
+	for i, item := range m.items {
+		prompts[i] = oneLine(item.Prompt)
+	}
 	for i := first; i < min(first+page, len(m.items)); i++ {
-		rows = append(rows, m.row(columns, i))
+		rows = append(rows, m.row(columns, i, apart(prompts, i, columns[len(columns)-1])))
 	}
 	return m.framed(title, right, rows, "↑↓ move  Enter open  q quit  ? help")
 }
@@ -136,9 +140,9 @@ func row(widths [6]int, of cellsOf) string {
 	return out.String()
 }
 
-func (m *model) row(columns [6]int, i int) line {
+func (m *model) row(columns [6]int, i int, prompt string) line {
 	item := m.items[i]
-	of := cellsOf{"", oneLine(item.Tool), oneLine(item.Risk), oneLine(item.Client), m.left(item.ExpiresAt), oneLine(item.Prompt)}
+	of := cellsOf{"", oneLine(item.Tool), oneLine(item.Risk), oneLine(item.Client), m.left(item.ExpiresAt), prompt}
 	l := line{tint: risky(item.Risk)}
 	if i == m.chosen {
 		of[0], l.tint = "›", terminal.Heading

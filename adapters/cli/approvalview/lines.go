@@ -47,6 +47,35 @@ func cut(s string, width int) string {
 	return head + "…"
 }
 
+// apart is as much of texts[i] as fits into width cells. Where another one would look the same, its middle is left out instead of its end, so that what
+// follows shows where they differ.
+func apart(texts []string, i, width int) string {
+	s := texts[i]
+	short := cut(s, width)
+	same := 0 // bytes that the text has in common with the one that is most like it
+	for j, other := range texts {
+		if j == i || other == s || cut(other, width) != short {
+			continue
+		}
+		same = max(same, common(s, other))
+	}
+	if same == 0 {
+		return short
+	}
+	head, rest := split(s, width/3)
+	rest = rest[max(same-len(head), 0):]
+	return head + "…" + cut(rest, width-cells(head)-1)
+}
+
+// common is how many bytes two texts begin with in common, up to the beginning of the word in which they differ.
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return strings.LastIndexByte(a[:n], ' ') + 1
+}
+
 // split is as much of a text as fits into width cells, and the rest. A character and the marks upon it stay together.
 func split(s string, width int) (head, rest string) {
 	used := 0

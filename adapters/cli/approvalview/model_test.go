@@ -107,6 +107,33 @@ func TestAnAnswerIsToWhatIsShown(t *testing.T) {
 	assert.Equal(t, confirm.Answer{ID: "a", Reason: "no", Shown: canon.Bytes("t", []byte("a"))}, *e.answer)
 }
 
+// TestQuestionsAreToldApart: of questions of one tool that begin alike, 80 columns show where they differ, and a wide screen shows all.
+func TestQuestionsAreToldApart(t *testing.T) {
+	long := "run the script build of the project storefront with the arguments "
+	prompts := []string{long + "--target staging --verbose", long + "--target production --verbose", long + "--zoné", "deploy 3 files"}
+	m := newModel()
+	for i, prompt := range prompts {
+		m.items = append(m.items, item(fmt.Sprint(i), func(i *Item) { i.Prompt = prompt }))
+	}
+	for _, width := range []int{80, 60, 40} {
+		m.width = width
+		shown := map[string]bool{}
+		for _, l := range m.list()[3:7] {
+			assert.LessOrEqual(t, cells(l.text), width)
+			assert.Equal(t, width >= 60, strings.Contains(l.text, "run_script"), "the tool, as far as there is room")
+			shown[strings.TrimLeft(l.text, "› ")] = true
+		}
+		assert.Len(t, shown, len(prompts), width)
+	}
+	m.width = 80
+	assert.Contains(t, m.text(), "staging")
+	assert.Contains(t, m.text(), "production")
+	m.width = 200
+	for _, prompt := range prompts {
+		assert.Contains(t, m.text(), prompt)
+	}
+}
+
 func TestTheListKeepsWhatIsChosen(t *testing.T) {
 	m := newModel(item("a", nil), item("b", nil), item("c", nil))
 	m.types("j")
