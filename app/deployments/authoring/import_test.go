@@ -43,7 +43,9 @@ func imports(t *testing.T) *world {
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(w.user, ".codex/skills/gone")))
 	home(".claude/commands/go.md", commandText)
 	home(".claude/commands/bad.md", "no front matter\n")
+	home(".claude/CLAUDE.md", "of no kind that is imported\n")
 	project("AGENTS.md", "# Project\n")
+	project(".mcp.json", "{}")
 	project(".claude/commands/ship.md", commandText)
 	project(".codex/skills/local/SKILL.md", skillText)
 	return w

@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
@@ -18,6 +19,10 @@ func (s Screen) Import(data json.RawMessage) error {
 			Paths []string `json:"sample_paths"`
 			Hint  string   `json:"hint"`
 		} `json:"conflicts"`
+		LeftOut []struct {
+			Source string `json:"source_path"`
+			Reason string `json:"reason"`
+		} `json:"left_out"`
 		Next []string `json:"next_actions"`
 		Plan []struct {
 			Op     string `json:"op"`
@@ -31,6 +36,7 @@ func (s Screen) Import(data json.RawMessage) error {
 			Create     int `json:"create"`
 			Existing   int `json:"skipped_existing_module"`
 			Invalid    int `json:"skipped_invalid"`
+			LeftOut    int `json:"left_out"`
 		} `json:"summary"`
 	}](data)
 	if err != nil {
@@ -43,18 +49,28 @@ func (s Screen) Import(data json.RawMessage) error {
 		}
 		s.Line("%s  %s  %s -> %s", s.Tinted("create", terminal.Added), terminal.Plain(i.ID), terminal.Plain(i.Source), terminal.Plain(i.Dest))
 	}
+	for _, l := range d.LeftOut {
+		s.Line("%s  %s", s.Tinted("left out", terminal.Faded), s.Tinted(terminal.Plain(l.Source+" ("+strings.ReplaceAll(l.Reason, "_", " ")+")"), terminal.Faded))
+	}
+	if more := d.Summary.LeftOut - len(d.LeftOut); more > 0 {
+		s.Line("%s  %d more", s.Tinted("left out", terminal.Faded), more)
+	}
 	for _, c := range d.Conflicts {
 		s.Line("%s  %s: %s", s.Tinted("conflict", terminal.Removed), strings.ReplaceAll(c.Kind, "_", " "), terminal.Plain(strings.Join(c.Paths, ", ")))
 		if c.Hint != "" {
 			s.Line("          %s", terminal.Plain(c.Hint))
 		}
 	}
+	left := ""
+	if d.Summary.LeftOut > 0 {
+		left = fmt.Sprintf("; %d left out", d.Summary.LeftOut)
+	}
 	switch {
 	case d.Summary.Create == 0:
-		s.Line("nothing to import: %d found; %d there already, %d not usable", d.Summary.Candidates, d.Summary.Existing, d.Summary.Invalid)
+		s.Line("nothing to import: %d found; %d there already, %d not usable%s", d.Summary.Candidates, d.Summary.Existing, d.Summary.Invalid, left)
 	default:
-		s.Line("%s %s of %d found into %s; %d there already, %d not usable", Done(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
-			d.Summary.Candidates, terminal.Plain(d.Repo), d.Summary.Existing, d.Summary.Invalid)
+		s.Line("%s %s of %d found into %s; %d there already, %d not usable%s", Done(d.Applied, "imported", "import"), count(d.Summary.Create, "module", "modules"),
+			d.Summary.Candidates, terminal.Plain(d.Repo), d.Summary.Existing, d.Summary.Invalid, left)
 	}
 	if d.Applied || d.Summary.Create > 0 {
 		s.Next(d.Next)

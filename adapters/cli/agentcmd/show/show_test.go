@@ -113,12 +113,15 @@ func TestRebaseAndImport(t *testing.T) {
 	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["countersign agents import --apply --yes --json"],
 		"plan":[{"op":"create","module_id":"prompt:a","source_path":"/h/a.md","dest_path":"/r/a.md"},
 		{"op":"skip_invalid","module_id":"skill:b","source_path":"/h/b","dest_path":"/r/b","skip_reason":"invalid_module_source"}],
-		"summary":{"candidates":2,"create":1,"skipped_existing_module":0,"skipped_invalid":1}}`)
+		"left_out":[{"source_path":"/h/.claude/CLAUDE.md","reason":"kind_not_imported"}],
+		"summary":{"candidates":2,"create":1,"skipped_existing_module":0,"skipped_invalid":1,"left_out":3}}`)
 	assert.Equal(t, `create  prompt:a  /h/a.md -> /r/a.md
 skip    skill:b  /h/b (invalid module source)
+left out  /h/.claude/CLAUDE.md (kind not imported)
+left out  2 more
 conflict  dest path exists: /r/x
           move it
-would import 1 module of 2 found into /r; 0 there already, 1 not usable
+would import 1 module of 2 found into /r; 0 there already, 1 not usable; 3 left out
 next: countersign agents import --apply
 `, drawn(t, func(s show.Screen) error { return s.Import(found) }))
 }

@@ -19,12 +19,14 @@
 //
 // Data: {applied, reason?: dry_run | no_changes, repo, home_root, project: {project_id, project_root, origin_url}, plan: [{op, module_id,
 // module_type, scope, targets?, tags?, source_path, dest_path, dest_exists?, skip_reason?}], plan_omitted?, summary: {candidates, create,
-// skipped_existing_module, skipped_invalid}, conflicts: [{kind, count, module_id?, sample_paths, hint}], next_actions: two commands}.
+// skipped_existing_module, skipped_invalid, left_out?}, left_out?: [{source_path, reason: kind_not_imported | not_of_the_expected_form |
+// written_by_a_deployment}], conflicts: [{kind, count, module_id?, sample_paths, hint}], next_actions: two commands}.
 //
 // It refuses to know the file system and YAML.
 package importing
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -36,6 +38,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -67,6 +70,7 @@ type importData struct {
 	Conflicts     []conflict `json:"conflicts"`
 	HomeRoot      string     `json:"home_root"`
 	HomeRootPosix string     `json:"home_root_posix"`
+	LeftOut       []leftOut  `json:"left_out,omitempty"` // the first maxLeftOut
 	NextActions   []string   `json:"next_actions"`
 	Plan          []item     `json:"plan"`
 	Omitted       int        `json:"plan_omitted,omitempty"` // of a list too long for the caller
@@ -89,6 +93,7 @@ type summary struct {
 	Create     int `json:"create"`
 	Existing   int `json:"skipped_existing_module"`
 	Invalid    int `json:"skipped_invalid"`
+	LeftOut    int `json:"left_out,omitempty"`
 }
 
 // found is what a scan came to.
@@ -98,6 +103,7 @@ type found struct {
 	home     string // whose agents are looked at
 	codex    string
 	items    []item
+	left     []leftOut // by source, once it was judged
 	warnings []string
 }
 
@@ -117,7 +123,7 @@ func (s *service) survey(ctx context.Context, c inputs.Call) (found, error) {
 	if f.home, f.codex, err = s.homes(f.at, c.HomeRoot); err != nil {
 		return f, action.Warned(err, f.warnings)
 	}
-	candidates, err := s.scan(ctx, f)
+	candidates, err := s.scan(ctx, &f)
 	if err == nil {
 		err = s.judge(ctx, &f, candidates)
 	}
@@ -127,6 +133,7 @@ func (s *service) survey(ctx context.Context, c inputs.Call) (found, error) {
 	if err != nil {
 		return f, action.Warned(err, f.warnings)
 	}
+	sorting.By(f.left, func(a, b leftOut) int { return cmp.Compare(a.Source, b.Source) })
 	return f, nil
 }
 
@@ -147,6 +154,9 @@ func (s *service) homes(at deployment.Place, asked string) (home, codex string, 
 	return home, n.Join(home, ".codex"), nil
 }
 
+// maxLeftOut bounds the list of what is no candidate.
+const maxLeftOut = 50
+
 // data is what is shown of a survey, within limit bytes of list.
 func (s *service) data(f found, c inputs.Call, limit int) importData {
 	d := importData{HomeRoot: f.home, HomeRootPosix: deployment.Posix(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.Posix(f.at.Repo),
@@ -155,7 +165,7 @@ func (s *service) data(f found, c inputs.Call, limit int) importData {
 	if f.at.Origin != "" {
 		d.Project.Origin = &f.at.Origin
 	}
-	d.Summary.Candidates = len(f.items)
+	d.Summary.Candidates, d.Summary.LeftOut, d.LeftOut = len(f.items), len(f.left), f.left[:min(len(f.left), maxLeftOut)]
 	for _, i := range f.items {
 		switch i.Op {
 		case opCreate:

@@ -63,6 +63,7 @@ func (s *service) judge(ctx context.Context, f *found, candidates []candidate) e
 			i.Op, i.SkipReason = opExisting, reasonExisting
 		case deployed(c.Path):
 			left++
+			f.leave(c.Path, leftDeployed)
 			continue
 		case taken[c.module.ID]:
 			i.Op, i.SkipReason = opInvalid, reasonDuplicate

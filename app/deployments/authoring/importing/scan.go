@@ -3,6 +3,7 @@ package importing
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -49,17 +50,68 @@ func (s *service) kinds(f found) []kind {
 		kind{in(f.at.ProjectRoot, ".codex/skills"), deployment.Skill, deployment.Project, codex, skills})
 }
 
+// Why something that agents keep is no candidate at all.
+const (
+	leftDeployed = "written_by_a_deployment"
+	leftForm     = "not_of_the_expected_form" // a file among skills, or anything but a Markdown file among prompts and commands
+	leftKind     = "kind_not_imported"
+)
+
+// leftOut is something that agents keep and that is no candidate.
+type leftOut struct {
+	Reason      string `json:"reason"`
+	Source      string `json:"source_path"`
+	SourcePosix string `json:"source_path_posix"`
+}
+
+func (f *found) leave(path, reason string) {
+	f.left = append(f.left, leftOut{reason, path, deployment.Posix(path)})
+}
+
+// others are the directories of agents, and the names in them of what they keep that is of no kind.
+func (s *service) others(f found) map[string][]string {
+	in := s.paths().Join
+	out := map[string][]string{
+		f.codex:               {"AGENTS.md", "config.toml", "rules"},
+		in(f.home, ".claude"): {"CLAUDE.md", "agents", "hooks", "settings.json", "skills"},
+	}
+	if f.at.ProjectRoot != f.home {
+		out[f.at.ProjectRoot] = []string{".cursorrules", ".mcp.json", "CLAUDE.md", "GEMINI.md"}
+		out[in(f.at.ProjectRoot, ".claude")] = []string{"agents", "hooks", "settings.json", "skills"}
+		out[in(f.at.ProjectRoot, ".codex")] = []string{"config.toml"}
+		out[in(f.at.ProjectRoot, ".cursor")] = []string{"mcp.json", "rules"}
+		out[in(f.at.ProjectRoot, ".github")] = []string{"copilot-instructions.md"}
+	}
+	return out
+}
+
+// lookBeside finds what agents keep that is of no kind. What cannot be looked at is not told of: nothing of it would be imported.
+func (s *service) lookBeside(ctx context.Context, f *found) {
+	for dir, names := range s.others(*f) {
+		entries, _ := s.Scanner.Scan(ctx, dir)
+		for _, e := range entries {
+			if slices.Contains(names, e.Name) {
+				f.leave(e.Path, leftKind)
+			}
+		}
+	}
+}
+
 // scan lists all candidates by identifier, then source.
-func (s *service) scan(ctx context.Context, f found) ([]candidate, error) {
+func (s *service) scan(ctx context.Context, f *found) ([]candidate, error) {
+	s.lookBeside(ctx, f)
 	var out []candidate
-	for _, k := range s.kinds(f) {
+	for _, k := range s.kinds(*f) {
 		entries, err := s.Scanner.Scan(ctx, k.dir)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if k.takes(e) {
+			switch {
+			case k.takes(e):
 				out = append(out, k.candidate(e, f.at))
+			case k.of != deployment.Instructions && !strings.HasPrefix(e.Name, "."):
+				f.leave(e.Path, leftForm)
 			}
 		}
 	}
