@@ -179,6 +179,7 @@ func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
 // present shows a plan with its diffs, and the summary last, where it stands beside the question.
 func (g group) present(ctx context.Context, p answers.Plan) error {
 	screen := g.Screen()
+	screen.Directories(p, g.Project())
 	screen.Changes(p)
 	if !p.Summary.Empty() {
 		files, err := g.diffs(ctx, p)

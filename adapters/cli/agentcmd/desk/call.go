@@ -116,9 +116,7 @@ func (d Desk) Tell(cmd *cobra.Command, o tool.Outcome, draw Draw) error {
 		Warnings []string        `json:"warnings"`
 	}](o.Value)
 	if err == nil {
-		for _, w := range report.Warnings {
-			d.Note("warning: %s", show.Prose(w))
-		}
+		d.Screen().Warnings(report.Warnings)
 		err = draw(report.Data)
 	}
 	if err != nil {

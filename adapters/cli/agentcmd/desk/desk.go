@@ -5,6 +5,7 @@
 package desk
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -45,6 +46,25 @@ func (d Desk) Flags(p *pflag.FlagSet) {
 
 // DryRun reports whether nothing may change.
 func (d Desk) DryRun() bool { return d.flags.dryRun }
+
+// Project is the project that is deployed into, for people: the one that is named, or the git work tree around the working directory.
+func (d Desk) Project() string {
+	if named := d.Lookup("AGENTPACK_PROJECT_ROOT"); named != "" {
+		return named
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for dir := here; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return here
+		}
+	}
+}
 
 // Screen is where answers are drawn.
 func (d Desk) Screen() show.Screen { return show.Screen{Terminal: d.Terminal} }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
@@ -18,6 +21,31 @@ func tintOf(op string) terminal.Tint {
 		return terminal.Removed
 	}
 	return terminal.Changed
+}
+
+// Directories shows which directories a plan writes into: first the project that one stands in, then those outside of it, one for each target.
+func (s Screen) Directories(p answers.Plan, project string) {
+	inside, outside := 0, map[string]string{}
+	for _, c := range p.Changes {
+		if strings.HasPrefix(c.Path, strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator)) {
+			inside++
+			continue
+		}
+		dir, there := outside[c.Target]
+		if !there {
+			dir = filepath.Dir(c.Path)
+		}
+		for !strings.HasPrefix(c.Path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator)) {
+			dir = filepath.Dir(dir)
+		}
+		outside[c.Target] = dir
+	}
+	if inside > 0 {
+		s.Line("writes into the project %s (%s; --project-root names another)", terminal.Plain(project), count(inside, "file", "files"))
+	}
+	for _, target := range slices.Sorted(maps.Keys(outside)) {
+		s.Line("writes into %s (%s)", terminal.Plain(outside[target]), terminal.Plain(target))
+	}
 }
 
 // Changes shows one line for each change.

@@ -6,6 +6,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/present/spoken"
@@ -28,6 +29,21 @@ func Read[T any](data json.RawMessage) (T, error) {
 func (s Screen) Next(actions []string) {
 	for _, a := range actions {
 		s.Line("next: %s", terminal.Plain(spoken.Command(a)))
+	}
+}
+
+// Warnings shows what there is to mind. That agents lack the files that teach them to operate deployments is no fault: one line offers them.
+func (s Screen) Warnings(warnings []string) {
+	offered := false
+	for _, w := range warnings {
+		if !strings.HasPrefix(w, "operator assets missing ") {
+			s.Note("warning: %s", Prose(w))
+			continue
+		}
+		if !offered {
+			s.Note("optional: countersign agents bootstrap writes commands and a skill with which Claude Code and Codex operate deployments themselves")
+		}
+		offered = true
 	}
 }
 

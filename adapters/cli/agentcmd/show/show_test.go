@@ -97,6 +97,15 @@ next: countersign agents deploy --apply
 `, drawn(t, func(s show.Screen) error { return s.Status(status) }))
 }
 
+// TestDirectories: before the files come the directories, first of all the project one stands in.
+func TestDirectories(t *testing.T) {
+	p := answers.Plan{Changes: []answers.Change{{Target: "codex", Path: "/h/.codex/prompts/a.md"}, {Target: "codex", Path: "/h/.codex/AGENTS.md"}, {Target: "cursor", Path: "/w/shop/.cursor/rules/a.mdc"},
+		{Target: "vscode", Path: "/w/shopping/x.md"}}}
+	assert.Equal(t, "writes into the project /w/shop (1 file; --project-root names another)\nwrites into /h/.codex (codex)\nwrites into /w/shopping (vscode)\n",
+		drawn(t, func(s show.Screen) error { s.Directories(p, "/w/shop"); return nil }))
+	assert.Empty(t, drawn(t, func(s show.Screen) error { s.Directories(answers.Plan{}, "/w/shop"); return nil }))
+}
+
 func TestPolicies(t *testing.T) {
 	lint := json.RawMessage(`{"root":"/r","issues":[{"rule":"skill_frontmatter","path_posix":"a/SKILL.md","message":"has none"}],"summary":{"violations":1,"files_scanned":3}}`)
 	assert.Equal(t, "skill_frontmatter  a/SKILL.md  has none\n1 violation in /r, 3 files looked at\n", drawn(t, func(s show.Screen) error { return s.Lint(lint) }))
