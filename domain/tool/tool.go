@@ -307,6 +307,7 @@ type Issued struct {
 	Risk      string // empty when nothing is at stake
 	Prompt    string
 	Target    string // what must be typed, when Strength is Typed
+	Scope     string // what "always" covers within the tool; empty is all of it
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
 	Exhibit   json.RawMessage // what people see beside it; redacted, and nil for most plans

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -98,6 +100,7 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 	case ctx.Err() != nil && isClosed(r.late):
 		return out
 	case ctx.Err() != nil:
+		s.left.add(out.Issued.ID)
 		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
 		if err != nil { // somebody was faster, and the answer to that goes nowhere
 			s.opts.Log.Debug("a confirmation could not be withdrawn", "confirmation", out.Issued.ID, "error", err)
@@ -107,7 +110,39 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 		return out
 	}
 	r.call.Asked = out.Issued.Digest
-	return s.again(ctx, r)
+	done := s.again(ctx, r)
+	if f := fault.From(done.Err); f == nil || f.Code != confirm.ErrCanceled.Code || !s.left.has(out.Issued.ID) {
+		return done
+	}
+	r.call.Asked, r.call.ID = confirm.Digest{}, "" // another call had asked, and was cancelled: this one asks for itself
+	if done = s.again(ctx, r); s.waits(r, done) {
+		return s.await(ctx, r, done, nil)
+	}
+	return done
+}
+
+// remembered is how many questions are remembered whose calls were cancelled. Those are told apart from a question that somebody took back.
+const remembered = 64
+
+// leaving is the last questions that were withdrawn because their call was cancelled. The same call may have been repeated meanwhile, and wait for the
+// same question.
+type leaving struct {
+	mu  sync.Mutex
+	ids [remembered]string
+	n   int
+}
+
+func (l *leaving) add(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids[l.n%remembered] = id
+	l.n++
+}
+
+func (l *leaving) has(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.ids[:], id)
 }
 
 // isClosed reports whether a channel on which nothing is sent is closed.

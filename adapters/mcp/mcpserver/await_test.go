@@ -150,6 +150,31 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 	}
 }
 
+// TestACallThatWasRepeatedBeforeItsCancellation asks for itself: the question of the cancelled one goes, and what is repeated waits for an answer to its own.
+func TestACallThatWasRepeatedBeforeItsCancellation(t *testing.T) {
+	w := newTown(t, true)
+	r, wr := serve(t, w, patient(w, time.Minute))
+	c := stdiotest.Pipe(t, wr, r)
+	c.Initialize("2025-11-25")
+	c.Send(callTool("1", "wipe", `{"name":"x"}`))
+	v := w.asked(t)
+	c.Send(`{"id":2,"method":"tools/call","params":{"name":"wipe","arguments":{"name":"x"},"_meta":{"progressToken":"t"}}}`)
+	require.Equal(t, "notifications/progress", gist(t, c.Recv()), "the repeated call waits, for the same question")
+	c.Send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+	var anew string
+	require.Eventually(t, func() bool {
+		all, err := w.Confirmations(context.Background(), "")
+		if err == nil && len(all) == 1 {
+			anew = all[0].ID
+		}
+		return anew != "" && anew != v.ID
+	}, time.Minute, time.Millisecond)
+	_, err := w.Answer(t.Context(), confirm.Answer{ID: anew, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"1:fails", "2:ok"}, gistsBut(t, c, "notifications/progress", 2))
+	assert.EqualValues(t, 1, w.razed.Load())
+}
+
 // TestACallThatTookItsClientTooLongLeavesItsQuestion: a client's own time limit is nobody's decision. The same call goes on with the same question.
 func TestACallThatTookItsClientTooLongLeavesItsQuestion(t *testing.T) {
 	for _, reason := range []string{"McpError: MCP error -32001: Request timed out", "request timeout", "Timed out after 60 s"} {

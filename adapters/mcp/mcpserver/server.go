@@ -79,6 +79,7 @@ type Server struct {
 	shares   *shares.Shares
 	slots    *semaphore.Weighted
 	patience *semaphore.Weighted // of calls that wait for people
+	left     leaving
 	seal     asking.Seal
 	info     json.RawMessage // what the server says of itself in each result of the era without sessions
 	enlist   sync.Once

@@ -52,7 +52,8 @@ func Form(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	// Some hosts choose the first word beforehand, so that one key sends it.
 	words, meaning := []string{wordDeny, wordApprove}, "approve carries out exactly this plan, once"
 	if i.Lasting() {
-		words, meaning = append(words, wordAlways), meaning+"; always also allows the same again for the rest of this session"
+		bound, unbound := confirm.View{Tool: string(i.Tool), Scope: i.Scope, PlanHash: i.PlanHash}.Lasts()
+		words, meaning = append(words, wordAlways), meaning+"; always also allows, for the rest of this session: "+oneLine(bound)+"; not bound: "+oneLine(unbound)
 	}
 	return &mcp.ElicitParams{
 		Mode: "form", Message: text,

@@ -1,6 +1,7 @@
 package asking_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -145,4 +146,18 @@ func TestPossible(t *testing.T) {
 	assert.True(t, asking.Possible(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}), "an empty one is forms")
 	assert.True(t, asking.Possible(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}}))
 	assert.False(t, asking.Possible(&mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}))
+}
+
+// TestAlwaysSaysWhatItBinds: the tool, what of it, and what may be different the next time.
+func TestAlwaysSaysWhatItBinds(t *testing.T) {
+	for scope, want := range map[string]string{
+		"shop: test@5f2c": "for the rest of this session: run_script of shop: test, as it reads now, with these arguments; not bound: how often it runs",
+		"":                "for the rest of this session: run_script; not bound: its arguments",
+	} {
+		form, why := asking.Form(&tool.Issued{Formable: true, Tool: "run_script", Strength: policy.Simple, Prompt: "run test of shop", Scope: scope})
+		require.NotNil(t, form, why)
+		said, err := json.Marshal(form.RequestedSchema)
+		require.NoError(t, err)
+		assert.Contains(t, string(said), want)
+	}
 }
