@@ -230,7 +230,7 @@ func (r *run) brought(ctx context.Context) error {
 		r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped, "")
 	case errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled):
 		rec, _ := r.app.runs.Load(ctx, r.grantID)
-		return grants.Because(rec, err)
+		return grants.Because(rec, r.answerer, err)
 	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err):
 		return r.askAnew(ctx, err)
 	}

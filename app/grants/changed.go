@@ -1,6 +1,7 @@
 package grants
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -41,11 +42,16 @@ func IsChanged(err error) bool {
 	return changed
 }
 
-// Because is the end of a question as err has it, with what the record of its call says of why.
-func Because(rec toolrun.Record, err error) error {
+// Because is the end of a question as err has it, with what the record of its call says of why; by is who answered it.
+func Because(rec toolrun.Record, by string, err error) error {
 	switch {
-	case errors.Is(err, confirm.ErrDenied) && rec.Said != "":
-		return confirm.ErrDenied.Sayf("a person denied this call: %s", rec.Said)
+	case errors.Is(err, confirm.ErrDenied):
+		said := "a person denied this call"
+		if rec.Said != "" {
+			said += ": " + rec.Said
+		}
+		where := map[string]string{"terminal": "denied in a terminal", "console": "denied in the console", "elicitation": "denied in the form of this client"}[by]
+		return confirm.ErrDenied.Sayf("%s (%s; nothing was changed; do not repeat the call, ask what they want instead)", said, cmp.Or(where, "denied"))
 	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == toolrun.ContextChanged:
 		return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
 	}

@@ -304,6 +304,7 @@ func settle(ctx context.Context, s *shell.Shell, said confirm.Answer) error {
 		return nil
 	}
 	s.Line("denied %s; %s does not run", v.ID, v.Tool)
+	s.Note("%s is told so where its call still waits; the same call again asks again, and countersign policy block %s has it refused", cmp.Or(terminal.Plain(v.Client), "whoever asked"), v.Tool)
 	return nil
 }
 
