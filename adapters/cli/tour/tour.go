@@ -7,6 +7,7 @@ package tour
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -59,7 +62,7 @@ func run(ctx context.Context, s *shell.Shell) error {
 		return ErrNothing.Sayf("there is no place for a temporary store: %v", err)
 	}
 	defer os.RemoveAll(temporary)
-	t := &trip{Shell: secluded(s, temporary, found.root), survey: found}
+	t := &trip{Shell: secluded(s, temporary, found.root), survey: found, packs: filepath.Join(temporary, "packs")}
 	defer t.Close() //nolint:errcheck // the store is removed
 	return t.walk(ctx, chosen)
 }
@@ -76,8 +79,10 @@ func secluded(s *shell.Shell, temporary, root string) *shell.Shell {
 			return root
 		case "COUNTERSIGN_LOG", "CONTEXT_PACK_LOG":
 			return s.Lookup(name)
+		case "COUNTERSIGN_APPROVAL":
+			return "human"
 		case "COUNTERSIGN_TOOLSETS":
-			return "packs"
+			return "packs,upkeep"
 		}
 		return ""
 	}}
@@ -87,6 +92,7 @@ func secluded(s *shell.Shell, temporary, root string) *shell.Shell {
 type trip struct {
 	*shell.Shell
 	survey
+	packs    string // the directory of the temporary store
 	id       string
 	revision uint64
 	steps    int
@@ -110,6 +116,9 @@ func (t *trip) walk(ctx context.Context, chosen []anchor) error {
 	if err != nil {
 		return err
 	}
+	if err := t.approval(ctx, a); err != nil {
+		return err
+	}
 	if err := t.show(ctx); err != nil {
 		return err
 	}
@@ -118,7 +127,7 @@ func (t *trip) walk(ctx context.Context, chosen []anchor) error {
 		return err
 	}
 	t.Step("\nDone: %d anchors and a diagram, fixed in a finalized pack; the audit holds %d records in one unbroken chain.", len(chosen), n)
-	t.Note("Let an agent do it:    claude mcp add countersign -- countersign mcp")
+	t.Note("Let an agent do it:    countersign connect claude-code")
 	t.Note("Do it yourself:        countersign pack new my-pack && countersign pack add FILE:12-40 --why \"…\"")
 	return nil
 }
@@ -178,6 +187,36 @@ func (t *trip) finish(ctx context.Context, chosen []anchor) error {
 		return ErrUneven.Sayf("a finalized pack was changed, or could not be read").Because(err)
 	}
 	t.say("input delete_ref", "refused, as it should be: finalized packs do not change", 0)
+	return nil
+}
+
+// approval shows what becomes of a call that a person has to approve: it asks and changes nothing, and the approved plan is what runs. Nobody sits in the
+// temporary store, so the tour answers there itself, and says so.
+func (t *trip) approval(ctx context.Context, a *app.App) error {
+	const file = "pk_aaaaaaaa.md"
+	dir := filepath.Join(t.packs, "packs")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, file), []byte("no pack\n"), 0o600)); err != nil {
+		return ErrNothing.Sayf("there is no place for a temporary store: %v", err)
+	}
+	door, err := t.Opened()
+	if err != nil {
+		return err
+	}
+	c := tool.Call{Tool: "quarantine_pack_file", Session: shell.Session, Client: t.Client, Principal: door.Principal, Args: json.RawMessage(`{"file":"` + file + `"}`)}
+	o := a.Call(ctx, c)
+	if o.Issued == nil || !o.Issued.Pending {
+		t.say(string(c.Tool), "would ask a person first, and the policy of this machine does not let it come to that", 0)
+		return nil
+	}
+	t.say(string(c.Tool), "asks a person first, and has changed nothing: "+terminal.Plain(strings.TrimSuffix(o.Issued.Prompt, ".")), 0)
+	c.Answer = &confirm.Answer{ID: o.Issued.ID, Approve: true, Shown: o.Issued.PlanHash, By: "the tour",
+		Proof: confirm.Proof{Surface: confirm.SurfaceTerminal, User: "the tour", TTY: "none", Host: "none"}}
+	c.Person = true
+	if o = a.Call(ctx, c); o.Err != nil {
+		t.say("approve", "the policy of this machine takes no such answer: "+terminal.Plain(fault.From(o.Err).Message), 0)
+		return nil
+	}
+	t.say("approve", "by the tour itself, in its temporary store alone; exactly that plan has run. In your own home you decide: countersign approvals, or the console", 0)
 	return nil
 }
 
