@@ -2,7 +2,6 @@ package httpguard_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -31,27 +30,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/ids"
+	"github.com/countersign-dev/countersign/internal/testkit/logbuf"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// notes is a log that many goroutines write.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notes) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
-}
-
-func (n *notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
-}
 
 // rig is a guarded server on a real socket: /page for people, /tool for programs, /any for both, /stream that lasts, /boom that panics, /open
 // for everybody.
@@ -60,7 +42,7 @@ type rig struct {
 	guard  *httpguard.Guard
 	keeper *admission.Keeper
 	clock  *clock.Fake
-	log    *notes
+	log    *logbuf.Buffer
 	client *http.Client // follows no redirect, and keeps no cookie
 	begun  chan struct{}
 	ended  chan struct{}
@@ -91,7 +73,7 @@ func (s *setup) tls(t testing.TB) {
 
 func open(t testing.TB, changes ...func(*setup)) *rig {
 	t.Helper()
-	r := &rig{clock: &clock.Fake{}, log: &notes{}, begun: make(chan struct{}, 100), ended: make(chan struct{}, 100), goOn: make(chan struct{}), scheme: "http"}
+	r := &rig{clock: &clock.Fake{}, log: &logbuf.Buffer{}, begun: make(chan struct{}, 100), ended: make(chan struct{}, 100), goOn: make(chan struct{}), scheme: "http"}
 	store := memstore.New()
 	r.keeper = admission.New(admission.Parts{Credentials: store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
 	s := setup{addr: "127.0.0.1:0", server: serving.Options{Grace: 5 * time.Second},

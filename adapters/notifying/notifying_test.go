@@ -1,7 +1,6 @@
 package notifying_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/logbuf"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -67,30 +67,12 @@ type home struct {
 	store *memstore.Store
 	clock *clock.Fake
 	dir   string
-	log   *journal
-}
-
-// journal is what several processes log.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
+	log   *logbuf.Buffer
 }
 
 func newHome(t *testing.T) *home {
 	c := &clock.Fake{}
-	return &home{t: t, store: memstore.New(), clock: c, dir: t.TempDir(), log: &journal{}}
+	return &home{t: t, store: memstore.New(), clock: c, dir: t.TempDir(), log: &logbuf.Buffer{}}
 }
 
 // process is a notifier of one process of the home.
