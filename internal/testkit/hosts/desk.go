@@ -14,46 +14,73 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
 // patience is how long anything may take that a host or Countersign does by itself.
 const patience = 2 * time.Minute
 
+// prompts are Countersign's questions on a terminal.
+var prompts = regexp.MustCompile(`\[y/[nN]`)
+
 // desk is one person's place: a home in which nothing was set up before, one project, and Countersign.
 type desk struct {
 	exe, home, project string
 	env                []string
+	http               bool          // the host reaches a server over HTTP, and starts none
+	server             *server       // nil: none runs
+	eyes               *eyes         // on the console; nil: nobody looks at it
+	page               *browser.Page // of approvals, in the console
 }
 
-// newDesk makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal.
-func newDesk(exe, dir string, h host) (*desk, error) {
-	d := &desk{exe: exe, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "shop")}
+// newDesk makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
+// server that runs in the project.
+func newDesk(exe, dir string, h host, http bool) (*desk, error) {
+	d := &desk{exe: exe, http: http, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "shop")}
 	d.env = []string{"HOME=" + d.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "NO_PROXY=127.0.0.1"}
 	for _, made := range []string{d.home, d.project} {
 		if err := os.MkdirAll(made, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	manifest := `{"name":"shop","version":"1.0.0","scripts":{"one":"echo done > one","two":"echo done > two","three":"echo done > three"}}`
-	if err := os.WriteFile(filepath.Join(d.project, "package.json"), []byte(manifest), 0o600); err != nil {
+	scripts := map[string]string{}
+	for _, name := range []string{"one", "two", "three", "four", "five", "six"} {
+		scripts[name] = "echo done > " + name
+	}
+	manifest, err := json.Marshal(object{"name": "shop", "version": "1.0.0", "scripts": scripts})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(d.project, "package.json"), manifest, 0o600); err != nil {
 		return nil, err
 	}
 	if out, err := d.command("git", "init", "-q").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git init: %w: %s", err, out)
 	}
+	connect := []string{"connect", h.name, "--toolsets", "deployments,projects"}
+	if http {
+		if d.server, err = d.serves(); err != nil {
+			return nil, err
+		}
+		connect = append(connect, "--http")
+	}
 	for _, arguments := range [][]string{
 		{"agents", "init"},
 		{"agents", "add", "instructions", "local:modules/instructions/base", "--tags", "base"},
 		{"project", "add", d.project},
-		{"connect", h.name, "--toolsets", "deployments,projects"},
+		connect,
 	} {
 		if seen, err := d.atTerminal("y", arguments...); err != nil {
+			_ = d.leave()
 			return nil, fmt.Errorf("countersign %s: %w\n%s", strings.Join(arguments, " "), err, seen)
 		}
 	}
@@ -105,7 +132,7 @@ func (d *desk) atTerminal(typed string, arguments ...string) (string, error) {
 		if seen.Write(part[:n]); err != nil { // nobody holds the other side any more
 			break
 		}
-		for questions := strings.Count(seen.String(), "[y/N"); asked < questions; asked++ {
+		for questions := len(prompts.FindAllString(seen.String(), -1)); asked < questions; asked++ {
 			if _, err := io.WriteString(person, typed+"\n"); err != nil {
 				break
 			}
@@ -129,9 +156,10 @@ type event struct {
 	Code       string `json:"code"`
 	ApprovedBy string `json:"approved_by"`
 	Proof      struct {
-		Surface string `json:"surface"`
-		User    string `json:"user"`
-		TTY     string `json:"tty"`
+		Surface    string `json:"surface"`
+		User       string `json:"user"`
+		TTY        string `json:"tty"`
+		Credential string `json:"credential"`
 	} `json:"proof"`
 }
 
@@ -217,21 +245,45 @@ func unlike(a, b map[string]string) (names []string) {
 	return names
 }
 
-// session is one run of a host without a terminal.
+// session is one run of a program without a terminal.
 type session struct {
 	cmd   *exec.Cmd
-	said  bytes.Buffer
+	said  words
 	ended chan struct{}
+}
+
+// words are what a program says, which is read while it speaks.
+type words struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *words) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(text)
+}
+
+func (w *words) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 // starts has a host work in the project.
 func (d *desk) starts(h host, url string) (*session, error) {
 	arguments, env := h.command(url)
-	s := &session{cmd: d.command(h.program, arguments...), ended: make(chan struct{})}
-	s.cmd.Env = append(slices.Clone(d.env), env...)
+	cmd := d.command(h.program, arguments...)
+	cmd.Env = append(slices.Clone(d.env), env...)
+	return d.begins(cmd)
+}
+
+// begins starts a program away from every terminal.
+func (d *desk) begins(cmd *exec.Cmd) (*session, error) {
+	s := &session{cmd: cmd, ended: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = &s.said, &s.said
 	s.cmd.WaitDelay = time.Second
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal is near
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL} // no terminal is near, and nothing outlives the run
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -17,10 +17,20 @@ type job struct {
 	name    string
 	steps   []step
 	asks    []string // the tools about which a person is asked, in this order
+	console bool     // the person answers in the console, not in a terminal
+	shows   string   // what the console shows of it
 	denied  bool     // the person says no
 	killed  bool     // the host is killed while it waits, and the same call is made again by a new one after the person's yes
 	changes []string // the files that are different afterwards, and only then; a leading ~ is the home
 	says    string   // stands in the last result
+}
+
+// surface is where the person answers.
+func (j job) surface() string {
+	if j.console {
+		return "console"
+	}
+	return "terminal"
 }
 
 // reading is how long the person looks before answering. What does not wait for them is done by then.
@@ -50,15 +60,27 @@ func jobs(d *desk) []job {
 	}
 	deployed := []string{"AGENTS.md", ".agentpack.manifest.codex.json", "~/.codex/AGENTS.md"}
 	workflow := func(results []string) string { return found(`(wf-[0-9a-f-]{36})`, results) }
-	return []job{
-		{name: "deploy, deploy_apply", asks: []string{"deploy_apply"}, changes: deployed, says: `"applied": ?true`, steps: []step{
-			{"deploy", given(object{})},
-			{"deploy_apply", func(results []string) map[string]any {
-				return object{"yes": true, "confirm_token": found(`confirm_token"[^0-9a-f]+([0-9a-f-]{36})`, results)}
-			}},
+	deploy := job{name: "deploy, deploy_apply", asks: []string{"deploy_apply"}, shows: "+# Working agreements", changes: deployed, says: `"applied": ?true`, steps: []step{
+		{"deploy", given(object{})},
+		{"deploy_apply", func(results []string) map[string]any {
+			return object{"yes": true, "confirm_token": found(`confirm_token"[^0-9a-f]+([0-9a-f-]{36})`, results)}
 		}},
-		{name: "rollback", asks: []string{"rollback"}, changes: deployed, says: `rolled_back|"event`, steps: []step{{"rollback", given(object{"to": "initial", "yes": true})}}},
-		{name: "run_script", asks: []string{"run_script"}, changes: []string{"one"}, says: `exit_?[cC]ode"?: ?0|success"?: ?true`, steps: script("one")},
+	}}
+	rollback := job{name: "rollback", asks: []string{"rollback"}, shows: "It is deleted.", changes: deployed, says: `rolled_back|"event`, steps: []step{{"rollback", given(object{"to": "initial", "yes": true})}}}
+	runs := func(name string) job {
+		return job{name: "run_script", asks: []string{"run_script"}, shows: "echo done > " + name, changes: []string{name}, says: `exit_?[cC]ode"?: ?0|success"?: ?true`, steps: script(name)}
+	}
+	denied := func(name string) job {
+		return job{name: "run_script, denied", asks: []string{"run_script"}, shows: "echo done > " + name, denied: true, says: reason, steps: script(name)}
+	}
+	inConsole := func(j job) job {
+		j.console = true
+		return j
+	}
+	return []job{
+		deploy,
+		rollback,
+		runs("one"),
 		{name: "a workflow", asks: []string{"create_workflow", "add_workflow_step", "run_workflow"}, changes: []string{"two"}, says: `success"?: ?true`, steps: []step{
 			{"create_workflow", given(object{"name": "release"})},
 			{"add_workflow_step", func(results []string) map[string]any {
@@ -68,8 +90,12 @@ func jobs(d *desk) []job {
 				return object{"workflow_id": workflow(results), "project_path": d.project}
 			}},
 		}},
-		{name: "run_script, denied", asks: []string{"run_script"}, denied: true, says: reason, steps: script("three")},
+		denied("three"),
 		{name: "run_script, host killed", asks: []string{"run_script"}, killed: true, changes: []string{"three"}, says: `success"?: ?true`, steps: script("three")},
+		inConsole(deploy),
+		inConsole(rollback),
+		inConsole(runs("four")),
+		inConsole(denied("five")),
 	}
 }
 
@@ -92,7 +118,7 @@ func (d *desk) asked(s *session, tool string) (question, error) {
 	return question{}, fmt.Errorf("nobody was asked about %s", tool)
 }
 
-// does has a host do a job, with a person in a terminal beside it. It returns how the host called itself.
+// does has a host do a job, with a person beside it. It returns how the host called itself.
 func (d *desk) does(h host, m *model, j job) (client string, err error) {
 	before, err := d.tree()
 	if err != nil {
@@ -110,6 +136,7 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 	defer func() {
 		s.kill()
 		if err != nil {
+			d.withdraws()
 			err = fmt.Errorf("%w\nresults: %q\n%v\nthe host: %s", err, m.results(), m.complaints(), s.said.String())
 		}
 	}()
@@ -125,12 +152,13 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 		if j.killed {
 			s.kill()
 		}
-		words := []string{"approve", q.ID}
-		if j.denied {
-			words = []string{"deny", q.ID, "--reason", reason}
+		if j.console {
+			err = d.inConsole(q, j)
+		} else {
+			err = d.inTerminal(q, j)
 		}
-		if seen, err := d.atTerminal("y", words...); err != nil {
-			return "", fmt.Errorf("countersign %s: %w\n%s", words[0], err, seen)
+		if err != nil {
+			return "", err
 		}
 		if j.killed {
 			if err := d.same(before, "by the answer alone, without the call"); err != nil {
@@ -167,6 +195,26 @@ func (d *desk) does(h host, m *model, j job) (client string, err error) {
 	return d.recorded(h, j, from)
 }
 
+// withdraws leaves no question for the next job.
+func (d *desk) withdraws() {
+	list, _ := d.questions()
+	for _, q := range list {
+		_ = d.command(d.exe, "deny", q.ID).Run()
+	}
+}
+
+// inTerminal answers a question at a terminal.
+func (d *desk) inTerminal(q question, j job) error {
+	words := []string{"approve", q.ID}
+	if j.denied {
+		words = []string{"deny", q.ID, "--reason", reason}
+	}
+	if seen, err := d.atTerminal("y", words...); err != nil {
+		return fmt.Errorf("countersign %s: %w\n%s", words[0], err, seen)
+	}
+	return nil
+}
+
 // same holds what is on disk to what was.
 func (d *desk) same(before map[string]string, when string) error {
 	now, err := d.tree()
@@ -176,13 +224,13 @@ func (d *desk) same(before map[string]string, when string) error {
 	return err
 }
 
-// recorded holds the audit to what was done: each call that was asked about was answered by a person in a terminal, and that is said of what came of it.
+// recorded holds the audit to what was done: each call that was asked about was answered by a person where they sat, and that is said of what came of it.
 func (d *desk) recorded(h host, j job, from int) (client string, err error) {
 	events, _, err := d.record(from)
 	if err != nil {
 		return "", err
 	}
-	verdict := "approve"
+	verdict, surface := "approve", j.surface()
 	if j.denied {
 		verdict = "deny"
 	}
@@ -191,7 +239,7 @@ func (d *desk) recorded(h host, j job, from int) (client string, err error) {
 		for _, e := range events {
 			switch {
 			case e.Tool != tool:
-			case e.Phase == "answer" && e.Verdict == verdict && e.Proof.Surface == "terminal" && e.Proof.User != "" && strings.HasPrefix(e.Proof.TTY, "/dev/pts/"):
+			case e.Phase == "answer" && e.Verdict == verdict && e.Proof.Surface == surface && e.Proof.User != "" && strings.HasPrefix(e.Proof.TTY, "/dev/pts/") != j.console && (e.Proof.Credential != "") == j.console:
 				answered++
 			case e.Phase == "answer":
 				return "", fmt.Errorf("an answer that nobody gave is on record: %+v", e)
@@ -199,7 +247,7 @@ func (d *desk) recorded(h host, j job, from int) (client string, err error) {
 				if client = e.Client; !strings.Contains(client, h.client) {
 					return "", fmt.Errorf("%s is on record as the client of %s", client, tool)
 				}
-				if e.Code == "" && e.ApprovedBy != "terminal" {
+				if e.Code == "" && !strings.HasPrefix(e.ApprovedBy, surface) {
 					return "", fmt.Errorf("%s ran, and who approved it is on record as %q", tool, e.ApprovedBy)
 				}
 				if e.Code == "" {

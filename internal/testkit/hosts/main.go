@@ -10,6 +10,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,32 +47,49 @@ func main() {
 	}
 }
 
-// try has each host do each job, and says how many of them went wrong.
+// try has each host do each job, over stdin and stdout and over HTTP, and says how many of them went wrong.
 func try(exe, dir string, chosen []host) (failed int, err error) {
 	m, err := newModel()
 	if err != nil {
 		return 0, err
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "HOST\tJOB\tRESULT")
+	fmt.Fprintln(table, "HOST\tOVER\tJOB\tANSWERED IN\tRESULT")
 	for _, h := range chosen {
-		d, err := newDesk(exe, filepath.Join(dir, h.name), h)
-		if err != nil {
-			return failed, fmt.Errorf("%s: %w", h.name, err)
-		}
-		for _, j := range jobs(d) {
-			client, err := d.does(h, m, j)
-			result := "as promised"
-			if err != nil {
-				failed++
-				result = "BROKEN: " + strings.SplitN(err.Error(), "\n", 2)[0]
-				fmt.Fprintf(os.Stderr, "%s, %s: %v\n", h.name, j.name, err)
+		for _, over := range []string{"stdio", "HTTP"} {
+			wrong, err := tryOver(exe, dir, h, over, m, table)
+			if failed += wrong; err != nil {
+				return failed, fmt.Errorf("%s over %s: %w", h.name, over, err)
 			}
-			if client == "" {
-				client = h.name
-			}
-			fmt.Fprintf(table, "%s\t%s\t%s\n", client, j.name, result)
 		}
 	}
 	return failed, table.Flush()
+}
+
+// tryOver has a host do each job over one transport, and writes a line about each.
+func tryOver(exe, dir string, h host, over string, m *model, table io.Writer) (failed int, err error) {
+	d, err := newDesk(exe, filepath.Join(dir, h.name+"-"+over), h, over == "HTTP")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if left := d.leave(); err == nil {
+			err = left
+		}
+	}()
+	for _, j := range jobs(d) {
+		client, err := d.does(h, m, j)
+		result := "as promised"
+		if err != nil {
+			failed++
+			result = "BROKEN: " + strings.SplitN(err.Error(), "\n", 2)[0]
+			fmt.Fprintf(os.Stderr, "%s over %s, %s, in the %s: %v\n", h.name, over, j.name, j.surface(), err)
+		}
+		if client == "" {
+			client = h.name
+		}
+		fmt.Fprintf(os.Stderr, "%s over %s: %s, in the %s: %s\n", h.name, over, j.name, j.surface(), result)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", client, over, j.name, j.surface(), result)
+	}
+	return failed, nil
 }

@@ -1,0 +1,150 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
+)
+
+// server is countersign serve, without a terminal, as it runs beside the hosts.
+type server struct {
+	*session
+	URL string `json:"url"`
+}
+
+// serves starts the server of the desk's home in the project.
+func (d *desk) serves() (*server, error) {
+	s, err := d.begins(d.command(d.exe, "serve", "--addr", "127.0.0.1:0", "--no-open", "--json"))
+	if err != nil {
+		return nil, err
+	}
+	out := &server{session: s}
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		if json.Unmarshal([]byte(s.said.String()), out) == nil && out.URL != "" {
+			return out, nil
+		}
+		select {
+		case <-s.ended:
+			return nil, fmt.Errorf("countersign serve has ended: %s", s.said.String())
+		default:
+		}
+	}
+	s.kill()
+	return nil, fmt.Errorf("countersign serve says nothing: %s", s.said.String())
+}
+
+// end has the server end as Ctrl-C does.
+func (s *server) end() {
+	_ = s.cmd.Process.Signal(syscall.SIGINT)
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		s.kill()
+	}
+}
+
+// eyes stand for the test that package browser wants: what fails in them ends the look at the page, and no more.
+type eyes struct {
+	testing.TB
+	closing []func()
+	wrong   []string
+}
+
+type blind struct{ why string }
+
+func (e *eyes) Helper()                        {}
+func (e *eyes) Name() string                   { return "console" }
+func (e *eyes) Cleanup(f func())               { e.closing = append(e.closing, f) }
+func (e *eyes) Errorf(format string, a ...any) { e.wrong = append(e.wrong, fmt.Sprintf(format, a...)) }
+func (e *eyes) Fatalf(format string, a ...any) { panic(blind{fmt.Sprintf(format, a...)}) }
+func (e *eyes) Skip(a ...any)                  { panic(blind{fmt.Sprint(a...)}) }
+
+// look does something at a page, and says what went wrong.
+func (e *eyes) look(do func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case blind:
+			err = errors.New(p.why)
+		default:
+			panic(p)
+		}
+	}()
+	do()
+	return nil
+}
+
+// close closes what was opened, the last thing first, and says what pages complained of.
+func (e *eyes) close() error {
+	for len(e.closing) > 0 {
+		last := e.closing[len(e.closing)-1]
+		e.closing = e.closing[:len(e.closing)-1]
+		last()
+	}
+	if len(e.wrong) > 0 {
+		return errors.New(strings.Join(e.wrong, "\n"))
+	}
+	return nil
+}
+
+// logsIn has the desk's person open the console in a browser: by the link that countersign login prints at a terminal, and the button behind it.
+func (d *desk) logsIn() error {
+	if d.server == nil {
+		var err error
+		if d.server, err = d.serves(); err != nil {
+			return err
+		}
+	}
+	seen, err := d.atTerminal("y", "login", "--print", "/approvals")
+	link := regexp.MustCompile(`http://localhost:\d+/login\?\S+`).FindString(seen)
+	if err != nil || link == "" {
+		return fmt.Errorf("countersign login: %w\n%s", err, seen)
+	}
+	d.eyes = &eyes{}
+	return d.eyes.look(func() {
+		d.page = browser.Open(d.eyes).Page(d.eyes, link)
+		d.page.Press("Log this browser in")
+		d.page.WaitFor(`location.pathname === "/approvals"`)
+	})
+}
+
+// inConsole answers a question on the console's page of approvals, once it shows there what would be done.
+func (d *desk) inConsole(q question, j job) error {
+	if d.page == nil {
+		if err := d.logsIn(); err != nil {
+			return err
+		}
+	}
+	return d.eyes.look(func() {
+		card := "#" + q.ID
+		d.page.WaitText(card, j.shows)
+		d.page.Shot(q.Tool)
+		if j.denied {
+			d.page.Type(card+" input[name=reason]", reason)
+			d.page.Click(card + ` button[value="deny"]`)
+		} else {
+			d.page.Click(card + ` button[value="approve"]`)
+		}
+		d.page.WaitFor("!document.querySelector(" + fmt.Sprintf("%q", card) + ")")
+	})
+}
+
+// leave ends what runs for the desk. It fails when a page of the console misbehaved.
+func (d *desk) leave() (err error) {
+	if d.eyes != nil {
+		err = d.eyes.close()
+	}
+	if d.server != nil {
+		d.server.end()
+	}
+	return err
+}
