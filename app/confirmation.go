@@ -169,6 +169,9 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 				g.State = confirm.Pending
 			}
 		}
+		if !g.GoneAt.IsZero() && r.human { // whoever asked has lost its connection, and is back
+			continue
+		}
 		if g.State == confirm.Approved || g.HumanOnly && r.human {
 			return g, true, nil
 		}
@@ -506,6 +509,10 @@ func (a *App) Waiting(ctx context.Context, id string) (bool, error) { return a.g
 func (a *App) Withdraw(ctx context.Context, id string) error {
 	return a.grants.Withdraw(ctx, id, "client")
 }
+
+// Left marks a confirmation for whose call's answer nobody listens any more: it stays for an hour, and the same call of the same principal, made anew in
+// whichever session, picks it up.
+func (a *App) Left(ctx context.Context, id string) error { return a.grants.Left(ctx, id) }
 
 // AlwaysAllowed lists what is always allowed, in any session or until a date, oldest first.
 func (a *App) AlwaysAllowed(ctx context.Context) ([]confirm.Always, error) {

@@ -212,6 +212,18 @@ func (k *Keeper) Leave(ctx context.Context, principal, session string) {
 	}
 }
 
+// Left marks one open question whose call nobody waits for any more, in a session that may go on.
+func (k *Keeper) Left(ctx context.Context, id string) error {
+	now := k.Clock.Now()
+	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
+	for _, g := range open {
+		if err == nil && g.HumanOnly {
+			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Leave(now) })
+		}
+	}
+	return err
+}
+
 // PickUp hands the question that the same call asked in a session that is gone to the session of b: one of the same principal, host entry, tool, arguments
 // and plan.
 func (k *Keeper) PickUp(ctx context.Context, b confirm.Binding, entry string, args json.RawMessage) (found confirm.Grant, ok bool, err error) {

@@ -179,6 +179,42 @@ func TestAQuestionAndItsClient(t *testing.T) {
 	}
 }
 
+// What a client asked whose connection is lost is picked up by the same call, made anew by the same principal: in a session of its own, as after a crash,
+// or in the one that it still has. Nobody else picks it up.
+func TestALostClientsQuestionIsPickedUp(t *testing.T) {
+	t.Parallel()
+	for _, meta := range []string{"", `{"progressToken":1}`} {
+		for _, same := range []bool{false, true} {
+			s := serve(t, newTown(t, true), waits(time.Minute))
+			wipe := func(c *caller) *http.Request { return c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, meta)) }
+			c := s.as("ann").connect("2025-11-25", "{}")
+			ctx, hangUp := context.WithCancel(context.Background())
+			answers := c.later(wipe(c).WithContext(ctx))
+			v := s.asked()
+			assert.False(t, v.Gone)
+			hangUp()
+			soon(t, answers)
+			require.Eventually(t, func() bool { return s.asked().Gone }, patience, time.Millisecond)
+			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
+			require.NoError(t, err)
+
+			other := s.as("bob").connect("2025-11-25", "{}")
+			other.extra["X-Mcp-Confirm-Wait"] = []string{"0s"}
+			text, failed := resultOf(t, other.do(wipe(other)))
+			assert.True(t, failed)
+			assert.NotContains(t, text, v.ID)
+			assert.Zero(t, s.razed.Load())
+
+			if !same {
+				c = s.as("ann").connect("2025-11-25", "{}")
+			}
+			text, failed = resultOf(t, soon(t, c.later(wipe(c))))
+			assert.False(t, failed, text)
+			assert.EqualValues(t, 1, s.razed.Load())
+		}
+	}
+}
+
 // TestNoFormCounts over a network: none is shown, whatever the client says it can do and calls itself, and an answer of its own making is refused.
 func TestNoFormCounts(t *testing.T) {
 	t.Parallel()

@@ -70,6 +70,8 @@ type People interface {
 	Waiting(ctx context.Context, id string) (bool, error)
 	// Withdraw ends the confirmation of that id: nobody waits for its call any more.
 	Withdraw(ctx context.Context, id string) error
+	// Left marks the confirmation of that id: nobody listens for the answer of its call any more. The same call, made anew, picks it up.
+	Left(ctx context.Context, id string) error
 }
 
 // waits reports whether the call behind an outcome waits for a person: its caller has no token to confirm it with.
@@ -107,6 +109,11 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 		}
 		return tool.Outcome{CallID: out.CallID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(ctx.Err())}
 	case !decided:
+		if isClosed(r.ending) { // its session may never say that it is over
+			if err := s.opts.People.Left(context.WithoutCancel(ctx), out.Issued.ID); err != nil {
+				s.opts.Log.Debug("a confirmation that was left could not be marked", "confirmation", out.Issued.ID, "error", err)
+			}
+		}
 		return out
 	}
 	r.call.Asked = out.Issued.Digest
