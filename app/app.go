@@ -13,7 +13,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/countersign-dev/countersign/app/enrolment"
@@ -95,7 +94,6 @@ type App struct {
 	grants   *grants.Keeper
 	keys     *enrolment.Keeper
 	resolved preference.Memory
-	noticed  atomic.Pointer[noticed]
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.

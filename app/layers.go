@@ -120,20 +120,17 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	return is, nil
 }
 
-// noticed is what was found when the stores had these stamps.
-type noticed struct {
-	own, account int64
-	newest       preference.Newest
-}
-
 // newestChanges are the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
 func (a *App) newestChanges(ctx context.Context) (preference.Newest, error) {
-	var now noticed
+	var (
+		stamps preference.Stamps
+		newest preference.Newest
+	)
 	stamped := true
 	for _, store := range []struct {
 		settings ports.SettingsStore
 		stamp    *int64
-	}{{a.core.Settings, &now.own}, {a.core.Account, &now.account}} {
+	}{{a.core.Settings, &stamps.Own}, {a.core.Account, &stamps.Account}} {
 		if store.settings == nil {
 			continue
 		}
@@ -144,31 +141,31 @@ func (a *App) newestChanges(ctx context.Context) (preference.Newest, error) {
 		}
 		var err error
 		if *store.stamp, err = s.Stamp(ctx); err != nil {
-			return now.newest, err
+			return newest, err
 		}
 	}
-	if last := a.noticed.Load(); stamped && last != nil && last.own == now.own && last.account == now.account {
-		return last.newest, nil
+	if last, ok := a.resolved.Noticed(stamps); ok && stamped {
+		return last, nil
 	}
 	for _, record := range []struct {
 		audit ports.AuditLog
 		seq   *int64
-	}{{a.core.Audit, &now.newest.Own}, {a.core.AccountAudit, &now.newest.Account}} {
+	}{{a.core.Audit, &newest.Own}, {a.core.AccountAudit, &newest.Account}} {
 		if record.audit == nil {
 			continue
 		}
 		found, err := record.audit.Search(ctx, audit.Filter{Tool: settingsTool, Phase: audit.Outcome, Limit: 1})
 		if err != nil {
-			return now.newest, err
+			return newest, err
 		}
 		for _, r := range found {
 			*record.seq = r.Seq
 		}
 	}
 	if stamped {
-		a.noticed.Store(&now)
+		a.resolved.Notice(stamps, newest)
 	}
-	return now.newest, nil
+	return newest, nil
 }
 
 // recovered is what the settings that a change left narrow, as its record has them; false where the record does not have them to the letter.
