@@ -149,6 +149,11 @@ func (p *Packs) call(ctx context.Context, by caller.Caller, name tool.Name, args
 
 // list is the packs there are for who asks: none for one who is not served the tool that lists them.
 func (p *Packs) list(ctx context.Context, by caller.Caller, args map[string]any) ([]summary, error) {
+	for s := range p.door.Specs() {
+		if s.Name == input && !by.Serves(s) { // a call would be refused, and stand in the audit as if somebody had tried
+			return nil, nil
+		}
+	}
 	args["action"] = "list"
 	o, err := p.call(ctx, by, input, args)
 	if errors.Is(err, tool.ErrUnknown) {

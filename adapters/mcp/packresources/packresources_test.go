@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
 	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -140,6 +141,22 @@ func TestWithoutTheToolsThereIsNothingToOffer(t *testing.T) {
 	assert.False(t, packresources.Served(l.App))
 	_, l = open(t)
 	assert.True(t, packresources.Served(l.App))
+}
+
+// Whoever is not served the tool that lists packs sees none, and is not on record as having tried: hosts list resources by themselves.
+func TestNobodyIsRefusedAList(t *testing.T) {
+	p, l := open(t)
+	create(t, p, `{"action":"create","ttl_minutes":5,"name":"pack"}`)
+	before, err := l.AuditSearch(t.Context(), audit.Filter{Limit: audit.AtMost})
+	require.NoError(t, err)
+	narrow := by
+	narrow.Within = []tool.Narrowing{{Toolsets: []string{"deployments"}}}
+	page, _, err := p.Resources().List(t.Context(), narrow, "")
+	require.NoError(t, err)
+	assert.Empty(t, page)
+	after, err := l.AuditSearch(t.Context(), audit.Filter{Limit: audit.AtMost})
+	require.NoError(t, err)
+	assert.Len(t, after, len(before))
 }
 
 func TestAReadWaitsForTheChangesBeforeIt(t *testing.T) {
