@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,6 +36,7 @@ var prompts = regexp.MustCompile(`\[y/[nN]`)
 // desk is one person's place: a home in which nothing was set up before, one project, and Countersign.
 type desk struct {
 	exe, home, project string
+	account            string // whose everything is
 	env                []string
 	http               bool          // the host reaches a server over HTTP, and starts none
 	server             *server       // nil: none runs
@@ -45,7 +47,11 @@ type desk struct {
 // newDesk makes a place below dir. A person sets up a config repository, adds the project, and connects the host, each in a terminal; over HTTP, to a
 // server that runs in the project.
 func newDesk(exe, dir string, h host, http bool) (*desk, error) {
-	d := &desk{exe: exe, http: http, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "shop")}
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{account: me.Username, exe: exe, http: http, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "shop")}
 	d.env = []string{"HOME=" + d.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "NO_PROXY=127.0.0.1"}
 	for _, made := range []string{d.home, d.project} {
 		if err := os.MkdirAll(made, 0o700); err != nil {

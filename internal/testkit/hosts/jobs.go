@@ -239,7 +239,7 @@ func (d *desk) recorded(h host, j job, from int) (client string, err error) {
 		for _, e := range events {
 			switch {
 			case e.Tool != tool:
-			case e.Phase == "answer" && e.Verdict == verdict && e.Proof.Surface == surface && e.Proof.User != "" && strings.HasPrefix(e.Proof.TTY, "/dev/pts/") != j.console && (e.Proof.Credential != "") == j.console:
+			case e.Phase == "answer" && e.Verdict == verdict && e.Proof.Surface == surface && e.Proof.User == d.account && strings.HasPrefix(e.Proof.TTY, "/dev/pts/") != j.console && (e.Proof.Credential != "") == j.console:
 				answered++
 			case e.Phase == "answer":
 				return "", fmt.Errorf("an answer that nobody gave is on record: %+v", e)
