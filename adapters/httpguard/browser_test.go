@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
@@ -62,6 +63,7 @@ func TestALogInFromItsLinkToItsEnd(t *testing.T) {
 	got := r.ask(t, http.MethodGet, "/page", "", cookie).seen(t)
 	assert.Equal(t, policy.Principal{ID: "local", Grants: policy.All}, got.Principal)
 	assert.True(t, got.Person)
+	assert.Equal(t, confirm.Proof{Surface: confirm.SurfaceConsole, User: "ann", Credential: got.Credential}, got.Proof, "who logged it in, not what it says it is")
 	assert.Equal(t, "console", got.Session)
 	assert.NotEmpty(t, got.Form)
 	assert.NotContains(t, got.Form, set.Value)

@@ -34,6 +34,7 @@ const (
 type Options struct {
 	Credentials Credentials
 	Owner       policy.Principal // the person at this machine, with what the operator grants
+	Account     string           // that person's, as the machine knows it; empty is the owner's id
 	Hosts       []Host           // names besides this machine's own
 	TLS         bool             // whether the server itself speaks TLS
 	Limits      Limits
@@ -45,6 +46,7 @@ type Options struct {
 type Guard struct {
 	credentials Credentials
 	owner       policy.Principal
+	account     string
 	hosts       map[string]Host
 	tls         bool
 	limits      Limits
@@ -60,7 +62,7 @@ type Guard struct {
 
 // New is a guard. It starts nothing.
 func New(o Options) *Guard {
-	g := &Guard{credentials: o.Credentials, owner: o.Owner, hosts: map[string]Host{}, tls: o.TLS, limits: o.Limits.complete(), log: o.Log, now: o.Now}
+	g := &Guard{credentials: o.Credentials, owner: o.Owner, account: o.Account, hosts: map[string]Host{}, tls: o.TLS, limits: o.Limits.complete(), log: o.Log, now: o.Now}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
@@ -214,7 +216,7 @@ func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 		if i == 3 || len(cookie.Value) > longestSecret {
 			break
 		}
-		v := Visitor{kind: access.Browser, digest: browserDigest(p, cookie.Value), Person: true, Session: Session, Form: formToken(cookie.Value), Origin: p.origin()}
+		v := Visitor{kind: access.Browser, digest: browserDigest(p, cookie.Value), Account: g.account, Person: true, Session: Session, Form: formToken(cookie.Value), Origin: p.origin()}
 		var c access.Credential
 		if c, err = g.admit(r.Context(), v); err == nil {
 			v.Principal = policy.Principal{ID: g.owner.ID, Ceiling: c.Scope.Ceiling}

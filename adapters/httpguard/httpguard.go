@@ -5,6 +5,7 @@
 package httpguard
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -25,6 +26,7 @@ type Visitor struct {
 	Principal  policy.Principal
 	Session    string // client instance: mode, grants and confirmations belong to it
 	Client     string // name and version as the client states them; for people
+	Account    string // of the person whose browser was logged in, as the server knows it; empty for programs
 	Person     bool   // it came by a browser that a person has logged in
 	Within     []tool.Narrowing
 	Credential string          // id of the credential that let it in
@@ -37,12 +39,13 @@ type Visitor struct {
 	digest access.Digest
 }
 
-// Proof is how an answer of this visitor is known to be a person's: by a browser that a person has logged in. A program's proves nothing.
+// Proof is how an answer of this visitor is known to be a person's: by a browser that a person has logged in. What the browser says of itself is no
+// part of it. A program's proves nothing.
 func (v Visitor) Proof() confirm.Proof {
 	if !v.Person || v.Credential == "" {
 		return confirm.Proof{}
 	}
-	return confirm.Proof{Surface: confirm.SurfaceConsole, User: v.Client, Credential: v.Credential}
+	return confirm.Proof{Surface: confirm.SurfaceConsole, User: cmp.Or(v.Account, v.Principal.ID), Credential: v.Credential}
 }
 
 // FieldForm is the name of the form field, and HeaderForm that of the header, with which a browser shows that a page of this server sent the request.

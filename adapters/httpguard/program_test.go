@@ -32,6 +32,7 @@ func TestAProgramReachesAsFarAsItsToken(t *testing.T) {
 	assert.Regexp(t, "^key_[a-z2-7]{10}$", got.Credential)
 	assert.Equal(t, `{"a":1}`, got.Body)
 	assert.False(t, got.Person)
+	assert.Zero(t, got.Proof)
 	assert.Empty(t, got.Form)
 	assert.Empty(t, got.Toolsets)
 	assert.True(t, strings.HasPrefix(got.Client, "robot/1.2 für alle xxx"), got.Client)

@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/app/admission"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/ids"
@@ -77,7 +78,7 @@ func open(t testing.TB, changes ...func(*setup)) *rig {
 	store := memstore.New()
 	r.keeper = admission.New(admission.Parts{Credentials: store.Credentials(), Clock: r.clock, IDs: &ids.Sequence{}, Audit: store, Log: slog.New(slog.DiscardHandler)})
 	s := setup{addr: "127.0.0.1:0", server: serving.Options{Grace: 5 * time.Second},
-		guard: httpguard.Options{Credentials: r.keeper, Owner: policy.Principal{ID: "local", Grants: policy.All}, Now: r.clock.Now,
+		guard: httpguard.Options{Credentials: r.keeper, Owner: policy.Principal{ID: "local", Grants: policy.All}, Account: "ann", Now: r.clock.Now,
 			Log: slog.New(slog.NewTextHandler(r.log, nil)), Limits: httpguard.Limits{Recheck: 10 * time.Millisecond, Failures: 1000}}}
 	for _, change := range changes {
 		change(&s)
@@ -112,6 +113,7 @@ type seen struct {
 	Person     bool
 	Credential string
 	Form       string
+	Proof      confirm.Proof
 	Toolsets   []string
 	ReadOnly   bool
 	Body       string
@@ -122,7 +124,7 @@ func (r *rig) handler() http.Handler {
 	mux := http.NewServeMux()
 	r.guard.Mount(mux)
 	tell := func(w http.ResponseWriter, q *http.Request, v httpguard.Visitor) {
-		s := seen{Principal: v.Principal, Session: v.Session, Client: v.Client, Person: v.Person, Credential: v.Credential, Form: v.Form}
+		s := seen{Principal: v.Principal, Session: v.Session, Client: v.Client, Person: v.Person, Credential: v.Credential, Form: v.Form, Proof: v.Proof()}
 		for _, n := range v.Within {
 			s.Toolsets, s.ReadOnly = n.Toolsets, n.ReadOnly
 		}

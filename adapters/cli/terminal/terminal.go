@@ -97,13 +97,18 @@ func (t *Terminal) Seat() (Seat, bool) {
 			break
 		}
 	}
-	if me, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
-		seat.User = me.Username
-	} else {
-		seat.User = strconv.Itoa(os.Getuid())
-	}
+	seat.User = Account()
 	seat.Host, _ = os.Hostname() // a machine without a name has none on record
 	return seat, true
+}
+
+// Account is the name of the account that this process runs in, or its number.
+func Account() string {
+	number := strconv.Itoa(os.Getuid())
+	if me, err := user.LookupId(number); err == nil {
+		return me.Username
+	}
+	return number
 }
 
 // asking is where questions are put: the error stream where that is a terminal, or the controlling terminal; nil is nowhere.

@@ -251,7 +251,7 @@ func TestTwoPeopleAnswerOneApproval(t *testing.T) {
 	require.Equal(t, http.StatusOK, web.Press(mine, "Approve").Status)
 	second := other.Press(theirs, "Approve")
 	assert.Equal(t, http.StatusConflict, second.Status)
-	assert.Contains(t, second.Words(), "a person in the console (browser key_one) approved it before you. Your answer changed nothing.")
+	assert.Contains(t, second.Words(), "a person in the console (local, browser key_one) approved it before you. Your answer changed nothing.")
 	listed := other.Get("/approvals")
 	assert.Contains(t, listed.Words(), "approved by a person in the console (browser key_one)")
 	assert.Equal(t, "0", web.Get("/approvals/count").Body, "what is approved waits for nobody")
@@ -259,9 +259,9 @@ func TestTwoPeopleAnswerOneApproval(t *testing.T) {
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
 	third := other.Press(theirs, "Deny", "reason", "too late")
 	assert.Equal(t, http.StatusConflict, third.Status)
-	assert.Contains(t, third.Words(), "Your answer came too late and changed nothing. write note plan Now done Decided a person in the console (browser key_one) approved it, at")
+	assert.Contains(t, third.Words(), "Your answer came too late and changed nothing. write note plan Now done Decided a person in the console (local, browser key_one) approved it, at")
 	assert.Equal(t, "text", here.Notes.Read("plan"))
-	assert.Contains(t, web.Get("/approvals/"+id).Words(), "Now done Decided a person in the console (browser key_one) approved it")
+	assert.Contains(t, web.Get("/approvals/"+id).Words(), "Now done Decided a person in the console (local, browser key_one) approved it")
 }
 
 func TestAtOnceOneWins(t *testing.T) {
@@ -442,7 +442,7 @@ func TestEveryAnswerIsInTheAudit(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, []string{id, "deny", "console key_one", "console"}, []string{found[0].Event.CallID, found[0].Event.Verdict, found[0].Event.ApprovedBy, found[0].Event.Surface})
-	assert.JSONEq(t, `{"surface":"console","user":"console","credential":"key_one"}`, string(found[0].Event.Proof))
+	assert.JSONEq(t, `{"surface":"console","user": "local","credential":"key_one"}`, string(found[0].Event.Proof))
 	rec, err := here.RunRecord(t.Context(), id)
 	require.NoError(t, err)
 	assert.Equal(t, toolrun.UserDenied, rec.Reason)

@@ -113,7 +113,7 @@ func Answered(e audit.Event) string {
 	case confirm.SurfaceTouch:
 		return said("a person in a terminal, with a security key that was touched", p.User, p.TTY, p.Host, p.Credential)
 	case confirm.SurfaceConsole:
-		return said("a person in the console", browser)
+		return said("a person in the console", p.User, browser)
 	case confirm.SurfacePasskey:
 		return said("a person in the console, with a passkey", p.User, p.Credential)
 	case confirm.SurfaceForm:

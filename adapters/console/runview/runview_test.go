@@ -35,7 +35,7 @@ func TestWhoAnsweredIsSaidWithTheProof(t *testing.T) {
 	for proof, want := range map[string]string{
 		``: "a person in a terminal",
 		`{"surface":"terminal","user":"ada","tty":"/dev/pts/1","host":"box"}`: "a person in a terminal (ada, /dev/pts/1, box)",
-		`{"surface":"console","user":"Firefox","credential":"key_1"}`:         "a person in the console (browser key_1)",
+		`{"surface":"console","user":"ann","credential":"key_1"}`:             "a person in the console (ann, browser key_1)",
 		`{"surface":"passkey","user":"ada","credential":"pk_1"}`:              "a person in the console, with a passkey (ada, pk_1)",
 		`{"surface":"touch","user":"ada","credential":"SHA256:x"}`:            "a person in a terminal, with a security key that was touched (ada, SHA256:x)",
 		`{"surface":"form","entry":"codex"}`:                                  "a person in the agent's own window (codex)",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/httpguard"
 	"github.com/countersign-dev/countersign/adapters/httpguard/serving"
@@ -83,7 +84,7 @@ func (h *host) serve(ctx context.Context, o servecmd.Options, ready func(servecm
 	}
 	at := servecmd.Address{Listens: listener.Addr().String(), URL: httpguard.BaseURL(listener.Addr(), names, ciphered != nil)}
 	log := local.Logger(os.Stderr, o.Env, "off")
-	guard := httpguard.New(httpguard.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Hosts: httpguard.Reached(listener.Addr(), names), TLS: ciphered != nil, Log: log})
+	guard := httpguard.New(httpguard.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Account: terminal.Account(), Hosts: httpguard.Reached(listener.Addr(), names), TLS: ciphered != nil, Log: log})
 	if err := ready(at); err != nil {
 		_ = listener.Close() // what went wrong is said already
 		return err
