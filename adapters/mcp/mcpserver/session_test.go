@@ -1,12 +1,17 @@
 package mcpserver_test
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"math"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
@@ -93,7 +98,6 @@ func value(r stdiotest.Result) string {
 // The process ends well when nobody shakes hands in time; pings do not count, initialize and a request of the
 // new era do (context-pack contract §6.4).
 func TestInitializeWatchdog(t *testing.T) {
-	soon := "CONTEXT_PACK_INITIALIZE_TIMEOUT_MS= 300 "
 	modern := `{"id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	for _, c := range []struct {
 		name, in string
@@ -106,20 +110,39 @@ func TestInitializeWatchdog(t *testing.T) {
 		{"a newer era", strings.Replace(modern, "2026-07-28", "2027-01-01", 1) + "\n", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			client := stdiotest.Start(t, play(t, "demo", soon))
-			client.SendBytes(c.in)
-			if c.ends {
-				assert.Zero(t, client.Wait())
-				assert.Equal(t, 1, strings.Count(client.Stderr(), "no initialize has come"))
-				return
-			}
-			<-time.After(600 * time.Millisecond)
-			client.Send(alive)
-			for gist(t, client.Recv()) != `"alive":ok` {
-			}
-			client.CloseStdin()
-			assert.Zero(t, client.Wait())
+			synctest.Test(t, func(t *testing.T) {
+				in, client := io.Pipe()
+				answers, out := io.Pipe()
+				var log bytes.Buffer
+				over, lines := make(chan error, 1), make(chan string, 100)
+				go func() {
+					o := mcpserver.Options{Version: "1.0", Log: slog.New(slog.NewTextHandler(&log, nil))}
+					over <- mcpserver.New(t.Context(), newDemo(), o).ServeStdio(in, out, 300*time.Millisecond)
+					_ = out.Close()
+				}()
+				go func() {
+					for said := bufio.NewScanner(answers); said.Scan(); {
+						lines <- said.Text()
+					}
+					close(lines)
+				}()
+				_, err := io.WriteString(client, c.in)
+				require.NoError(t, err)
+				time.Sleep(time.Minute) // of the bubble's clock
+				synctest.Wait()
+				require.Equal(t, c.ends, len(over) == 1)
+				if !c.ends {
+					_, err = io.WriteString(client, alive+"\n")
+					require.NoError(t, err)
+					for gist(t, []byte(<-lines)) != `"alive":ok` {
+					}
+				}
+				require.NoError(t, client.Close())
+				require.NoError(t, <-over)
+				for range lines { // until the server has ended
+				}
+				assert.Equal(t, c.ends, strings.Contains(log.String(), "no initialize has come"))
+			})
 		})
 	}
 }

@@ -161,7 +161,7 @@ func TestNoop(t *testing.T) {
 	assert.Equal(t, []any{"deployed"}, answer["lines"])
 	preview := object(t, r.say(deploy, args{"mode": "plan"}).Value)["preview"].(args)
 	assert.Equal(t, "history", preview["estimate_source"])
-	assert.InDelta(t, 2, preview["estimated_duration_seconds"], 1)
+	assert.Positive(t, preview["estimated_duration_seconds"])
 	rec, log = r.done(destroy, nil)
 	require.Equal(t, tracked.Success, rec.Status, log)
 	assert.NoFileExists(t, mark)

@@ -78,6 +78,7 @@ func TestAProcess(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.Door(nil)
 	dir, _ := d.Project("shop", talker)
+	began := time.Now()
 	var calls, most int
 	var mu sync.Mutex
 	ask := func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
@@ -138,7 +139,7 @@ func TestAProcess(t *testing.T) {
 	assert.Equal(t, "failed", status["status"])
 	mu.Lock()
 	defer mu.Unlock()
-	assert.Less(t, calls, 100, "it is not asked all the time")
+	assert.Less(t, calls, 100+int(time.Since(began)/(100*time.Millisecond)), "it is not asked all the time")
 }
 
 // TestWhatCannotBeReadIsSaidOnce, and not asked for any more.
