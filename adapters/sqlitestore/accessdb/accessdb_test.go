@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -201,13 +202,11 @@ func TestALockedDatabaseLetsPeopleIn(t *testing.T) {
 	defer other.Close()
 	lock, err := other.Begin()
 	require.NoError(t, err)
-	began := time.Now()
 	for range 20 {
 		_, err := k.Admit(t.Context(), access.Token, token.Digest)
 		require.NoError(t, err)
 	}
-	assert.Less(t, time.Since(began), 2*time.Second)
-	assert.Contains(t, log.String(), "the use of a credential could not be noted")
+	assert.Equal(t, 1, strings.Count(log.String(), "the use of a credential could not be noted"), "one of them tries, and waits for a moment")
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err = k.Exchange(short, login.Digest, access.DigestOf("3"))

@@ -83,7 +83,7 @@ func TestDeepAndHostile(t *testing.T) {
 		source := strings.Repeat(piece, markdown.MaxRendered/len(piece))
 		begun := time.Now()
 		got, _ := show(t, source)
-		assert.Less(t, time.Since(begun), 3*time.Second, "%q", piece)
+		assert.Less(t, time.Since(begun), 30*time.Second, "%q", piece) // most take some milliseconds, and this is no measure of a busy machine
 		assert.Less(t, len(got), 40*markdown.MaxRendered, "%q", piece)
 		if took := time.Since(begun); took > 300*time.Millisecond {
 			t.Logf("%q took %s", piece, took)
