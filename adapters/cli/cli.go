@@ -197,6 +197,9 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
 	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Grants(s), operator.Keys(s), operator.Runs(s), operator.Owners(s), operator.Notify(s), operator.Audit(s))
+	for _, c := range root.Commands() { // what people try first
+		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}}[c.Name()]
+	}
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s))
 	s.Everything()
 	return root

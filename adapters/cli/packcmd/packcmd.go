@@ -150,7 +150,7 @@ func (g group) resolve(ctx context.Context, named, status string) (string, error
 		if status != "" {
 			what = status + " pack"
 		}
-		return "", ErrNoPack.Sayf("there is no %s here to assume", what).With(shell.Hint("start one with: countersign pack new NAME"))
+		return "", ErrNoPack.Sayf("there is no %s here yet", what).With(shell.Hint("start one with: countersign pack new NAME"))
 	}
 	g.Note("pack: %s", found.Packs[0].label())
 	return found.Packs[0].ID, nil

@@ -114,7 +114,7 @@ func list(s *shell.Shell) *cobra.Command {
 			return s.PrintJSON(listing{len(good), good})
 		}
 		if len(good) == 0 {
-			s.Note("there is none; countersign token create NAME makes one")
+			s.Note("no tokens; countersign token create NAME makes one")
 			return nil
 		}
 		var rows [][]string

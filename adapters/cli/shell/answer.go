@@ -318,5 +318,5 @@ func unanswered(ask tool.Issued) error {
 	case ask.Strength == policy.Typed:
 		way = fmt.Sprintf("run it in a terminal, or add --confirm-name %q", ask.Target)
 	}
-	return ErrUnanswered.Sayf("%s needs a person's approval to: %s", ask.Tool, ask.Prompt).With(Hint(way))
+	return ErrUnanswered.Sayf("%s needs a person's approval: %s", ask.Tool, ask.Prompt).With(Hint(way))
 }

@@ -87,7 +87,7 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 	data, info, err := docfile.At(repo).Read(deployment.ManifestFile, manifest.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		const hint = "make one with init, or name another config repository with --repo"
+		const hint = "make one with countersign agents init, or name another config repository with --repo"
 		return nil, nil, deployment.ErrConfigMissing.Sayf("there is no %s; %s", path, hint).
 			With(deployment.Reason("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
 	case err != nil:

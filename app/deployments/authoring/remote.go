@@ -64,7 +64,7 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c inputs.Call
 		return nil, err
 	}
 	if seen[at.Repo].Kind == plan.Absent {
-		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with init, or name another with --repo", at.Repo).
+		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with countersign agents init, or name another with --repo", at.Repo).
 			With(deployment.Fields("hint", "countersign agents init --git").AddPath("path", at.Repo))
 	}
 	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo), URL: url}

@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
@@ -75,7 +76,7 @@ func (s Screen) Status(data json.RawMessage) error {
 	if d.Total != nil {
 		s.Line("in all: %d modified, %d missing, %d extra", d.Total.Modified, d.Total.Missing, d.Total.Extra)
 	}
-	s.Next(d.Next)
+	s.Next(slices.DeleteFunc(d.Next, func(action string) bool { return strings.Contains(action, " bootstrap ") })) // Warnings has told of that
 	return nil
 }
 
