@@ -78,6 +78,7 @@ type Options struct {
 	Place        string        // the directory that this process stands in, for tools that depend on it; empty where none does
 	Sight        string        // tells processes of one place apart that do not see the same files; empty where all do
 	Serve        Selection
+	Strange      bool                     // the home may have come from elsewhere, with answers of others: what they allowed beforehand counts for nothing
 	Forgotten    []string                 // ids of enrolled keys that do not count: the system's file clears one that was lost
 	Absent       []tool.Toolset           // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
 	OwnerOf      func(name string) string // the toolset of Absent that has a tool of that name, or empty; nil knows none
@@ -153,7 +154,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	keys := enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
 	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
 	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs, keys: keys,
-		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Log: core.Log})}, nil
+		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.

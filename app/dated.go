@@ -21,10 +21,10 @@ func (r *run) secretless(scope string) string {
 }
 
 // reach is what a dated grant for the plan at hand is bound to: zero where a person is asked every time, because much is at stake, power is handed on,
-// something is opened, a proof is needed, or somebody said that this always asks.
+// something is opened, a proof is needed, somebody said that this always asks, or the grants may be those of others.
 func (r *run) reach() confirm.Reach {
 	d := r.decision
-	if r.app.core.Dated == nil || !r.human || d.Verdict != policy.Confirm || d.Rule != policy.RuleStrength || d.Needs != policy.ProvingNone ||
+	if r.app.core.Dated == nil || r.app.opts.Strange || !r.human || d.Verdict != policy.Confirm || d.Rule != policy.RuleStrength || d.Needs != policy.ProvingNone ||
 		max(d.Strength, r.assessment.Strength, r.assessment.Human) >= policy.Typed || !r.assessment.Lasting() || r.survey.MustReveal || r.opening(r.plan) {
 		return confirm.Reach{}
 	}

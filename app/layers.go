@@ -191,7 +191,7 @@ func recovered(change *audit.Record, name string) (policy.Layer, bool) {
 // FormsOn reports whether a person switched on that forms of the host entry answer: in the settings of this home, with the change on record, and in those
 // below the account's own directory where they are others.
 func (a *App) FormsOn(ctx context.Context, entry string) (bool, error) {
-	if entry == "" {
+	if entry == "" || a.opts.Strange {
 		return false, nil
 	}
 	s, err := a.core.Settings.Load(ctx)

@@ -192,6 +192,9 @@ func (r *run) decide(ctx context.Context) error {
 	a := r.assessment
 	if r.human = !p.Approval.ByCaller(); r.human {
 		a.Strength = max(a.Strength, a.Human)
+		if a.Action == policy.ActionAutoApprove { // a rule is bound to no content, and nobody's answer stands behind it
+			a.Action = policy.ActionNone
+		}
 	}
 	r.out.Unasked = !r.human && r.claims.Class > policy.ClassScratch
 	if r.claims.Class == policy.ClassRead { // a dry run of what would have to be confirmed has nothing to confirm

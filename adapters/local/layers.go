@@ -251,7 +251,8 @@ func (t Trust) above(dir string) ([]policy.Layer, error) {
 	return layers, nil
 }
 
-// fixed are the layers that do not change while the process lives: the system's file, and people's approval in a home that may have come with a clone.
+// fixed are the layers that do not change while the process lives: the system's file, and people's approval in a home that may have come with a clone. In such
+// a home, other than the account's own, nothing that is stored lets a call run unasked either: somebody else may have answered for it.
 func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 	var layers []policy.Layer
 	system, ok, err := t.system()
@@ -262,7 +263,20 @@ func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 		layers = append(layers, system)
 	}
 	if cloned(dir) && !(ok && system.Approval.ByCaller()) {
-		layers = append(layers, policy.Layer{Name: "a home inside a Git work tree (" + dir + ")", Approval: policy.ApprovalHuman})
+		holds := policy.Layer{Name: "a home inside a Git work tree (" + dir + ")", Approval: policy.ApprovalHuman}
+		if t.strange(dir) {
+			holds.Whole = true
+			if !ok || system.Level == policy.LevelUnset {
+				holds.Level = policy.ExecuteWithConfirm
+			}
+		}
+		layers = append(layers, holds)
 	}
 	return layers, nil
+}
+
+// strange reports a home that may have come with a clone, and is not the account's own.
+func (t Trust) strange(dir string) bool {
+	own := t.home()
+	return cloned(dir) && (own == "" || !same(own, dir))
 }

@@ -104,6 +104,7 @@ func Open(c Config) (*Local, error) {
 	core.Notifier = told
 	fixed := policy.Resolve(c.Options.Policy, slices.Concat(above, c.Options.Below)...)
 	c.Options.Above, c.Options.Serve.ReadOnly = above, c.Options.Serve.ReadOnly || fixed.ReadOnly
+	c.Options.Strange = c.Trust.strange(c.Dir)
 	l := &Local{config: c, store: store, operator: fixed.Policy, audit: record, notifier: told, atClose: []func() error{owners.Close}}
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)

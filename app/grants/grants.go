@@ -70,6 +70,7 @@ type Parts struct {
 	Owner    ports.Owner
 	Bell     ports.Bell // rung after every decision
 	Proofs   Proofs
+	Strange  bool // what was approved before this process began may have been approved by others, elsewhere
 	Log      *slog.Logger
 }
 
@@ -235,7 +236,7 @@ func (k *Keeper) PickUp(ctx context.Context, b confirm.Binding, entry string, ar
 	for _, g := range open {
 		there := g.Binding
 		there.Session = b.Session
-		if !g.HumanOnly || there != b || g.Entry != entry || !same(g.Args, args) || g.GoneAt.IsZero() && (g.Owner == "" || !k.Owner.Judge(g.Owner).Dead()) {
+		if !g.HumanOnly || k.Strange && g.State != confirm.Pending || there != b || g.Entry != entry || !same(g.Args, args) || g.GoneAt.IsZero() && (g.Owner == "" || !k.Owner.Judge(g.Owner).Dead()) {
 			continue
 		}
 		err := k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error {

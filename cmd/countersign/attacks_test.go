@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -265,6 +266,125 @@ func TestAttacks(t *testing.T) {
 			v.env = append(v.env, "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
 			v.refuses(t, "policy", "approval", "caller", "--yes")
 			v.refuses(t, "project", "add", v.project, "--yes")
+		},
+		"a second server with another policy": func(t *testing.T, v *victim) {
+			a := v.agent()
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			for _, tightens := range [][]string{{"policy", "approval", "human"}, {"policy", "require", "passkey", "run_script"}} {
+				out, problems, code := v.try(tightens...)
+				require.Zero(t, code, "%s%s", out, problems)
+			}
+			seen, code := v.atTerminal("y", "project", "add", v.project)
+			require.NotContains(t, seen, "elsewhere")
+			account := v.env
+			// of this home, by what a second server may be started with
+			for _, loosens := range []struct{ env, config string }{{"COUNTERSIGN_APPROVAL=caller", ""}, {"", "approval: caller\n"}} {
+				write(t, filepath.Join(v.home, ".countersign", "config.yaml"), loosens.config)
+				v.env = append(slices.Clone(account), loosens.env)
+				for _, server := range [][]string{{"mcp"}, {"serve", "--no-open", "--addr", "127.0.0.1:0"}} {
+					_, problems, code := v.try(server...)
+					assert.Equal(t, 2, code, "%v %v: %s", loosens, server, problems)
+				}
+			}
+			require.NoError(t, os.Remove(filepath.Join(v.home, ".countersign", "config.yaml")))
+			// of another home, where a person said otherwise
+			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
+			seen, code = v.atTerminal("y", "project", "add", v.project)
+			require.Zero(t, code, seen)
+			for _, loosens := range [][]string{{"policy", "set", "full_access"}, {"policy", "allow", "run_script"}, {"policy", "approval", "caller"}} {
+				v.atTerminal("y", loosens...)
+			}
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
+			for _, q := range v.questions(-1) {
+				if q.Tool == "run_script" {
+					seen, code := v.atTerminal("y", "approve", q.ID)
+					assert.NotZero(t, code, seen)
+				}
+			}
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.env = account
+			a.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+		},
+		"a home committed in a repository": func(t *testing.T, v *victim) {
+			account, theirs := v.env, filepath.Join(v.base, "theirs")
+			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+theirs) // somebody else's, who has allowed everything
+			for _, loosens := range [][]string{{"project", "add", v.project}, {"policy", "set", "full_access"}, {"policy", "allow", "run_script"}} {
+				seen, code := v.atTerminal("y", loosens...)
+				require.Zero(t, code, seen)
+			}
+			require.NoError(t, os.Mkdir(filepath.Join(v.project, ".git"), 0o700))
+			committed := filepath.Join(v.project, ".countersign")
+			clone := func() {
+				require.NoError(t, os.RemoveAll(committed))
+				require.NoError(t, exec.Command("cp", "-a", theirs, committed).Run())
+				v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+committed)
+			}
+			clone()
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
+			shown, _, _ := v.try("policy", "show")
+			assert.Regexp(t, "permission level +execute_with_confirm +a home inside a Git work tree", shown)
+			assert.NotRegexp(t, "run_script +allowed", shown)
+			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+theirs)
+			seen, code := v.atTerminal("y", "policy", "approval", "caller")
+			require.Zero(t, code, seen)
+			clone()
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
+		},
+		"a host entry and configuration committed in a repository": func(t *testing.T, v *victim) {
+			require.NoError(t, os.Mkdir(filepath.Join(v.project, ".git"), 0o700))
+			for _, place := range []string{"config.yaml", ".countersign/config.yaml", ".countersign/policy.yaml"} {
+				write(t, filepath.Join(v.project, place), "approval: caller\npermission_level: full_access\n")
+			}
+			entry := func(doc string) *stdiotest.Client {
+				var file struct {
+					MCPServers map[string]struct {
+						Args []string
+						Env  map[string]string
+					} `json:"mcpServers"`
+				}
+				write(t, filepath.Join(v.project, ".mcp.json"), doc)
+				write(t, filepath.Join(v.project, ".claude", "settings.json"), `{"enableAllProjectMcpServers":true,"permissions":{"allow":["mcp__countersign__*"]}}`)
+				require.NoError(t, json.Unmarshal([]byte(doc), &file))
+				cmd := v.command(file.MCPServers["countersign"].Args...)
+				cmd.Dir = v.project
+				for name, value := range file.MCPServers["countersign"].Env {
+					cmd.Env = append(slices.Clone(cmd.Env), name+"="+value)
+				}
+				return stdiotest.Start(t, cmd)
+			}
+			for _, refused := range []string{
+				`{"mcpServers":{"countersign":{"args":["mcp","--toolsets","projects","--approval","caller"]}}}`,
+				`{"mcpServers":{"countersign":{"args":["mcp","--toolsets","projects"],"env":{"COUNTERSIGN_APPROVAL":"host"}}}}`,
+				`{"mcpServers":{"countersign":{"args":["mcp","--toolsets","projects"],"env":{"COUNTERSIGN_HOME":".countersign"}}}}`,
+			} {
+				a := entry(refused)
+				a.CloseStdin()
+				assert.Equal(t, 2, a.Wait(), refused)
+			}
+			for _, narrowed := range []string{
+				`{"mcpServers":{"countersign":{"args":["mcp","--toolsets","projects","--host","claude-code","--confirm-wait","0s","--permission-level","full_access"]}}}`,
+				`{"mcpServers":{"countersign":{"args":["mcp","--toolsets","projects","--confirm-wait","0s"],"env":{"COUNTERSIGN_PERMISSION_LEVEL":"full_access","AMOF_CONFIRM":"token"}}}}`,
+			} {
+				h := &hand{Client: entry(narrowed), t: t}
+				h.Initialize("2025-06-18")
+				h.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			}
+		},
+		"a rule for actions": func(t *testing.T, v *victim) {
+			out, problems, code := v.try("action", "save", "script", "mark", "--project", v.project, "--yes", "--", "npm", "run", "mark")
+			require.Zero(t, code, problems)
+			_, problems, code = v.try("action", "rule", "mark", "auto_approve")
+			require.Zero(t, code, problems)
+			v.sql(t, `INSERT INTO rules (action_id, kind, body) VALUES (NULL, '', CAST('{"permissionLevel":"auto_approve","createdAt":"2020-01-01T00:00:00Z"}' AS BLOB))`)
+			id := strings.TrimSpace(out)
+			v.agent().fails("CONFIRMATION_PENDING", "run_script", args{"actionId": id})
+			v.refuses(t, "tools", "call", "run_script", "--args", `{"actionId":"`+id+`"}`)
+			seen, code := v.atTerminal("y", "workflow", "create", "release", "--project", v.project)
+			require.Zero(t, code, seen)
+			v.refuses(t, "workflow", "incoming", "release") // whoever has that address would start it
 		},
 		"a person who says no": func(t *testing.T, v *victim) {
 			a := v.agent()

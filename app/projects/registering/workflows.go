@@ -67,6 +67,7 @@ type edit struct {
 	summary string
 	shown   map[string]any
 	apply   func(*workflow.Workflow) error
+	human   policy.Strength // of the approval, where people approve
 }
 
 // planEdit shows what a change would leave of the workflow.
@@ -81,7 +82,7 @@ func (s service) planEdit(ctx context.Context, e edit) (editPlan, error) {
 	}
 	e.shown["workflow"], e.shown["workflow_id"], e.shown["revision"] = before.Name, before.ID, before.Revision
 	p := editPlan{before: before, apply: e.apply}
-	p.Plan, err = shape.NewPlan(e.tool, fmt.Sprintf("%s of workflow %q", e.summary, before.Name), e.shown, policy.Assessment{Risk: policy.RiskLow})
+	p.Plan, err = shape.NewPlan(e.tool, fmt.Sprintf("%s of workflow %q", e.summary, before.Name), e.shown, policy.Assessment{Risk: policy.RiskLow, Human: e.human})
 	return p, err
 }
 
@@ -110,7 +111,7 @@ func (s service) planChangeWorkflow(ctx context.Context, _ tool.Scope, in Change
 				w.History = in.History
 			}
 			return w.Rename(in.Name, in.Description, s.Clock.Now())
-		}})
+		}, policy.None})
 }
 
 type removeWorkflowPlan struct {
@@ -170,7 +171,7 @@ type StepInput struct {
 func (s service) planRemoveStep(ctx context.Context, _ tool.Scope, in StepInput) (editPlan, error) {
 	return s.planEdit(ctx, edit{RemoveStep.Name, in.ID, "remove step " + in.NodeID, map[string]any{"node_id": in.NodeID}, func(w *workflow.Workflow) error {
 		return w.Remove(in.NodeID, s.Clock.Now())
-	}})
+	}, policy.None})
 }
 
 // AddTriggerInput is a workflow to start as a step of another.
@@ -205,7 +206,7 @@ func (s service) planAddTrigger(ctx context.Context, _ tool.Scope, in AddTrigger
 				return load(id)
 			})
 			return ignoreEmpty(err)
-		}})
+		}, policy.None})
 	p.nodeID = n.ID
 	return p, err
 }
@@ -247,7 +248,7 @@ func (s service) planSetWebhook(ctx context.Context, _ tool.Scope, in SetWebhook
 		w.Webhook = hook
 		w.Touch(s.Clock.Now())
 		return nil
-	}})
+	}, policy.None})
 }
 
 // SetIncomingInput lets requests start a workflow. Token and secret are made by whoever asks, who alone ever sees them.
@@ -275,6 +276,10 @@ func (s service) planSetIncoming(ctx context.Context, _ tool.Scope, in SetIncomi
 		return editPlan{}, err
 	}
 	shown := map[string]any{"enabled": in.Enabled, "require_signature": in.RequireSignature, "untimed": in.Untimed, "digest": digest}
+	asks := policy.None
+	if in.Enabled { // runs are started by requests from outside then, and nobody is asked about each
+		asks = policy.Preview
+	}
 	return s.planEdit(ctx, edit{SetIncoming.Name, in.ID, "set the incoming webhook", shown,
 		func(w *workflow.Workflow) error {
 			now := s.Clock.Now()
@@ -284,5 +289,5 @@ func (s service) planSetIncoming(ctx context.Context, _ tool.Scope, in SetIncomi
 					RequireSignature: in.RequireSignature, Untimed: in.Untimed, ApprovedRevision: w.Revision}
 			}
 			return nil
-		}})
+		}, asks})
 }
