@@ -36,7 +36,8 @@ func raid(t *testing.T) (*bureau, map[string]*raider) {
 	b.shop(map[string]string{"mark": "echo done > mark"}, nil)
 	b.ecosystem()
 	b.deployment()
-	write(t, b.at("site/AGENTS.md"), read(t, b.at("site/AGENTS.md"))+"\nA line of somebody's own.\n")
+	edit(t, b.at("site/AGENTS.md"), "# House rules", "# House rules of somebody's own")
+	b.commits("../home/.agentpack/repo")
 	out := map[string]*raider{}
 	for _, name := range []string{"HTTP with sessions", "HTTP of 2026-07-28", "the JSON API"} {
 		var made struct{ Token string }
@@ -180,7 +181,9 @@ func TestAttacksOverHTTP(t *testing.T) {
 		}},
 		{"rollback and evolve unseen", func(t *testing.T, r *raider) {
 			assert.Contains(t, r.call("rollback", args{"yes": true, "to": "initial"}, nil), "countersign approve")
-			r.call("evolve_propose", args{"yes": true, "branch": "mine"}, nil)
+			said := r.call("evolve_propose", args{"yes": true, "branch": "mine"}, nil)
+			assert.Contains(t, said, "countersign approve")
+			assert.Contains(t, said, "overlay files on a new branch", "it has something to propose")
 			assert.Contains(t, r.call("evolve_restore", args{"yes": true}, nil), "countersign approve")
 		}},
 		{"destroy unseen", func(t *testing.T, r *raider) {
@@ -198,8 +201,14 @@ func TestAttacksOverHTTP(t *testing.T) {
 		}},
 	}
 	require.NoError(t, os.Remove(filepath.Join(b.home, ".codex/AGENTS.md")))
-	homes := []string{filepath.Join(b.home, ".codex"), b.at("site"), shop, b.at("ws"), b.at("origin"), filepath.Join(b.home, ".agentpack/repo")}
-	before := tree(t, homes...)
+	repo := filepath.Join(b.home, ".agentpack/repo")
+	homes := []string{filepath.Join(b.home, ".codex"), b.at("site"), shop, b.at("ws"), b.at("origin"), repo}
+	stands := func() map[string]string {
+		out := treeBut(t, []string{filepath.Join(repo, ".git")}, homes...)
+		out["refs"] = b.git("../home/.agentpack/repo", "for-each-ref") + b.git("../home/.agentpack/repo", "symbolic-ref", "HEAD")
+		return out
+	}
+	before := stands()
 	for _, attack := range attacks {
 		for name, r := range raiders {
 			b.part(attack.name+", "+name, func(t *testing.T) {
@@ -207,7 +216,7 @@ func TestAttacksOverHTTP(t *testing.T) {
 					r.mcp.t = t
 				}
 				attack.try(t, r)
-				assert.Equal(t, before, tree(t, homes...), "something was done that nobody has approved")
+				assert.Equal(t, before, stands(), "something was done that nobody has approved")
 				_, err := openDB(t, filepath.Join(b.home, ".countersign")).Exec("DELETE FROM grants") // only so many may wait of one session
 				require.NoError(t, err)
 			})

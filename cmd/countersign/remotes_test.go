@@ -95,6 +95,24 @@ func TestAnUnapprovedRemoteIsAskedAbout(t *testing.T) {
 	a.refuses("E_CONFIRM_PENDING", "plan", nil)
 	assert.Zero(t, other.Load())
 
+	// a question that shows, or would approve, another URL than it was asked about
+	for _, edits := range []string{
+		`UPDATE grants SET state = 0, answerer = '', prompt = 'fetch from https://example.com', plan = CAST(replace(CAST(plan AS TEXT), '127.0.0.1', 'example.com') AS BLOB) WHERE id = ?`,
+		`UPDATE grants SET extra = CAST(json_set(CAST(extra AS TEXT), '$.remotes', json('["https://example.com"]')) AS BLOB) WHERE id = ?`,
+	} {
+		a.refuses("E_CONFIRM_PENDING", "plan", nil)
+		waits = s.waiting()
+		require.NotEmpty(t, waits)
+		id := waits[len(waits)-1].ID
+		_, err = db.Exec(edits, id)
+		require.NoError(t, err)
+		seen, code = typedAt(t, s.commandIn(s.project, "approve", id), "y")
+		assert.NotZero(t, code, seen)
+		assert.NotContains(t, seen, "example.com")
+		a.refuses("E_CONFIRM_PENDING", "plan", nil)
+		assert.Zero(t, other.Load())
+	}
+
 	url, typed := s.farModule("# Typed rules\n")
 	s.manifest("version: 1\nprofiles: {default: {include_tags: [base]}}\ntargets:\n  codex: {mode: files, scope: project}\nmodules: []\n")
 	seen, code = typedAt(t, s.commandIn(s.project, "agents", "add", "instructions", "git:"+url+"#subdir=rules", "--id", "instructions:far", "--tags", "base"), "y")
