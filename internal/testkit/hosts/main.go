@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command hosts has real agent hosts, against a scripted model on this machine, ask Countersign for what a person has to approve: a deployment and its
-// rollback, a script, a workflow. A person sits at a pseudo-terminal. It holds what is on disk, what the host is answered and what the audit says to what
+// Command hosts has real agent hosts, over both transports, against a scripted model on this machine, ask Countersign for what a person has to approve: a deployment and its
+// rollback, a script, a workflow. A person sits at a pseudo-terminal, or before the console in a headless browser. It holds what is on disk, what the host is answered and what the audit says to what
 // was promised, and prints a table. It ends with 1 when a promise was broken.
 //
 // It refuses to be part of the gate: the hosts are programs of others, which change every day. .ci/hosts installs them and starts it.
