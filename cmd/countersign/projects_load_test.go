@@ -81,6 +81,7 @@ func TestProjectsCrowd(t *testing.T) {
 	w.must("policy", "set", "full_access", "--yes")
 	h := w.serve()
 	const crowd = 50
+	began := time.Now()
 	for i := range crowd {
 		h.send(fmt.Sprint(i), "run_script", args{"script_name": "nap", "project_path": shop})
 	}
@@ -105,7 +106,7 @@ func TestProjectsCrowd(t *testing.T) {
 	}
 	t.Log(tally)
 	assert.GreaterOrEqual(t, tally["ran"], 4)
-	assert.LessOrEqual(t, tally["ran"]+tally["PROCESS_LIMIT"], 25, "a burst of twenty, and what comes back meanwhile")
+	assert.LessOrEqual(t, tally["ran"]+tally["PROCESS_LIMIT"], 21+int(time.Since(began)/(2*time.Second)), "a burst of twenty, and what comes back meanwhile")
 	assert.Positive(t, tally["RATE_LIMITED"])
 	assert.Positive(t, tally["PROCESS_LIMIT"])
 	w.deserted()
