@@ -77,13 +77,13 @@ func TestChannelsThatAreNotUnderstood(t *testing.T) {
 		"notify: {fax: true}\n":                                                       "fax",
 		"notify: {ntfy: {url: 'https://x', topic: t, tokn: y}}\n":                     "tokn",
 		"notify: {ntfy: {url: 'https://x', topic: t, token: " + secret + "}}\n":       "env:NAME or file:PATH",
-		"notify: {ntfy: {url: 'https://x'}}\n":                                        "notify: ntfy: a topic",
+		"notify: {ntfy: {url: 'https://x'}}\n":                                        "notify.ntfy: a topic",
 		"notify: {webhook: {url: 'https://x', template: '{{.Arguments}}'}}\n":         "{{.Arguments}}",
 		"notify: {webhook: {url: 'https://x', secret: " + secret + "}}\n":             "env:NAME or file:PATH",
 		"notify: {mail: {smtp: host, from: a@b.c, to: [a@b.c]}}\n":                    "with its port",
-		"notify: {reminder: soon}\n":                                                  "notify: reminder",
+		"notify: {reminder: soon}\n":                                                  "notify.reminder",
 		"notify: {per_minute: 1000}\n":                                                "per_minute",
-		"notify: {desktop: perhaps}\n":                                                "notify: desktop",
+		"notify: {desktop: perhaps}\n":                                                "notify.desktop",
 		"notify: {mail: {smtp: 'h:25', from: a@b.c, to: [a@b.c], starttls: maybe}}\n": "starttls",
 	} {
 		_, err := told(t, text, local.Config{Options: local.Defaults()}, nil)
