@@ -382,6 +382,10 @@ func TestAttacks(t *testing.T) {
 			id := strings.TrimSpace(out)
 			v.agent().fails("CONFIRMATION_PENDING", "run_script", args{"actionId": id})
 			v.refuses(t, "tools", "call", "run_script", "--args", `{"actionId":"`+id+`"}`)
+			_, problems, code = v.try("action", "rule", "mark", "deny")
+			require.Zero(t, code, problems)
+			v.refuses(t, "action", "rule", "mark", "--clear")
+			v.refuses(t, "action", "rule", "mark", "auto_approve")
 			seen, code := v.atTerminal("y", "workflow", "create", "release", "--project", v.project)
 			require.Zero(t, code, seen)
 			v.refuses(t, "workflow", "incoming", "release") // whoever has that address would start it

@@ -232,14 +232,23 @@ func (s service) planRule(ctx context.Context, _ tool.Scope, in RuleInput) (rule
 	if in.ActionID != "" && in.Type != "" {
 		return p, project.ErrArgument.Sayf("a rule is for one action or for one type, not for both")
 	}
+	kind := p.rule.Type
 	if in.ActionID != "" {
-		if _, err := s.Actions.Find(ctx, in.ActionID); err != nil {
+		of, err := s.Actions.Find(ctx, in.ActionID)
+		if err != nil {
 			return p, err
 		}
+		kind = of.Type
 	}
-	var err error
-	p.Plan, err = shape.NewPlan(SetRule.Name, "set the rule for actions", map[string]any{"actionId": in.ActionID, "actionType": in.Type, "permissionLevel": in.Level},
-		policy.Assessment{Risk: policy.RiskLow})
+	rules, err := s.Rules.List(ctx)
+	if err != nil {
+		return p, err
+	}
+	a := policy.Assessment{Risk: policy.RiskLow}
+	if automation.Loosens(rules, p.rule, kind) {
+		a.Human = policy.Preview
+	}
+	p.Plan, err = shape.NewPlan(SetRule.Name, "set the rule for actions", map[string]any{"actionId": in.ActionID, "actionType": in.Type, "permissionLevel": in.Level}, a)
 	return p, err
 }
 

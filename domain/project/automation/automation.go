@@ -6,6 +6,7 @@ package automation
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,6 +156,33 @@ func Resolve(rules []Rule, actionID string, kind execution.Kind) (Level, string)
 		}
 	}
 	return RequireConfirm, FromDefault
+}
+
+// Loosens reports whether a rule, put among the others or, without a level, taken from among them, would let pass what is denied or asked about now.
+// kind is that of the rule's action, or of the rule. That an action is approved beforehand opens nothing by itself.
+func Loosens(rules []Rule, change Rule, kind execution.Kind) bool {
+	after := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.ActionID == change.ActionID && r.Type == change.Type })
+	if change.Level != "" {
+		after = append(after, change)
+	}
+	kinds := []execution.Kind{kind}
+	if kind == "" {
+		kinds = []execution.Kind{execution.Script, execution.Webhook, execution.Workflow}
+	}
+	return slices.ContainsFunc(kinds, func(kind execution.Kind) bool {
+		return openness(Resolve(after, change.ActionID, kind)) > openness(Resolve(rules, change.ActionID, kind))
+	})
+}
+
+// openness ranks what Resolve says.
+func openness(l Level, from string) int {
+	switch {
+	case l == Deny:
+		return 0
+	case l == RequireConfirm && from != FromDefault:
+		return 1
+	}
+	return 2
 }
 
 // SortRules puts rules of actions first, then those of types, then the global one; newest first among equals.

@@ -101,6 +101,34 @@ func TestResolvePrecedence(t *testing.T) {
 	assert.Equal(t, automation.FromDefault, from)
 }
 
+// TestLoosens: what takes a rule of care away wants a person; what adds one does not.
+func TestLoosens(t *testing.T) {
+	deny, ask, auto := automation.Deny, automation.RequireConfirm, automation.AutoApprove
+	rules := []automation.Rule{{ActionID: "a", Level: deny}, {ActionID: "b", Level: ask}, {Type: execution.Webhook, Level: deny}, {Level: ask}}
+	for _, c := range []struct {
+		change automation.Rule
+		kind   execution.Kind
+		want   bool
+	}{
+		{automation.Rule{ActionID: "a"}, execution.Script, true},
+		{automation.Rule{ActionID: "a", Level: ask}, execution.Script, true},
+		{automation.Rule{ActionID: "a", Level: deny}, execution.Script, false},
+		{automation.Rule{ActionID: "b"}, execution.Script, false}, // the global one asks as well
+		{automation.Rule{ActionID: "b", Level: auto}, execution.Script, true},
+		{automation.Rule{ActionID: "b", Level: deny}, execution.Script, false},
+		{automation.Rule{ActionID: "c", Level: ask}, execution.Webhook, true}, // its type is denied
+		{automation.Rule{ActionID: "c", Level: ask}, execution.Script, false},
+		{automation.Rule{Type: execution.Webhook}, execution.Webhook, true},
+		{automation.Rule{Type: execution.Script, Level: auto}, execution.Script, true},
+		{automation.Rule{Type: execution.Script, Level: deny}, execution.Script, false},
+		{automation.Rule{}, "", true},
+		{automation.Rule{Level: deny}, "", false},
+	} {
+		assert.Equal(t, c.want, automation.Loosens(rules, c.change, c.kind), "%+v", c.change)
+	}
+	assert.False(t, automation.Loosens(nil, automation.Rule{Level: auto}, ""), "nobody had said otherwise")
+}
+
 func TestSortRules(t *testing.T) {
 	want := []automation.Rule{
 		{ActionID: "new", CreatedAt: at(9)}, {ActionID: "typed", Type: execution.Script, CreatedAt: at(5)}, {ActionID: "old", CreatedAt: at(1)},
