@@ -5,6 +5,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
@@ -345,8 +347,12 @@ func TestApprovalsSurviveTheServer(t *testing.T) {
 	assert.Empty(t, gone().Text, "the server's own caller is cut off")
 	b.opens()
 
+	b.diesAnswering(b.questions(2)[0].ID)
+	assert.NoFileExists(t, filepath.Join(shop, "ran"))
+	b.opens()
+
 	again := b.visitor()
-	for _, q := range b.questions(2) {
+	for _, q := range b.questions(2) { // the one that was being answered, too
 		form := again.form("/approvals/" + q.ID)
 		form.Set("decision", "approve")
 		status, text := again.send("POST", "/approvals/"+q.ID, form)
@@ -373,6 +379,37 @@ func TestApprovalsSurviveTheServer(t *testing.T) {
 	assert.Equal(t, 409, status, text)
 	assert.Len(t, strings.Fields(read(t, filepath.Join(shop, "ran"))), 2, "nothing more was done")
 	b.questions(0)
+}
+
+// diesAnswering has the server killed when it has a person's approval in hand and cannot write it down: the database is somebody else's for the moment.
+func (b *bureau) diesAnswering(id string) {
+	b.t.Helper()
+	v := b.visitor()
+	form := v.form("/approvals/" + id)
+	form.Set("decision", "approve")
+	lock, err := b.database().Conn(b.t.Context())
+	require.NoError(b.t, err)
+	defer func() { require.NoError(b.t, lock.Close()) }()
+	_, err = lock.ExecContext(b.t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(b.t, err)
+	sent, answered := make(chan struct{}), make(chan error)
+	ctx := httptrace.WithClientTrace(b.t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, v.base+"/approvals/"+id, strings.NewReader(form.Encode()))
+	require.NoError(b.t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", v.base)
+	go func() {
+		answer, err := v.http.Do(req)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		answered <- err
+	}()
+	<-sent
+	b.dies()
+	require.Error(b.t, <-answered, "nobody is told that it was approved")
+	_, err = lock.ExecContext(b.t.Context(), "ROLLBACK")
+	require.NoError(b.t, err)
 }
 
 // TestWhatTheConsoleCosts is how long it takes from a call to its sight, several times, for whoever reads the log of this test.
