@@ -82,7 +82,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 	b.Write(dir, "build.sh", "echo 'first \x1b[32mwords\x1b[0m'\nwhile [ ! -f go ]; do sleep 0.02; done\necho last words\n")
 	asked := b.Get(at).Press("Run build")
 	_, _, sent := asked.Filled("Approve: run script build of shop: tsc -p .")
-	b.Send(asked.Path+"/answer", sent)
+	b.SendOff(asked.Path+"/answer", sent)
 	p := b.until(asked.Path, "first words").See("It runs").Safe("\x1b")
 	b.Get(link(t, p, "/projects/processes/[^\"]+")).See("build", "running", "first words").Miss("Stop", "Kill")
 	b.Write(dir, "go", "")
@@ -90,7 +90,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "go")))
 	asked = b.Get(at).Press("Run build")
-	b.Send(asked.Path+"/answer", sent) // the other question's plan is the same one: the script is
+	b.SendOff(asked.Path+"/answer", sent) // the other question's plan is the same one: the script is
 	b.until(asked.Path, "first words").Press("Cancel Run script build of shop").Settled().See("cancelled", "first words")
 }
 
@@ -113,7 +113,7 @@ func TestWorkflows(t *testing.T) {
 	b.Write(dir, "wait.sh", "echo 'now <i>waiting</i>'\nwhile [ ! -f go ]; do sleep 0.02; done\necho over\n")
 	asked := b.Get(flow).Press("Run workflow").See("run workflow", `echo begin "a&b"`, "sh wait.sh")
 	_, _, answer := asked.Filled(label(asked))
-	b.Send(asked.Path+"/answer", answer)
+	b.SendOff(asked.Path+"/answer", answer)
 	b.until(asked.Path, "now <i>waiting</i>").See("step 2 of 2: wait").Safe("<i>waiting")
 	running := b.until(flow, "now <i>waiting</i>").See("Running now", "completed", "running").Safe("<i>waiting").Sound()
 	assert.Contains(t, running.HTML, `data-live="tick"`)

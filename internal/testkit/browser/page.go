@@ -233,7 +233,28 @@ func (p *Page) eval(expression string) (string, error) {
 }
 
 // press clicks the middle of the first element of a list that is in sight, can be pressed, and has nothing above it.
+// A page that came to rest may still be exchanged just before it is pressed: then it takes no press and says so, and it is pressed again, as people do.
 func (p *Page) press(list, name string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		var choosy bool
+		p.look(`(() => { const said = document.getElementById("said"); if (said) said.textContent = ""; return !!document.querySelector("button[data-patience]"); })()`, &choosy)
+		p.pressOnce(list, name)
+		if !choosy {
+			return
+		}
+		var said string
+		p.look(`(document.getElementById("said") || {}).textContent || ""`, &said)
+		if said != "The page has just changed. Look again, then press." {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%s could not be pressed: the page kept changing", name)
+		}
+	}
+}
+
+func (p *Page) pressOnce(list, name string) {
 	p.t.Helper()
 	type place struct{ X, Y float64 }
 	var before, at *place

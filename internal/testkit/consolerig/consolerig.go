@@ -33,10 +33,12 @@ const Form = "form-of-this-browser"
 
 // Site is a console.
 type Site struct {
-	T   testing.TB
-	URL string
-	Mux *http.ServeMux
-	web *http.Client
+	T    testing.TB
+	URL  string
+	Mux  *http.ServeMux
+	web  *http.Client
+	desk *work.Desk
+	calm time.Duration // as long as pages wait when nobody says otherwise
 }
 
 // Person is who sits at the console.
@@ -61,15 +63,27 @@ func LetIn(v httpguard.Visitor) func(httpguard.Handler) http.Handler {
 // contentPolicy is what pages may load: nothing but what this server has, and no script or style within them.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Live serves the JSON face of the door beside the pages, so that scripts hear what happens.
+// Live serves the JSON face of the door beside the pages, so that scripts hear what happens: no page has to wait for it.
 func (s *Site) Live(app httpapi.App, source feed.Source) {
 	s.T.Helper()
+	s.desk.Patience = s.calm
 	hub := feed.New(source, nil)
 	s.T.Cleanup(hub.Close)
 	api := httpapi.New(httpapi.Options{App: app, Hub: hub})
 	person := Person()
 	s.Mux.HandleFunc(httpapi.Prefix+"/", func(w http.ResponseWriter, r *http.Request) { api.Serve(w, r, person) })
 	s.Mux.HandleFunc("GET /approvals/count", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "0") })
+}
+
+// patience is for pages of work that ends: a busy machine is no other page.
+const patience = time.Minute
+
+// SendOff is Send for work that goes on until the test has done something: its page does not wait for it.
+func (s *Site) SendOff(path string, fields url.Values) Page {
+	s.T.Helper()
+	s.desk.Patience = time.Millisecond
+	defer func() { s.desk.Patience = patience }()
+	return s.Send(path, fields)
 }
 
 // Mounts adds pages to a mux.
@@ -82,7 +96,8 @@ func New(t testing.TB, door work.Door, mounts Mounts) *Site {
 	s := &Site{T: t, Mux: http.NewServeMux(), web: &http.Client{Transport: &http.Transport{}}}
 	var ids atomic.Int64
 	desk := work.New(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
-	desk.Patience = time.Minute // a busy machine is no other page
+	s.desk, s.calm = desk, desk.Patience
+	desk.Patience = patience
 	person := LetIn(Person())
 	desk.Mount(s.Mux, person)
 	mounts(desk, s.Mux, person)
