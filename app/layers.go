@@ -243,8 +243,8 @@ func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, erro
 			return nil, err
 		}
 		for i := range found {
-			if e := &found[i].Event; e.Code == "" && e.Verdict != policy.DryRun.String() {
-				return &found[i], nil
+			if carriedOut(&found[i]) {
+				return latest(ctx, record, &found[i])
 			}
 		}
 		if len(found) < f.Limit {
@@ -252,6 +252,41 @@ func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, erro
 		}
 		f.Before = found[len(found)-1].Seq
 	}
+}
+
+// carriedOut reports whether a change of settings was made, not refused or only shown.
+func carriedOut(r *audit.Record) bool {
+	return r.Event.Code == "" && r.Event.Verdict != policy.DryRun.String()
+}
+
+// latest is that change, or one behind it: where it opened something, no index of the audit is taken at its word that nobody has taken it back.
+func latest(ctx context.Context, record ports.AuditLog, change *audit.Record) (*audit.Record, error) {
+	var had ports.Settings
+	if json.Unmarshal(change.Event.Args, &had) == nil && !opens(had) {
+		return change, nil
+	}
+	f := audit.Filter{After: change.Seq, Tool: settingsTool, Phase: audit.Outcome, Limit: changesPage}
+	for {
+		since, err := record.Search(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range since {
+			if carriedOut(&since[i]) {
+				return &since[i], nil
+			}
+		}
+		if len(since) < f.Limit {
+			return change, nil
+		}
+		f.Before = since[len(since)-1].Seq
+	}
+}
+
+// opens reports settings that let anything pass that would be asked about without them.
+func opens(s ports.Settings) bool {
+	return s.Approval.ByCaller() || s.Level == policy.FullAccess || s.Auto.Enabled || len(s.Auto.Tools) > 0 || len(s.Forms) > 0 ||
+		slices.Contains(slices.Collect(maps.Values(s.Tools)), policy.Allowed)
 }
 
 // changesPage is how many changes of settings are looked through at a time: mostly the newest one is the one, and a search that has found enough ends.

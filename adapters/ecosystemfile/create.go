@@ -49,12 +49,30 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecomanifest.
 	if _, err := root.Lstat(inside(l.Name)); err == nil {
 		return "", exists(l)
 	}
-	if _, err := root.Lstat(".git"); errors.Is(err, fs.ErrNotExist) && s.o.Init != nil {
+	if s.initializes(root) {
 		if err := s.o.Init(ctx, l.Root); err != nil {
 			return "", ecosystem.ErrStorage.Sayf("no git repository could be made in %s; look at the directory's permissions and at the space on the disk", l.Root).Because(err)
 		}
 	}
 	return string(text), stored(furnish(root, l, text), "the ecosystem "+l.Name, l.Dir)
+}
+
+// Initializes implements ecosystemport.Manifests.
+func (s *Store) Initializes(ctx context.Context, l ecosystem.Layout) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	root, err := openRoot(l)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	return s.initializes(root), nil
+}
+
+func (s *Store) initializes(root *os.Root) bool {
+	_, err := root.Lstat(".git")
+	return errors.Is(err, fs.ErrNotExist) && s.o.Init != nil
 }
 
 func openRoot(l ecosystem.Layout) (*os.Root, error) {

@@ -55,6 +55,7 @@ type sought struct {
 // keyOf is by what the filter's records are found without looking at the others; zero where they are not.
 func keyOf(f audit.Filter) sought {
 	switch {
+	case f.After > 0:
 	case f.Call != "":
 		return sought{call: f.Call}
 	case f.Confirmation != "":

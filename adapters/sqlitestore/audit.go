@@ -45,6 +45,7 @@ const (
 		AND (length(?9) = 0 OR instr(event, ?9) > 0) AND (length(?10) = 0 OR instr(event, ?10) > 0)`
 	checkIndex     = `PRAGMA integrity_check(audit)`
 	newestFirst    = ` ORDER BY seq DESC LIMIT ?7`
+	behind         = ` AND seq > ?11`
 	byCall         = ` AND ` + callOf + ` = ?11`
 	byTool         = ` AND ` + toolOf + ` = ?11 AND ` + phaseOf + ` = ?12`
 	byConfirmation = ` AND ` + confirmationOf + ` IN (?11, '')`
@@ -319,9 +320,12 @@ func search(f audit.Filter) (query string, args []any) {
 	return selectFound + by + newestFirst, append(args, keys...)
 }
 
-// indexed is the term by which an index finds what the filter chooses, with what it is compared to; empty where no index does.
+// indexed is the term by which an index finds what the filter chooses, with what it is compared to; empty where no index does. What is looked for behind a
+// record is looked for in the rows themselves.
 func indexed(f audit.Filter) (by string, keys []any) {
 	switch {
+	case f.After > 0:
+		return behind, []any{f.After}
 	case f.Call != "":
 		return byCall, []any{text(f.Call)}
 	case f.Confirmation != "":

@@ -297,7 +297,7 @@ func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Pro
 		}
 		err := k.Proofs.Holds(ctx, r.Event)
 		if err == nil {
-			err = k.unused(ctx, g.ID)
+			err = k.unused(ctx, g.ID, r.Seq)
 		}
 		if err == nil || !errors.Is(err, enrolled.ErrUnproven) {
 			return err == nil, err
@@ -306,9 +306,9 @@ func (k *Keeper) OnRecord(ctx context.Context, g confirm.Grant, needs policy.Pro
 	return false, nil
 }
 
-// unused fails with confirm.ErrUsed where the audit has a call that the confirmation of that id let run.
-func (k *Keeper) unused(ctx context.Context, id string) error {
-	ran, err := k.Audit.Search(ctx, audit.Filter{Confirmation: id, Limit: audit.AtMost})
+// unused fails with confirm.ErrUsed where the audit has, behind the answer, a call that the confirmation of that id let run.
+func (k *Keeper) unused(ctx context.Context, id string, answered int64) error {
+	ran, err := k.Audit.Search(ctx, audit.Filter{After: answered, Confirmation: id, Limit: 1})
 	if err == nil && len(ran) > 0 {
 		err = confirm.ErrUsed
 	}
@@ -329,14 +329,21 @@ func (k *Keeper) AlwaysOnRecord(ctx context.Context, a confirm.Allowance, b conf
 // proof as strong as needed, and nobody who revoked it since. fits says what else has to hold of it.
 func (k *Keeper) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving, fits func(*audit.Event) bool) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.AtMost})
-	if slices.ContainsFunc(said, func(r audit.Record) bool { return r.Event.Verdict == wordRevoke && r.Event.Code == "" }) {
+	if err != nil || slices.ContainsFunc(said, revoked) {
 		return false, err
 	}
-	return slices.ContainsFunc(said, func(r audit.Record) bool {
-		return r.Event.Verdict == wordApprove && r.Event.Code == "" && r.Event.Tool == tool && r.Event.Rule == rule && fits(&r.Event) &&
-			(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) && k.Proofs.Holds(ctx, r.Event) == nil
-	}), err
+	for _, r := range said {
+		if r.Event.Verdict != wordApprove || r.Event.Code != "" || r.Event.Tool != tool || r.Event.Rule != rule || !fits(&r.Event) ||
+			!(confirm.Proof{Surface: confirm.Surface(r.Event.Surface)}).Meets(needs) || k.Proofs.Holds(ctx, r.Event) != nil {
+			continue
+		}
+		since, err := k.Audit.Search(ctx, audit.Filter{After: r.Seq, Phase: audit.Answer, Call: id, Limit: audit.AtMost})
+		return err == nil && !slices.ContainsFunc(since, revoked), err
+	}
+	return false, err
 }
+
+func revoked(r audit.Record) bool { return r.Event.Verdict == wordRevoke && r.Event.Code == "" }
 
 // What the audit says of an approval, and of one who revokes what was always allowed.
 const (

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -526,8 +527,64 @@ func TestAYesIsNotBroughtBack(t *testing.T) {
 	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
 
 	v.sql(t, `DELETE FROM runs WHERE confirmation = ?1 OR redeemed = ?1`, id)
-	v.sql(t, `UPDATE grants SET state = 1, session = ?, expires_at = expires_at + 864000000000000 WHERE id = ?`, session, id)
+	back := func() {
+		v.sql(t, `DELETE FROM runs WHERE confirmation = ?1 OR redeemed = ?1`, id)
+		v.sql(t, `UPDATE grants SET state = 1, session = ?, expires_at = expires_at + 864000000000000 WHERE id = ?`, session, id)
+	}
+	back()
 	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	v.emptyIndexes(t)
+	back()
+	thief.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+}
+
+// TestASettingIsNotBroughtBack: what a person took back does not open anything again, whatever the database and its indexes say.
+func TestASettingIsNotBroughtBack(t *testing.T) {
+	v := newVictim(t)
+	seen, code := v.atTerminal("y", "policy", "allow", "run_script")
+	require.Zero(t, code, seen)
+	value, failed := outcome(t, v.agent().Call("run_script", v.mark()))
+	require.Nil(t, failed, "%+v", failed)
+	assert.Contains(t, string(value), "success")
+	v.sql(t, `CREATE TABLE kept AS SELECT * FROM settings`)
+	_, problems, code := v.try("policy", "reset", "run_script")
+	require.Zero(t, code, problems)
+	v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	v.sql(t, `DELETE FROM settings`)
+	v.sql(t, `INSERT INTO settings SELECT * FROM kept`)
+	v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+	v.emptyIndexes(t)
+	v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+}
+
+// emptyIndexes has the indexes of the audit miss the newest half of its records, and look as they did.
+func (v *victim) emptyIndexes(t *testing.T) {
+	t.Helper()
+	db := openDB(t, filepath.Join(v.home, ".countersign"))
+	db.SetMaxOpenConns(1)
+	do := func(query string, arguments ...any) {
+		t.Helper()
+		_, err := db.Exec(query, arguments...)
+		require.NoError(t, err)
+	}
+	var half int64
+	require.NoError(t, db.QueryRow("SELECT max(seq) / 2 FROM audit").Scan(&half))
+	for _, name := range []string{"audit_call", "audit_confirmation", "audit_tool"} {
+		var terms string
+		require.NoError(t, db.QueryRow("SELECT sql FROM sqlite_schema WHERE name = ?", name).Scan(&terms))
+		do("DROP INDEX " + name)
+		word := " WHERE"
+		if strings.Contains(terms, "\n  WHERE ") {
+			word = " AND"
+		}
+		do(fmt.Sprintf("%s%s seq <= %d", terms, word, half))
+		do("PRAGMA writable_schema = ON")
+		do("UPDATE sqlite_schema SET sql = ? WHERE name = ?", terms, name)
+		do("PRAGMA writable_schema = OFF")
+	}
+	var version int
+	require.NoError(t, db.QueryRow("PRAGMA schema_version").Scan(&version))
+	do(fmt.Sprintf("PRAGMA schema_version = %d", version+1))
 }
 
 // TestAnAnswerThatSavesQuestions: "u" at the question, with a tick for any arguments; a suggestion of it; and several questions answered as one.

@@ -14,6 +14,8 @@ const (
 // Filter chooses records. Zero fields match everything.
 type Filter struct {
 	Before int64 // only records with a smaller Seq
+	// After chooses only records with a greater Seq, and has each of them looked at: no index, which somebody could have changed, is relied upon.
+	After  int64
 	Phase  Phase
 	Call   string // id of the call; of an Answer and of Asked, of the confirmation
 	Tool   string
@@ -39,7 +41,7 @@ func (f Filter) Most() int {
 // Matches reports whether the filter chooses the record, its limit aside.
 func (f Filter) Matches(r *Record) bool {
 	e := &r.Event
-	return (f.Before <= 0 || r.Seq < f.Before) && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
+	return (f.Before <= 0 || r.Seq < f.Before) && r.Seq > f.After && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
 		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (f.Grant == "" || f.Grant == e.Grant) && (f.Confirmation == "" || f.Confirmation == e.Confirmation) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
 }
 

@@ -48,6 +48,8 @@ type Manifests interface {
 	Load(ctx context.Context, l ecosystem.Layout) (Loaded, error)
 	// Counts counts what lies beside the manifest.
 	Counts(ctx context.Context, l ecosystem.Layout) (Counts, error)
+	// Initializes reports whether Create would also make the workspace root a git repository, because it is none.
+	Initializes(ctx context.Context, l ecosystem.Layout) (bool, error)
 	// Create writes the directory of a new ecosystem, whole or not at all, making the root a git repository when it is none. It returns the
 	// manifest's text, and fails with ecosystem.ErrExists.
 	Create(ctx context.Context, l ecosystem.Layout, doc ecomanifest.New) (string, error)

@@ -82,10 +82,17 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 		return createPlan{}, err
 	}
 	p.warnings = known(found.Loaded.Manifest.Warnings)
-	p.Plan, err = footing.Plan{Tool: Create.Name, Summary: fmt.Sprintf("creation of %s (%s)", in.Name, count(len(in.Repos), "repository")),
-		Preview: map[string]any{"path": l.Dir, "manifest_path": l.Manifest, "name": in.Name, "description": in.Description, "provisioner": tool.Known(in.Provisioner),
-			"repos": views(found.Manifest().Repos), "clones": false},
-		Explanation: footing.Explanation{What: "write the directory " + l.Dir + " with a manifest; nothing is cloned", Affects: []string{l.Dir}},
+	preview := map[string]any{"path": l.Dir, "manifest_path": l.Manifest, "name": in.Name, "description": in.Description, "provisioner": tool.Known(in.Provisioner),
+		"repos": views(found.Manifest().Repos), "clones": false}
+	what, affects := "write the directory "+l.Dir+" with a manifest; nothing is cloned", []string{l.Dir}
+	if makes, err := s.Manifests.Initializes(ctx, l); err != nil {
+		return createPlan{}, err
+	} else if makes {
+		preview["git_init"] = root
+		what, affects = "make "+root+" a git repository, and "+what, append(affects, root)
+	}
+	p.Plan, err = footing.Plan{Tool: Create.Name, Summary: fmt.Sprintf("creation of %s (%s)", in.Name, count(len(in.Repos), "repository")), Preview: preview,
+		Explanation: footing.Explanation{What: what, Affects: affects},
 		Current:     map[string]any{"exists": false, "workspace_root": root}, Risk: footing.Risk{Level: "low"}, Warnings: said(p.warnings),
 		Hint: "amof_set_mode execute, then the same call"}.Sealed(found)
 	return p, err

@@ -128,6 +128,9 @@ func auditPoses(t *testing.T, l ports.AuditLog) {
 	}{
 		{audit.Filter{Confirmation: "cf_7"}, []int64{5, 3, 1}},
 		{audit.Filter{Confirmation: "cf_7", Before: 5, Limit: 1}, []int64{3}},
+		{audit.Filter{Confirmation: "cf_7", After: 1}, []int64{5, 3}},
+		{audit.Filter{Call: "call_2", After: 5}, nil},
+		{audit.Filter{Tool: "deploy_apply", Phase: audit.Outcome, After: 1, Before: 5}, []int64{3}},
 		{audit.Filter{Confirmation: "cf_8"}, nil},
 		{audit.Filter{Confirmation: `"`}, nil},
 		{audit.Filter{Call: "call_2"}, []int64{5}},
