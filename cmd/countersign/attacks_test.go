@@ -275,7 +275,7 @@ func TestAttacks(t *testing.T) {
 				out, problems, code := v.try(tightens...)
 				require.Zero(t, code, "%s%s", out, problems)
 			}
-			seen, code := v.atTerminal("y", "project", "add", v.project)
+			seen, _ := v.atTerminal("y", "project", "add", v.project)
 			require.NotContains(t, seen, "elsewhere")
 			account := v.env
 			// of this home, by what a second server may be started with
@@ -290,7 +290,7 @@ func TestAttacks(t *testing.T) {
 			require.NoError(t, os.Remove(filepath.Join(v.home, ".countersign", "config.yaml")))
 			// of another home, where a person said otherwise
 			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+filepath.Join(v.base, "elsewhere"))
-			seen, code = v.atTerminal("y", "project", "add", v.project)
+			seen, code := v.atTerminal("y", "project", "add", v.project)
 			require.Zero(t, code, seen)
 			for _, loosens := range [][]string{{"policy", "set", "full_access"}, {"policy", "allow", "run_script"}, {"policy", "approval", "caller"}} {
 				v.atTerminal("y", loosens...)

@@ -26,9 +26,6 @@ import (
 
 var _ feed.Source = (*app.App)(nil)
 
-// soon is within how long a question of another process is heard.
-const soon = 300 * time.Millisecond
-
 // TestAQuestionOfAnotherProcessIsHeard by itself.
 func TestAQuestionOfAnotherProcessIsHeard(t *testing.T) {
 	home := t.TempDir()

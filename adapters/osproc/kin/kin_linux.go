@@ -199,7 +199,7 @@ func unsettled(pid string) bool {
 	if !ok {
 		return false
 	}
-	const state, envEnd = 3 - 3, 51 - 3 // the numbers of the fields, behind the program's name
+	const state, envEnd = 0, 51 - 3 // of the fields behind the program's name, the first of which is the third
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	return len(fields) > envEnd && fields[state][0] != 'Z' && fields[state][0] != 'X' && string(fields[envEnd]) == "0"
 }
