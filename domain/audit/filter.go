@@ -41,7 +41,7 @@ func (f Filter) Most() int {
 // Matches reports whether the filter chooses the record, its limit aside.
 func (f Filter) Matches(r *Record) bool {
 	e := &r.Event
-	return (f.Before <= 0 || r.Seq < f.Before) && r.Seq > f.After && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
+	return (f.Before <= 0 || r.Seq < f.Before) && (f.After <= 0 || r.Seq > f.After) && (f.Phase == "" || f.Phase == e.Phase) && (f.Call == "" || f.Call == e.CallID) &&
 		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (f.Grant == "" || f.Grant == e.Grant) && (f.Confirmation == "" || f.Confirmation == e.Confirmation) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
 }
 
