@@ -12,9 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// call is a request the SDK has been given and has not answered.
+// call is a request the SDK has been given, until its answer is written.
 type call struct {
 	id     json.RawMessage // the client's; nil for one that gets no answer
+	ours   jsonrpc.ID      // the SDK's, under which it is open
+	taken  bool            // the SDK has answered; the answer is being written
 	method string
 	to     reply
 	turn   Turn
@@ -128,6 +130,7 @@ func (c *conn) open(k *call) (jsonrpc.ID, bool) {
 	if _, used := c.calls[id]; !ok || used {
 		id, _ = jsonrpc.MakeID(float64(firstID + c.lastID))
 	}
+	k.ours = id
 	c.calls[id] = k
 	return id, true
 }
@@ -146,13 +149,17 @@ func keptID(raw json.RawMessage) (jsonrpc.ID, bool) {
 	return id, err == nil
 }
 
-// take removes a call that is answered.
+// take claims a call for the one answer it gets. The call stays open until settle has written that answer: nothing that comes behind the answers
+// of all calls, like the end of the session, may come before it.
 func (c *conn) take(id jsonrpc.ID) (*call, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, ok := c.calls[id]
-	delete(c.calls, id)
-	return k, ok
+	k, open := c.calls[id]
+	if !open || k.taken {
+		return nil, false
+	}
+	k.taken = true
+	return k, true
 }
 
 // sameID finds the open calls with a client's id.
@@ -194,6 +201,9 @@ func (c *conn) settle(k *call, body []byte) {
 		k.turn.Release()
 	}
 	c.mu.Lock()
+	if c.calls[k.ours] == k {
+		delete(c.calls, k.ours)
+	}
 	c.changed.Broadcast()
 	c.mu.Unlock()
 	c.answerLasts(false)

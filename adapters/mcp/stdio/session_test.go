@@ -1,9 +1,13 @@
 package stdio
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,4 +61,22 @@ func TestIsModern(t *testing.T) {
 	} {
 		assert.Equal(t, want, isModern(json.RawMessage(params)), params)
 	}
+}
+
+// An answer on its way out holds up what comes behind all answers, from the moment the SDK has given it.
+func TestTheLastAnswerIsBehindOneThatIsBeingWritten(t *testing.T) {
+	var out bytes.Buffer
+	c := New(Options{In: strings.NewReader(""), Out: &out, Drain: time.Hour}).conn
+	ours, open := c.open(&call{id: json.RawMessage("1"), method: methodInitialize})
+	require.True(t, open)
+	k, open := c.take(ours)
+	require.True(t, open)
+	_, again := c.take(ours)
+	assert.False(t, again, "one answer a call")
+
+	c.answerLast(wire.Message{ID: json.RawMessage("2")}, reply{})
+	assert.Empty(t, out.String())
+	c.settle(k, wire.Result(k.id, nil))
+	assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":null}`+"\n"+`{"jsonrpc":"2.0","id":2,"result":null}`+"\n", out.String())
+	assert.Empty(t, c.calls)
 }

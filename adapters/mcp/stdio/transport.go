@@ -253,8 +253,13 @@ func (c *conn) finish() {
 	c.closing.Do(func() {
 		c.mu.Lock()
 		c.ended = true
-		left := c.calls
-		c.calls = map[jsonrpc.ID]*call{}
+		var left []*call
+		for _, k := range c.calls {
+			if !k.taken {
+				k.taken = true
+				left = append(left, k)
+			}
+		}
 		for _, timer := range c.questions {
 			timer.Stop()
 		}
