@@ -66,6 +66,7 @@ func (l *Local) sandboxDeps(core app.Core) basis.Deps {
 		Launcher: agentserver.New(agentserver.Options{Processes: servers}), Sockets: agentserver.Sockets{},
 		Front:  gateway.Front{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
 		Models: modelfile.Open(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
+		Audit: core.Audit,
 	}
 }
 

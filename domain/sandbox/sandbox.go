@@ -106,6 +106,11 @@ type Doing struct {
 	Owner   string    `json:"owner"`
 	Since   time.Time `json:"since"`
 	Undo    string    `json:"undo,omitempty"` // a ref or directory that the undoing needs
+
+	// Call and Plan are the call that does it, and its plan as it was shown: the audit says whether that call was let through with that plan. Nobody
+	// finishes what it does not know, because the record is a file that any program of the user can write.
+	Call string `json:"call_id,omitempty"`
+	Plan string `json:"plan,omitempty"` // a JSON document
 }
 
 // Gateway is the one MCP server in front of all agent servers, as it is recorded.

@@ -137,7 +137,7 @@ func (h *Host) assembled() ecosystems.Deps {
 
 // worker carries out the runs of ecosystems.
 func (h *Host) worker() queueing.Worker {
-	return queueing.Worker{Deps: h.deps.Running, Performers: ecosystems.Performers(h.deps)}
+	return queueing.Worker{Deps: h.deps.Running, Performers: ecosystems.Performers(h.deps), Audit: h.options.Core.Audit}
 }
 
 // Drain carries out the queued runs of an ecosystem until none is left.

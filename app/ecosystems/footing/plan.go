@@ -27,7 +27,8 @@ type Risk struct {
 	Reasons      []string `json:"reasons"`
 }
 
-// Plan is what a tool is about to do. Its hash is over everything it shows. Preview and Facts marshal to JSON without fractions.
+// Plan is what a tool is about to do. Its hash is over everything it shows, and everything that the run which carries it out is given. Preview, Facts
+// and Payload marshal to JSON without fractions.
 type Plan struct {
 	Tool        tool.Name       `json:"tool"`
 	Action      string          `json:"action"` // of the run that will carry it out; empty where none does
@@ -40,7 +41,7 @@ type Plan struct {
 	Current     any             `json:"current_state,omitempty"`
 	Risk        Risk            `json:"risk"`
 	Hint        string          `json:"execute_hint,omitempty"`
-	PreviewHash canon.Hash      `json:"preview_hash"` // over all the above
+	PreviewHash canon.Hash      `json:"preview_hash"` // over all the above, Payload and the workspace root
 	Noop        any             `json:"-"`            // the answer, where there is nothing to do and so nothing to confirm
 	Payload     json.RawMessage `json:"-"`            // for the run that will carry it out
 	Strength    policy.Strength `json:"-"`            // at least the tool's own
@@ -49,6 +50,7 @@ type Plan struct {
 	Unseen      []string        `json:"-"`            // URLs that it fetches from and does not show
 	root        string
 	facts       string
+	shown       canon.Hash // over what is shown
 	level       policy.Risk
 }
 
@@ -78,8 +80,17 @@ func (p Plan) SealedAs(name, root string) (Plan, error) {
 		return p, err
 	}
 	p.facts = facts
-	p.PreviewHash, err = canon.Sum("ecosystem.plan.v1", p)
+	p.PreviewHash = canon.Hash{}
+	if p.shown, err = canon.Sum("ecosystem.plan.v1", p); err != nil {
+		return p, err
+	}
+	p.PreviewHash, err = p.run().Plan()
 	return p, err
+}
+
+// run is the run that carries the plan out, as far as it was decided about.
+func (p Plan) run() tracked.Run {
+	return tracked.Run{Ecosystem: p.Ecosystem, Action: p.Action, Root: p.root, Tool: string(p.Tool), Payload: p.Payload, Facts: p.facts, Preview: p.shown}
 }
 
 // FactsHash names what a preview was made from.
@@ -94,7 +105,7 @@ func (p Plan) Remotes() []string { return p.Shown }
 // Fetches are the URLs that it fetches from and does not show.
 func (p Plan) Fetches() []string { return p.Unseen }
 
-// Hash is over all that the plan shows.
+// Hash is over all that the plan shows and that the run which carries it out is given.
 func (p Plan) Hash() canon.Hash { return p.PreviewHash }
 
 // From reports whether the plan was made from facts with that hash.
@@ -144,8 +155,9 @@ func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
 	if len(open) >= tracked.MaxQueued {
 		return nil, tracked.ErrQueueFull.Sayf("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
 	}
-	r := tracked.Run{ID: d.UUIDs.NewUUID(), Ecosystem: p.Ecosystem, Action: p.Action, Command: []string{"countersign", "eco", p.Action, p.Ecosystem}, Status: tracked.Queued,
-		CreatedAt: d.Clock.Now().UTC(), SessionID: sc.Session, Root: p.root, Tool: string(p.Tool), Payload: p.Payload, Facts: p.facts}
+	r := p.run()
+	r.ID, r.Command, r.Status = d.UUIDs.NewUUID(), []string{"countersign", "eco", p.Action, p.Ecosystem}, tracked.Queued
+	r.CreatedAt, r.SessionID, r.Call = d.Clock.Now().UTC(), sc.Session, sc.CallID
 	if err := d.Runs.Add(ctx, r); err != nil {
 		return nil, err
 	}

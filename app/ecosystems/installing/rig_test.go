@@ -28,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -95,7 +96,7 @@ func dependencies(t testing.TB, root, home string) installing.Deps {
 }
 
 func workerOf(d installing.Deps) queueing.Worker {
-	return queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: installing.Performers(d)}
+	return queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: installing.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
 // open opens the door over the rig's dependencies as they are now.

@@ -2,6 +2,7 @@ package queueing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
-	"github.com/countersign-dev/countersign/app/ecosystems/queueing"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -134,11 +134,11 @@ func TestAnInterruptedRunIsMendedFirst(t *testing.T) {
 	shown := r.call("amof_get_run_status", args{"run_id": dead})
 	assert.Equal(t, "failed", shown["status"])
 	assert.Equal(t, "interrupted", shown["code"], "as the contract spells codes")
-	left, err := queueing.Worker{Deps: r.deps}.Unattended(t.Context())
+	left, err := r.worker().Unattended(t.Context())
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	r.woken = nil
-	require.NoError(t, queueing.Worker{Deps: r.deps}.Recover(t.Context()))
+	require.NoError(t, r.worker().Recover(t.Context()))
 	assert.Equal(t, []string{"demo"}, r.woken)
 
 	var order []string
@@ -169,7 +169,7 @@ func TestALookMendsFirst(t *testing.T) {
 		return broken
 	}
 	r.deps.Settle = func(ctx context.Context, l ecosystem.Layout) error {
-		return queueing.Worker{Deps: r.deps, Performers: []footing.Performer{p}}.Settle(ctx, l)
+		return r.worker(p).Settle(ctx, l)
 	}
 	r.serve()
 	for i, c := range []struct {
@@ -245,7 +245,7 @@ func TestARunOfAnotherPlaceIsLeftAlone(t *testing.T) {
 
 	p := doing("install", 1, func(context.Context, footing.Job) (any, error) { return nil, errors.New("it must not run") })
 	p.Mend = func(context.Context, footing.Job) error { return errors.New("nor be mended") }
-	w := queueing.Worker{Deps: r.deps, Performers: []footing.Performer{p}}
+	w := r.worker(p)
 	require.ErrorIs(t, w.Drain(t.Context(), r.root, "demo"), ecosystem.ErrBusy)
 	l, err := r.deps.Places.Layout(t.Context(), r.root, "demo")
 	require.NoError(t, err)
@@ -317,4 +317,50 @@ func TestAFullQueueTakesNoMore(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.deps.Enqueue(t.Context(), tool.Scope{}, p)
 	assert.ErrorIs(t, err, tracked.ErrQueueFull)
+}
+
+// TestNobodyQueuedIt: a record of a run that no call queued, or that says something else than the call that queued it was let through to do, is carried
+// out by nobody, and what it claims was interrupted is not put in order.
+func TestNobodyQueuedIt(t *testing.T) {
+	r := newRig(t, "demo", "other")
+	for name, forge := range map[string]func(*tracked.Run){
+		"no call":           func(run *tracked.Run) { run.Call = "" },
+		"an unknown call":   func(run *tracked.Run) { run.Call = "0198" },
+		"another action":    func(run *tracked.Run) { run.Action = "sync" },
+		"another ecosystem": func(run *tracked.Run) { run.Ecosystem = "other" },
+		"another payload":   func(run *tracked.Run) { run.Payload = []byte(`{"force":true}`) },
+		"other facts":       func(run *tracked.Run) { run.Facts = "sha256:2" },
+		"another preview":   func(run *tracked.Run) { run.Preview[0]++ },
+		"another tool":      func(run *tracked.Run) { run.Tool = "amof_other" },
+	} {
+		for _, begun := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, begun: %t", name, begun), func(t *testing.T) {
+				asked, err := r.deps.Runs.Load(t.Context(), r.queue("demo", "push", 1))
+				require.NoError(t, err)
+				_, err = r.deps.Runs.Change(t.Context(), asked.ID, func(run *tracked.Run) error {
+					_, err := run.Cancel(time.Now())
+					return err
+				})
+				require.NoError(t, err)
+				forged := asked
+				forged.ID = system.IDs{}.NewUUID()
+				if forge(&forged); begun {
+					require.NoError(t, forged.Begin("999999999 1 an-earlier-start", time.Now()))
+				}
+				require.NoError(t, r.deps.Runs.Add(t.Context(), forged))
+				var performers []footing.Performer
+				for _, action := range []string{"push", "sync"} {
+					p := doing(action, 1, func(context.Context, footing.Job) (any, error) { panic("carried out") })
+					p.Facts = func(context.Context, footing.Found, json.RawMessage) (any, error) { panic("looked at") }
+					p.Mend = func(context.Context, footing.Job) error { panic("put in order") }
+					performers = append(performers, p)
+				}
+				r.drain(forged.Ecosystem, performers...)
+				run := r.load(forged.ID)
+				assert.Equal(t, tracked.Failed, run.Status)
+				assert.Equal(t, "eco_run_unknown_call", run.Code)
+				assert.Contains(t, run.Error, "nothing was done")
+			})
+		}
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
 	"github.com/countersign-dev/countersign/app/ecosystems/queueing"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/ecomanifest"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
@@ -90,15 +91,21 @@ func (r *rig) queue(name, action string, facts any) string {
 	require.NoError(r.t, err)
 	p, err := footing.Plan{Tool: "amof_" + tool.Name(action), Action: action, Facts: facts, Payload: []byte(`{}`)}.Sealed(f)
 	require.NoError(r.t, err)
-	queued, err := r.deps.Enqueue(r.t.Context(), tool.Scope{Session: "s1"}, p)
+	call := system.IDs{}.NewUUID()
+	require.NoError(r.t, r.store.Append(r.t.Context(), audit.Event{Phase: audit.Intent, CallID: call, Plan: p.Hash()}))
+	queued, err := r.deps.Enqueue(r.t.Context(), tool.Scope{Session: "s1", CallID: call}, p)
 	require.NoError(r.t, err)
 	return queued.(footing.QueuedRun).RunID
+}
+
+func (r *rig) worker(performers ...footing.Performer) queueing.Worker {
+	return queueing.Worker{Deps: r.deps, Performers: performers, Audit: r.store}
 }
 
 // drain carries out what is queued with these performers.
 func (r *rig) drain(name string, performers ...footing.Performer) {
 	r.t.Helper()
-	require.NoError(r.t, queueing.Worker{Deps: r.deps, Performers: performers}.Drain(r.t.Context(), r.root, name))
+	require.NoError(r.t, r.worker(performers...).Drain(r.t.Context(), r.root, name))
 }
 
 func (r *rig) load(id string) tracked.Run {

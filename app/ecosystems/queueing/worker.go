@@ -9,20 +9,24 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
 )
 
 // queueWait is how long a worker waits for the one before it to be done with the ecosystem.
 const queueWait = 4 * time.Hour
 
-// Worker carries out queued runs.
+// Worker carries out queued runs that Audit says a call was let through to queue. Records of runs are files, which any program of the user can
+// write: of one that the audit does not know nothing is done, and nothing is put in order either.
 type Worker struct {
 	Deps
 	Performers []footing.Performer
+	Audit      ports.AuditLog
 }
 
 // Drain carries out the queued runs of an ecosystem, oldest first, until none is left; before that it settles what a process that is gone has
@@ -113,7 +117,13 @@ func (w Worker) performer(action string) *footing.Performer {
 func (w Worker) mend(ctx context.Context, r tracked.Run) error {
 	w.say(ctx, r, tracked.Event{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
 	p := w.performer(r.Action)
-	var mended error
+	mended := w.known(ctx, r)
+	if errors.Is(mended, tracked.ErrUnasked) {
+		return w.end(ctx, r, outcome{err: mended, exit: 1})
+	}
+	if mended != nil {
+		return mended // the audit cannot be read now: the run stays as it is
+	}
 	if found, err := w.At(ctx, r.Root, r.Ecosystem); p != nil && p.Mend != nil {
 		found.Layout = w.layout(ctx, r, found.Layout)
 		if mended = err; errors.Is(err, ecosystem.ErrUnknown) || err == nil { // what it did may be to take the ecosystem away
@@ -135,6 +145,19 @@ func (w Worker) layout(ctx context.Context, r tracked.Run, l ecosystem.Layout) e
 		l, _ = w.Places.Layout(ctx, r.Root, r.Ecosystem) // the name was good when the run was queued
 	}
 	return l
+}
+
+// known fails with tracked.ErrUnasked unless the audit says that the run's call was let through with the plan that the run carries out.
+func (w Worker) known(ctx context.Context, r tracked.Run) error {
+	plan, err := r.Plan()
+	if err != nil || r.Call == "" || w.Audit == nil {
+		return tracked.ErrUnasked.Sayf("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).Because(err)
+	}
+	records, err := w.Audit.Search(ctx, audit.Filter{Call: r.Call, Limit: audit.AtMost})
+	if err == nil && audit.StageOf(records, r.Call, plan) == audit.Unknown {
+		err = tracked.ErrUnasked.Sayf("%s of %s: the audit knows no call that was let through to do what this run's record says, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool)
+	}
+	return err
 }
 
 // errInterrupted is why a run failed whose process is gone.
@@ -199,6 +222,9 @@ func (w Worker) do(ctx context.Context, r tracked.Run) (result any, err error) {
 	p := w.performer(r.Action)
 	if p == nil {
 		return nil, ecosystem.ErrFailed.Sayf("this version of Countersign knows no action %q", r.Action)
+	}
+	if err := w.known(ctx, r); err != nil {
+		return nil, err
 	}
 	found, err := w.At(ctx, r.Root, r.Ecosystem)
 	if err != nil {

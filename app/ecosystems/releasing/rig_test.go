@@ -28,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -56,7 +57,7 @@ func depsOf(root, home string, c ports.Clock) releasing.Deps {
 }
 
 func workerOf(d releasing.Deps) queueing.Worker {
-	return queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: releasing.Performers(d)}
+	return queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: releasing.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
 // rig is a workspace root with the installed ecosystem demo, and everything real over it.

@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -50,7 +51,7 @@ func doomed(a []string) error {
 	d.States, d.Shipping, d.Committing, d.Recording = killStates{d.States, k}, killShipping{d.Shipping, k}, killCommitting{d.Committing, k}, killRecording{d.Recording, k}
 	d.Saving, d.Attic, d.Moorings = killSaving{d.Saving, k}, killAttic{d.Attic, k}, killMoorings{d.Moorings, k}
 	if a[4] != restore {
-		return queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: shipping.Performers(d)}.Drain(context.Background(), a[0], "demo")
+		return queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: shipping.Performers(d), Audit: ecosystemtest.Known{Runs: d.Runs}}.Drain(context.Background(), a[0], "demo")
 	}
 	door, d, err := doorOf(d, shipping.Entries)
 	if err != nil {

@@ -33,6 +33,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -125,7 +126,7 @@ func (r *rig) open(d shipping.Deps) {
 	door := r.App
 	r.t.Cleanup(func() { require.NoError(r.t, door.Close(context.Background())) })
 	d = r.deps
-	r.worker = queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: append(shipping.Performers(d), installing.Performers(install)...)}
+	r.worker = queueing.Worker{Deps: queueing.Deps{Deps: d.Deps, Watch: watch.New(d.Runs, d.Logs)}, Performers: append(shipping.Performers(d), installing.Performers(install)...), Audit: ecosystemtest.Known{Runs: d.Runs}}
 }
 
 // call is one as a person makes it, about demo.

@@ -43,6 +43,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -151,7 +152,7 @@ func (r *rig) assemble(top string) {
 			Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}},
 		Provisioners: provision.Finder{}, Surveyor: lookout.New(), Processes: r.procs, Table: r.procs, Code: codefile.Reader{Parser: shellparse.Parser{}},
 	}
-	r.worker = queueing.Worker{Deps: queueing.Deps{Deps: r.deps.Deps, Watch: watch.New(r.store.Runs(), r.store.Runs())}, Performers: spinning.Performers(r.deps)}
+	r.worker = queueing.Worker{Deps: queueing.Deps{Deps: r.deps.Deps, Watch: watch.New(r.store.Runs(), r.store.Runs())}, Performers: spinning.Performers(r.deps), Audit: ecosystemtest.Known{Runs: r.deps.Runs}}
 }
 
 // settles has services listened to until that is so, however long it takes a busy machine.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/gitref"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -37,6 +38,7 @@ type Deps struct {
 	Table     ports.ProcessTable
 	Owner     ports.Owner
 	Clock     ports.Clock
+	Audit     ports.AuditLog
 }
 
 // Timeouts of calls: a clone and a first start take the longest.
@@ -97,8 +99,44 @@ type Asks struct {
 func NewPlan(name tool.Name, summary string, context any, asks Asks) (Plan, error) {
 	p := Plan{Tool: name, Summary: summary, Context: context, asks: asks}
 	var err error
-	p.hash, err = canon.Sum("sandbox.plan.v1", p)
+	p.hash, err = sum(p)
 	return p, err
+}
+
+func sum(plan any) (canon.Hash, error) { return canon.Sum("sandbox.plan.v1", plan) }
+
+// Begin is what a call writes down before it begins to carry out the plan.
+func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Doing, error) {
+	shown, err := tool.Encode(p)
+	return &sandbox.Doing{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
+}
+
+// Begun reports whether the audit knows what a project says is being done with it: that a call was let through to do it with this very project and
+// sandbox, and has not done it.
+func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
+	doing := p.Doing
+	if doing == nil || doing.Plan == "" {
+		return false, nil
+	}
+	var shown struct {
+		Context struct {
+			URL       string `json:"git_url"`
+			Base      string `json:"base_dir"`
+			Name      string `json:"name"`
+			Directory string `json:"directory"`
+		} `json:"context"`
+	}
+	plan, err := sum(json.RawMessage(doing.Plan))
+	if err != nil || json.Unmarshal([]byte(doing.Plan), &shown) != nil {
+		return false, nil //nolint:nilerr // what is no plan nobody was let through with
+	}
+	about := shown.Context
+	if box := p.Sandboxes[sandbox.Key(doing.Sandbox)]; about.URL != p.URL.String() || doing.Sandbox != "" && (about.Name != doing.Sandbox || box.Directory != "" && about.Directory != box.Directory) ||
+		doing.Sandbox == "" && about.Base != d.Homes.Layout(p.Name, p.BaseDir).Base {
+		return false, nil
+	}
+	records, err := d.Audit.Search(ctx, audit.Filter{Call: doing.Call, Limit: audit.AtMost})
+	return err == nil && audit.StageOf(records, doing.Call, plan) == audit.UnderWay, err
 }
 
 // Hash is over all that the plan shows.

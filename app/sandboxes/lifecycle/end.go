@@ -137,7 +137,11 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 		p.Plan, err = basis.NewPlan(Destroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, basis.Asks{Nothing: true})
 		return p, err
 	}
-	if s.halfGone(f.Project) {
+	half, err := s.mend.HalfGone(ctx, f.Project)
+	if err != nil {
+		return destroyPlan{}, err
+	}
+	if half {
 		p.Plan, err = basis.NewPlan(Destroy.Name, fmt.Sprintf("finish destroying project %s: delete %s", f.Project.Name, f.Layout.Base),
 			map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base}, basis.Asks{})
 		return p, err
@@ -177,16 +181,11 @@ func unforced(f basis.Found, losses []sandboxport.Loss) error {
 		f.Project.Name, len(losses)).With(map[string]any{"trees": losses})
 }
 
-// halfGone reports a project whose destruction was decided about, begun and cut off.
-func (s service) halfGone(p sandbox.Project) bool {
-	return s.mend.Interrupted(p) && p.Doing.What == "destroy"
-}
-
 // losses is what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
 // git knows it or not.
 func (s service) losses(ctx context.Context, f basis.Found) ([]sandboxport.Loss, error) {
-	if s.halfGone(f.Project) {
-		return nil, nil
+	if half, err := s.mend.HalfGone(ctx, f.Project); err != nil || half {
+		return nil, err
 	}
 	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, nil)
 	if err != nil || len(f.Project.Sandboxes) == 0 {
@@ -209,7 +208,7 @@ func (s service) losses(ctx context.Context, f basis.Found) ([]sandboxport.Loss,
 }
 
 // destroy takes the project away. It is written down first, so that one that was interrupted is finished by the next call about the project.
-func (s service) destroy(ctx context.Context, _ tool.Scope, plan destroyPlan) (any, error) {
+func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (any, error) {
 	f := plan.found
 	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
 		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.front.Retire(ctx)
@@ -233,9 +232,11 @@ func (s service) destroy(ctx context.Context, _ tool.Scope, plan destroyPlan) (a
 	if _, err := s.mend.Halt(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
 		return nil, err
 	}
-	if err := s.mend.Change(ctx, f, func(p *sandbox.Project) {
-		p.Doing = &sandbox.Doing{What: "destroy", Owner: s.Owner.Self(), Since: s.Clock.Now()}
-	}); err != nil {
+	doing, err := s.Begin(sc, plan.Plan, "destroy", "")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = doing }); err != nil {
 		return nil, err
 	}
 	deleted, err := s.mend.Raze(ctx, f)

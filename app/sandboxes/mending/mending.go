@@ -176,6 +176,14 @@ func (m Mender) Interrupted(p sandbox.Project) bool {
 	return p.Doing != nil && m.Owner.Judge(p.Doing.Owner).Dead()
 }
 
+// HalfGone reports a project whose destruction a call was let through to carry out and was cut off.
+func (m Mender) HalfGone(ctx context.Context, p sandbox.Project) (bool, error) {
+	if !m.Interrupted(p) || p.Doing.What != "destroy" {
+		return false, nil
+	}
+	return m.Begun(ctx, p)
+}
+
 // Project is what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.
 func (m Mender) Project(ctx context.Context, f basis.Found) (sandbox.State, error) {
 	state, err := m.Current(ctx)
@@ -187,12 +195,18 @@ func (m Mender) Project(ctx context.Context, f basis.Found) (sandbox.State, erro
 		return state, nil
 	}
 	f.Project, f.Layout = p, m.Homes.Layout(p.Name, p.BaseDir)
-	switch p.Doing.What {
-	case "destroy":
+	begun, err := m.Begun(ctx, p)
+	if err != nil {
+		return state, err
+	}
+	switch what := p.Doing.What; {
+	case what == "destroy" && !begun:
+		err = sandbox.ErrState.Sayf("project %s is recorded as being destroyed, and the audit knows no call that was let through to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, take \"doing\" out of its entry in opencode-state.json", p.Name)
+	case what == "destroy":
 		_, err = m.Raze(ctx, f)
-	case "create", "delete":
+	case begun && (what == "create" || what == "delete"):
 		err = m.drop(ctx, f, p.Doing.Sandbox)
-	default:
+	default: // what nobody was let through to do has no work taken away either
 		err = m.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
 	}
 	if err != nil {

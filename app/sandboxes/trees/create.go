@@ -126,6 +126,10 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 	}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup,
 		"setup_approved": asks.Strength == policy.None}
+	if p.replaces != "" { // what it holds is kept under backup refs, its ignored files are not
+		shown["replaces"] = f.Project.Sandboxes[sandbox.Key(in.Name)].Directory
+		asks.Human = max(asks.Human, policy.Simple)
+	}
 	if p.furnishes() { // every file of the commit is bound with it
 		if p.commit, err = s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
 			return createPlan{}, err
@@ -197,7 +201,7 @@ func (s service) create(ctx context.Context, sc tool.Scope, p createPlan) (Creat
 	}
 	box := sandbox.Sandbox{Name: p.input.Name, Branch: p.branch.Branch, BaseRef: p.branch.From, Directory: p.dir, CreatedBranch: p.branch.Create && !p.branch.Track,
 		StartCommand: p.input.Command, CreatedAt: s.Clock.Now()}
-	if box, err = s.reserve(ctx, f, box, p.approves); err != nil {
+	if box, err = s.reserve(ctx, sc, f, p.Plan, box, p.approves); err != nil {
 		return Created{}, err
 	}
 	head, err := s.Trees.Add(ctx, f.Layout.Repo, p.dir, p.branch)
@@ -333,8 +337,12 @@ func (s service) replace(ctx context.Context, f basis.Found, p createPlan) error
 }
 
 // reserve records a sandbox that is being made, with leases that nobody else has.
-func (s service) reserve(ctx context.Context, f basis.Found, box sandbox.Sandbox, approves string) (sandbox.Sandbox, error) {
-	_, err := s.States.Update(ctx, func(st *sandbox.State) error {
+func (s service) reserve(ctx context.Context, sc tool.Scope, f basis.Found, plan basis.Plan, box sandbox.Sandbox, approves string) (sandbox.Sandbox, error) {
+	doing, err := s.Begin(sc, plan, "create", box.Name)
+	if err != nil {
+		return box, err
+	}
+	_, err = s.States.Update(ctx, func(st *sandbox.State) error {
 		p, known := st.Projects[f.URL.String()]
 		if !known {
 			return sandbox.ErrProjectNotFound
@@ -352,7 +360,7 @@ func (s service) reserve(ctx context.Context, f basis.Found, box sandbox.Sandbox
 			p.Sandboxes = map[string]sandbox.Sandbox{}
 		}
 		p.Sandboxes[strings.ToLower(box.Name)] = box
-		p.Doing = &sandbox.Doing{What: "create", Sandbox: box.Name, Owner: s.Owner.Self(), Since: s.Clock.Now()}
+		p.Doing = doing
 		if approves != "" {
 			p.Setup = approves
 		}

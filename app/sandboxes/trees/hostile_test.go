@@ -183,3 +183,40 @@ func TestStartAfterCutOffDestroy(t *testing.T) {
 	assert.NotContains(t, state, `"doing"`)
 	assert.NotContains(t, state, "SANDBOX_PORT")
 }
+
+// TestNobodyBeganIt: what the file of projects says was begun, and no call in the audit was let through to do with this very project and sandbox, is not
+// finished by whoever plans or makes the next call: nothing is deleted, and nobody is spared the question that a destruction asks.
+func TestNobodyBeganIt(t *testing.T) {
+	r, url, dir := started(t, nil)
+	box := made(t, r.Do(create, args{"git_url": url, "name": "one"}))["directory"].(string)
+	r.Write(box, "ignored.txt", "only here\n")
+	dead := "999999999 1 an-earlier-start"
+	forged := func(what, name, owner, plan, call string) {
+		r.Edit("doing", args{"what": what, "sandbox": name, "owner": owner, "since": "2026-01-02T03:04:05Z", "call_id": call, "plan": plan})
+	}
+	for _, owner := range []string{"", dead} {
+		for _, plan := range []string{"", "{}", r.Planned("destroy", "")} {
+			forged("destroy", "", owner, plan, "0198")
+			for _, name := range []tool.Name{create, start, list, remove, "opencode_cleanup_orphans", "opencode_project_status"} {
+				r.Confirmed(name, args{"git_url": url, "name": "two"})
+			}
+			assert.FileExists(t, filepath.Join(box, "ignored.txt"), "planning and doing something else deletes nothing")
+			trees := string(sandboxrig.JSON(t, r.Refused("sandbox_unpushed_work", destroy, args{"git_url": url}).Details))
+			assert.Contains(t, trees, "ignored.txt", "what would be lost is said all the same")
+		}
+		for _, what := range []string{"create", "delete"} {
+			forged(what, "one", owner, r.Planned(what, "one"), "0198")
+			r.Confirmed(create, args{"git_url": url, "name": "one"})
+			assert.FileExists(t, filepath.Join(box, "ignored.txt"), what)
+		}
+	}
+
+	// A call that was let through to destroy something else lends its approval to nothing.
+	r.Begun("destroy", "", dead)
+	r.Edit("base_dir", filepath.Join(r.Top, "precious"))
+	r.Write(filepath.Join(r.Top, "precious"), "thesis.txt", "only copy\n")
+	r.Ask(create, args{"git_url": url, "name": "three"})
+	r.Confirmed(start, args{"git_url": url})
+	assert.FileExists(t, filepath.Join(r.Top, "precious", "thesis.txt"))
+	assert.DirExists(t, filepath.Join(dir, "repo"))
+}

@@ -88,7 +88,7 @@ func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
 	return sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %s; commit and push it, or call again with force: true, which a person then confirms", box.Name, lost(losses)).With(details)
 }
 
-func (s service) delete(ctx context.Context, _ tool.Scope, p deletePlan) (Done, error) {
+func (s service) delete(ctx context.Context, sc tool.Scope, p deletePlan) (Done, error) {
 	f := p.found
 	if p.finished {
 		return Done{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
@@ -101,9 +101,11 @@ func (s service) delete(ctx context.Context, _ tool.Scope, p deletePlan) (Done, 
 	if _, err := s.mend.Project(ctx, f); err != nil {
 		return Done{}, err
 	}
-	if err := s.mend.Change(ctx, f, func(now *sandbox.Project) {
-		now.Doing = &sandbox.Doing{What: "delete", Sandbox: p.box.Name, Owner: s.Owner.Self(), Since: s.Clock.Now()}
-	}); err != nil {
+	doing, err := s.Begin(sc, p.Plan, "delete", p.box.Name)
+	if err != nil {
+		return Done{}, err
+	}
+	if err := s.mend.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
 		return Done{}, err
 	}
 	backups, err := s.Trees.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
@@ -226,11 +228,12 @@ func (s service) planRestore(ctx context.Context, _ tool.Scope, in RestoreInput)
 	if _, there := f.Project.Sandboxes[strings.ToLower(p.name)]; there {
 		return p, sandbox.ErrExists.Sayf("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
 	}
-	p.Plan, err = basis.NewPlan(Restore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), map[string]any{"ref": p.backup.Ref, "name": p.name, "commit": p.backup.Commit}, basis.Asks{})
+	p.Plan, err = basis.NewPlan(Restore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "ref": p.backup.Ref, "name": p.name,
+		"commit": p.backup.Commit, "directory": path.Join(f.Layout.Worktrees, p.name)}, basis.Asks{})
 	return p, err
 }
 
-func (s service) restore(ctx context.Context, _ tool.Scope, p restorePlan) (Created, error) {
+func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Created, error) {
 	f := p.found
 	release, err := s.mend.Hold(ctx, f.URL)
 	if err != nil {
@@ -241,7 +244,7 @@ func (s service) restore(ctx context.Context, _ tool.Scope, p restorePlan) (Crea
 		return Created{}, err
 	}
 	box := sandbox.Sandbox{Name: p.name, Branch: "sandbox/" + p.name, BaseRef: p.backup.Ref, Directory: path.Join(f.Layout.Worktrees, p.name), CreatedBranch: true, CreatedAt: s.Clock.Now()}
-	if box, err = s.reserve(ctx, f, box, ""); err != nil {
+	if box, err = s.reserve(ctx, sc, f, p.Plan, box, ""); err != nil {
 		return Created{}, err
 	}
 	if err := s.Keeping.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -18,6 +19,7 @@ var (
 	ErrUnknown   = fault.New(fault.NotFound, "eco_run_not_found", "there is no such run; amof_list_runs shows those there are")
 	ErrAmbiguous = fault.New(fault.Invalid, "eco_run_ambiguous", "several runs begin so; name more of the id")
 	ErrMove      = fault.New(fault.State, "eco_run_state_invalid", "the run is not in a state that allows this")
+	ErrUnasked   = fault.New(fault.Denied, "eco_run_unknown_call", "no call that is in the audit queued this run")
 	ErrStopped   = fault.New(fault.Canceled, "eco_run_cancelled", "the run was cancelled")
 	ErrQueueFull = fault.New(fault.Unavailable, "eco_queue_full", "as many runs wait for this ecosystem as may")
 )
@@ -92,12 +94,27 @@ type Run struct {
 	Tool     string          `json:"tool"`
 	Payload  json.RawMessage `json:"payload"`          // what was confirmed, as the action wants it
 	Facts    string          `json:"facts_hash"`       // over what the confirmed preview was made from
+	Call     string          `json:"call_id"`          // that queued it: the audit says with which plan it was let through
+	Preview  canon.Hash      `json:"preview_hash"`     // over what was shown of that plan; with the members that say what is done it makes the plan's hash
 	Result   json.RawMessage `json:"result,omitempty"` // what came of it
 	Error    string          `json:"error,omitempty"`
 	Code     string          `json:"code,omitempty"`
 	Owner    string          `json:"owner,omitempty"` // the process that carries it out
 	Stopping bool            `json:"stopping,omitempty"`
 	Events   int64           `json:"event_count"`
+}
+
+// Plan is the hash of the plan that the run carries out: over what was shown of it, and over all that decides what is done. A run whose plan the audit
+// does not know from its call was queued by nobody. It fails with canon.ErrForm where the payload has no canonical form.
+func (r Run) Plan() (canon.Hash, error) {
+	var payload any = string(r.Payload)
+	switch {
+	case len(r.Payload) == 0:
+		payload = nil // as it is read back
+	case json.Valid(r.Payload):
+		payload = r.Payload
+	}
+	return canon.Sum("ecosystem.run.v1", map[string]any{"shown": r.Preview, "action": r.Action, "ecosystem": r.Ecosystem, "root": r.Root, "tool": r.Tool, "payload": payload, "facts": r.Facts})
 }
 
 // Short is the id as people see it.

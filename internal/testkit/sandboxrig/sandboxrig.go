@@ -24,6 +24,10 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -254,19 +258,46 @@ func (r *Rig) Interrupt(what, box string) {
 	r.Begun(what, box, "999999999 1 an-earlier-start")
 }
 
-// Begun writes down a change of the only project that the owner has begun.
+// Begun writes down a change of the only project that the owner has begun, and in the audit that a call of the owner's was let through to make it.
 func (r *Rig) Begun(what, box, owner string) {
 	r.T.Helper()
-	r.Edit("doing", map[string]any{"what": what, "sandbox": box, "owner": owner, "since": "2026-01-02T03:04:05Z"})
+	plan := r.Planned(what, box)
+	sum, err := canon.Sum("sandbox.plan.v1", json.RawMessage(plan))
+	require.NoError(r.T, err)
+	store := sqlitestore.Open(filepath.Join(r.State, "countersign.db"))
+	defer func() { require.NoError(r.T, store.Close()) }()
+	call := system.IDs{}.NewUUID()
+	require.NoError(r.T, store.Append(r.T.Context(), audit.Event{Phase: audit.Intent, CallID: call, Plan: sum}))
+	r.Edit("doing", map[string]any{"what": what, "sandbox": box, "owner": owner, "since": "2026-01-02T03:04:05Z", "call_id": call, "plan": plan})
+}
+
+// Planned is the plan of such a change, as a document.
+func (r *Rig) Planned(what, box string) (doc string) {
+	r.T.Helper()
+	r.each(func(url string, p map[string]any) {
+		base, _ := p["base_dir"].(string)
+		about := map[string]any{"git_url": url, "base_dir": base}
+		if box != "" {
+			about["name"], about["directory"] = box, filepath.Join(base, "worktrees", box)
+		}
+		doc = string(JSON(r.T, map[string]any{"tool": what, "summary": what, "context": about}))
+	})
+	return doc
 }
 
 // Edit changes one key of what is stored of the only project.
 func (r *Rig) Edit(key string, value any) {
 	r.T.Helper()
+	r.each(func(_ string, p map[string]any) { p[key] = value })
+}
+
+// each has f change what is stored of each project.
+func (r *Rig) each(f func(url string, p map[string]any)) {
+	r.T.Helper()
 	const file = "opencode-state.json"
 	state := projectrig.Object(r.T, json.RawMessage(r.Read(r.Memory, file)))
-	for _, p := range state["projects"].(map[string]any) {
-		p.(map[string]any)[key] = value
+	for url, p := range state["projects"].(map[string]any) {
+		f(url, p.(map[string]any))
 	}
 	require.NoError(r.T, os.WriteFile(filepath.Join(r.Memory, file), JSON(r.T, state), 0o600))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 )
 
 // workshop is a workspace with one ecosystem and a door to the tools about runs, which are carried out when a test says so.
@@ -71,7 +72,7 @@ func (w *workshop) queue(t *testing.T) string {
 	require.NoError(t, err)
 	p, err := footing.Plan{Tool: "amof_install", Action: "install", Facts: 1, Payload: []byte(`{}`)}.Sealed(f)
 	require.NoError(t, err)
-	queued, err := w.deps.Enqueue(t.Context(), tool.Scope{Session: "s1"}, p)
+	queued, err := w.deps.Enqueue(t.Context(), tool.Scope{Session: "s1", CallID: "c1"}, p)
 	require.NoError(t, err)
 	return queued.(footing.QueuedRun).RunID
 }
@@ -92,7 +93,7 @@ func TestARun(t *testing.T) {
 				job.Log("info", "first word")
 				job.Log("warning", strings.Repeat("long ", 4000))
 				return map[string]any{}, nil
-			}}}}.Drain(context.Background(), w.root, "demo")
+			}}}, Audit: ecosystemtest.Known{Runs: w.deps.Runs}}.Drain(context.Background(), w.root, "demo")
 	}()
 	var said []string
 	var last map[string]any
