@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/internal/testkit/porttest/processtest"
@@ -124,6 +125,13 @@ func TestNumbersThatCameAgain(t *testing.T) {
 		"everybody":     func(string) string { return "-1:1:" + parts[2] },
 		"the group":     func(string) string { return "0:1:" + parts[2] },
 		"the first":     func(string) string { return "1:0:" + parts[2] },
+		"its own, of a program that Countersign never started": func(pid string) string {
+			n, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			own, ok := kin.Of(n)
+			require.True(t, ok)
+			return string(own)
+		},
 	} {
 		dir := t.TempDir()
 		other := innocent(t)
@@ -142,7 +150,7 @@ func TestNumbersThatCameAgain(t *testing.T) {
 		settled, err := p.Recover(t.Context())
 		require.NoError(t, err, name)
 		require.Len(t, settled, 1, name)
-		assert.Contains(t, settled[0].Reason, "nothing of it was left", name)
+		assert.Contains(t, settled[0].Reason, "nothing that is known to belong to it was left", name)
 		s, err = p.Stop(t.Context(), id, 0)
 		require.NoError(t, err, name)
 		assert.Equal(t, process.Failed, s.Status, name)

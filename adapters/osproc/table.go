@@ -200,7 +200,7 @@ func (p *Processes) settle(ctx context.Context, id process.ID, how settlement) (
 		err = s.Move(process.Failed, now)
 		s.Reason = how.never
 	case found == 0:
-		err = s.Lose(ownerDied(rec)+"; nothing of it was left", last)
+		err = s.Lose(ownerDied(rec)+"; nothing that is known to belong to it was left", last)
 	case how.asked:
 		s.Escalated, s.Lost, s.Reason = escalated, true, "lost: "+ownerDied(rec)+"; it was ended all the same"
 		if s.Status != process.Stopping {

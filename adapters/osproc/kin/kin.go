@@ -111,7 +111,7 @@ func (k Kin) among(some, all []entry) (found []entry) {
 	leader, start := id.PID, id.Start
 	known = known && leader > 1
 	// As long as the leader is there, alive or not waited for, the group with its number is its own.
-	here := known && slices.ContainsFunc(all, func(p entry) bool { return p.pid == leader && p.start == start })
+	here := known && slices.ContainsFunc(all, func(p entry) bool { return p.pid == leader && p.start == start }) && (k.Child || k.Mark == "" || !marksSeen || k.marked(all, leader))
 	self := os.Getpid()
 	for _, p := range some {
 		switch {
@@ -121,6 +121,12 @@ func (k Kin) among(some, all []entry) (found []entry) {
 		}
 	}
 	return found
+}
+
+// marked reports whether a member of the group carries the mark. Who is no child is known from a file alone, which any program may have written: a group
+// of which nobody carries the mark is somebody else's.
+func (k Kin) marked(all []entry, group int) bool {
+	return slices.ContainsFunc(all, func(p entry) bool { return !p.dead && p.group == group && carries(p.pid, k.Mark) })
 }
 
 // Signal sends the signal to all of them that live, and reports how many those were.

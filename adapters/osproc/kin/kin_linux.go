@@ -204,6 +204,9 @@ func unsettled(pid string) bool {
 	return len(fields) > envEnd && fields[state][0] != 'Z' && fields[state][0] != 'X' && string(fields[envEnd]) == "0"
 }
 
+// marksSeen says that environments can be read here.
+const marksSeen = true
+
 // carries reports whether the process was started with the mark in its environment. Other users' processes do not say.
 func carries(pid int, mark string) bool {
 	env, ok := environ(strconv.Itoa(pid))
