@@ -108,7 +108,7 @@ func (b *boxer) mainJob() {
 	b.does("opencode_sandbox_delete", args{"git_url": b.url, "name": "two"})
 	assert.NoDirExists(t, dirs["two"])
 	models := b.does("opencode_llm_config", args{})
-	for range 10 { // a busy machine is told to ask again
+	for range 60 { // a busy machine is told to ask again
 		if len(models.Available) > 0 {
 			break
 		}
