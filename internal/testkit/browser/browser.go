@@ -22,7 +22,8 @@ import (
 
 // How long something on a page is waited for, and how often it is looked for. Machines that test are busy.
 const (
-	patience = time.Minute
+	patience = 2 * time.Minute
+	attempt  = patience / 4 // of one try: a picture that Chromium never finishes is taken again
 	pace     = 10 * time.Millisecond
 )
 

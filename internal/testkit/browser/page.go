@@ -307,7 +307,7 @@ func (p *Page) look(expression string, into any) {
 func (p *Page) again(what string, f func(context.Context) error) {
 	p.t.Helper()
 	p.until(func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		ctx, cancel := context.WithTimeout(p.ctx, attempt)
 		defer cancel()
 		return f(ctx)
 	}, func() string { return what })
