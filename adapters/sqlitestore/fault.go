@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"modernc.org/sqlite"
 	"modernc.org/sqlite/lib"
@@ -59,11 +60,23 @@ func locked(err error) bool {
 	return family == sqlite3.SQLITE_BUSY || family == sqlite3.SQLITE_LOCKED
 }
 
+// vainError is a lock that was waited for in vain, for that long.
+type vainError struct {
+	waited time.Duration
+	error
+}
+
+func (e *vainError) Unwrap() error { return e.error }
+
 // why is a sentence for the failures that something outside the program causes.
 func (s *Store) why(err error) string {
 	switch family(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Sprintf("another process kept the database %s locked for more than %v; try again when it is done", s.path, busy)
+		waited := ""
+		if vain := (&vainError{}); errors.As(err, &vain) {
+			waited = fmt.Sprintf(" for more than %v", vain.waited)
+		}
+		return fmt.Sprintf("another process kept the database %s locked%s; try again when it is done", s.path, waited)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
 		return fmt.Sprintf("the database %s cannot be written; make the file and its directory writable", s.path)
 	case sqlite3.SQLITE_CANTOPEN:
