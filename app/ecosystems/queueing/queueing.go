@@ -136,8 +136,9 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f tracked.Filter) (
 	}
 	out := Listing{Runs: []Item{}}
 	var lines []string
+	looked := s.look()
 	for i := range found {
-		found[i] = s.settled(ctx, found[i])
+		found[i] = looked.settled(ctx, found[i])
 	}
 	for _, r := range found {
 		if len(out.Runs) == limit || len(wanted) > 0 && !slices.Contains(wanted, r.Status) {
@@ -154,10 +155,21 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f tracked.Filter) (
 	return out, nil
 }
 
+// look is one look at runs. It tries once an ecosystem to have what was left there put in order: where somebody is at work, that waits for them.
+type look struct {
+	service
+	tried map[place]bool
+}
+
+// place is an ecosystem of a workspace.
+type place struct{ root, ecosystem string }
+
+func (s service) look() look { return look{service: s, tried: map[place]bool{}} }
+
 // settled is a run as it really is: what one left whose process is gone is put in order first, and one whose process cannot be
 // seen from here says so. A process records the end of its run before it ends itself, so what is on record once it is gone is the last word.
 // Where nobody can put it in order now, the run is shown as failed, with what is still to be done.
-func (s service) settled(ctx context.Context, r tracked.Run) tracked.Run {
+func (s look) settled(ctx context.Context, r tracked.Run) tracked.Run {
 	if r.Status == tracked.Running && s.Owner.Judge(r.Owner).Dead() {
 		if last, err := s.Runs.Load(ctx, r.ID); err == nil {
 			if last.Status != tracked.Running || last.Owner != r.Owner {
@@ -165,7 +177,7 @@ func (s service) settled(ctx context.Context, r tracked.Run) tracked.Run {
 			}
 			r = last
 		}
-		if l, err := s.Places.Layout(ctx, r.Root, r.Ecosystem); err == nil && s.Settle != nil && s.Settle(ctx, l) == nil {
+		if s.settle(ctx, r) {
 			if last, err := s.Runs.Load(ctx, r.ID); err == nil && last.Status != tracked.Running {
 				return last
 			}
@@ -175,6 +187,17 @@ func (s service) settled(ctx context.Context, r tracked.Run) tracked.Run {
 		r.Error = s.Owner.Elsewhere(r.Owner)
 	}
 	return r
+}
+
+// settle has what was left in the run's ecosystem put in order, unless this look has tried already. It reports whether that may have changed the run.
+func (s look) settle(ctx context.Context, r tracked.Run) bool {
+	at := place{r.Root, r.Ecosystem}
+	if s.Settle == nil || s.tried[at] {
+		return false
+	}
+	s.tried[at] = true
+	l, err := s.Places.Layout(ctx, r.Root, r.Ecosystem)
+	return err == nil && s.Settle(ctx, l) == nil
 }
 
 // RunInput names a run.
@@ -195,7 +218,7 @@ func (s service) must(ctx context.Context, sc tool.Scope, id string) (tracked.Ru
 		return tracked.Run{}, tracked.ErrUnknown.Sayf("no run is named; give run_id (amof_list_runs shows those there are)")
 	}
 	r, err := s.Runs.Load(ctx, id)
-	return s.settled(ctx, r), err
+	return s.look().settled(ctx, r), err
 }
 
 // StatusInput names a run, and says whether to wait for it.
@@ -276,7 +299,7 @@ func (s service) wait(ctx context.Context, sc tool.Scope, r tracked.Run, most ti
 		if err != nil {
 			return r, err
 		}
-		r = s.settled(ctx, next)
+		r = s.look().settled(ctx, next)
 		chunk, err := s.Logs.Events(ctx, r.ID, seen)
 		if err != nil {
 			return r, err
@@ -356,8 +379,9 @@ func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (Total
 	t := Totals{Total: len(found), ByStatus: map[string]int{}, ByEcosystem: map[string]int{}, ByAction: map[string]int{}}
 	var spent time.Duration
 	ended := 0
+	looked := s.look()
 	for _, r := range found {
-		r = s.settled(ctx, r)
+		r = looked.settled(ctx, r)
 		t.ByStatus[string(r.Status)]++
 		t.ByEcosystem[r.Ecosystem]++
 		t.ByAction[r.Action]++

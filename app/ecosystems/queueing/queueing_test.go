@@ -194,6 +194,25 @@ func TestALookMendsFirst(t *testing.T) {
 	}
 }
 
+// TestALookTriesOnceAnEcosystem: where somebody is at work in an ecosystem, a look at all of its runs waits for them once, and not once a run.
+func TestALookTriesOnceAnEcosystem(t *testing.T) {
+	r := newRig(t, "demo", "other")
+	for _, name := range []string{"demo", "demo", "demo", "other"} {
+		_, err := r.deps.Runs.Change(t.Context(), r.queue(name, "install", 1), func(run *tracked.Run) error { return run.Begin("999999999 1 an-earlier-start", time.Now()) })
+		require.NoError(t, err)
+	}
+	tried := map[string]int{}
+	r.deps.Settle = func(_ context.Context, l ecosystem.Layout) error {
+		tried[l.Name]++
+		return nil // somebody else is at it
+	}
+	r.serve()
+	assert.EqualValues(t, 4, r.call("amof_list_runs", args{"status": "failed"})["count"])
+	assert.Equal(t, map[string]int{"demo": 1, "other": 1}, tried)
+	assert.EqualValues(t, args{"failed": 4.0}, r.call("amof_get_global_telemetry", args{})["by_status"])
+	assert.Equal(t, map[string]int{"demo": 2, "other": 2}, tried)
+}
+
 // lastMoment is the owners of a machine on which a process records the end of its run and ends while somebody looks whether it is there.
 type lastMoment struct {
 	system.Owner
