@@ -20,13 +20,14 @@ import (
 
 // Options say where the files are and what surrounds them. Only Home and Clock are needed.
 type Options struct {
-	Env    func(name string) string                    // variables of this process; nil for none
-	Home   string                                      // the user's home directory, absolute
-	Dir    string                                      // the working directory; empty asks the system
-	Clock  ports.Clock                                 // times what is recorded
-	Redact func() *redact.Redactor                     // masks the logs of runs; nil is the rules alone
-	Init   func(ctx context.Context, dir string) error // makes the workspace root a git repository; nil leaves it as it is
-	End    func(mark string) (left []int)              // ends the programs that carry a mark, see statebook.Options; nil ends none
+	Env    func(name string) string                      // variables of this process; nil for none
+	Home   string                                        // the user's home directory, absolute
+	Dir    string                                        // the working directory; empty asks the system
+	Clock  ports.Clock                                   // times what is recorded
+	Redact func() *redact.Redactor                       // masks the logs of runs; nil is the rules alone
+	Init   func(ctx context.Context, dir string) error   // makes the workspace root a git repository; nil leaves it as it is
+	Carry  func(context.Context, string) context.Context // has programs carry the mark of a work, see statebook.Options; nil marks none
+	End    func(work string) (left []int)                // ends the programs of a work, see statebook.Options; nil ends none
 }
 
 // Store is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Places and Manifests;
@@ -41,7 +42,7 @@ type Store struct {
 // New is the files that o leads to. Nothing is opened or made yet.
 func New(o Options) *Store {
 	s := &Store{Finder: whereabouts.New(whereabouts.Options{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
-	s.states = statebook.New(statebook.Options{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, End: o.End})
+	s.states = statebook.New(statebook.Options{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, Carry: o.Carry, End: o.End})
 	s.runs = runfile.New(runfile.Options{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
 	return s
 }

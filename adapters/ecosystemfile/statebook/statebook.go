@@ -29,12 +29,13 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// Options are all required, but for End.
+// Options are all required, but for Carry and End. A work is known by its name, whatever process is at it.
 type Options struct {
 	Clock  ports.Clock
-	State  func() (string, error)         // the user's state directory
-	Config func() (string, error)         // that of settings, where an earlier version's state may be
-	End    func(mark string) (left []int) // ends the programs that carry the mark, and reports those that could not be; nil ends none
+	State  func() (string, error)                                 // the user's state directory
+	Config func() (string, error)                                 // that of settings, where an earlier version's state may be
+	Carry  func(ctx context.Context, work string) context.Context // has programs that are started with the context be known as that work's; nil marks none
+	End    func(work string) (left []int)                         // ends the programs that a process which was killed had started for the work, and reports those that could not be; nil ends none
 }
 
 // Book is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
@@ -230,17 +231,19 @@ func (b *Book) Lock(ctx context.Context, l ecosystem.Layout, most time.Duration)
 		return ctx, nil, err
 	}
 	busy := filepath.Join(state, "locks", filepath.Base(l.State)+".busy")
-	mark := docfile.WorkMark + "=" + busy
 	switch file, err := os.OpenFile(busy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); {
 	case err == nil:
 		_ = file.Close()
 	case errors.Is(err, fs.ErrExist) && b.o.End != nil:
-		if left := b.o.End(mark); len(left) > 0 {
+		if left := b.o.End(busy); len(left) > 0 {
 			unlock()
 			return ctx, nil, ecosystem.ErrBusy.Sayf("a process that worked on ecosystem %s was killed, and programs that it had started cannot be ended (processes %v); end them, and call again", l.Name, left)
 		}
 	} // where there is no room for the file, the work still goes on
-	return docfile.WithMark(ctx, mark), func() {
+	if b.o.Carry != nil {
+		ctx = b.o.Carry(ctx, busy)
+	}
+	return ctx, func() {
 		_ = os.Remove(busy)
 		unlock()
 	}, nil

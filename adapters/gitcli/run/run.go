@@ -37,7 +37,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 )
 
 // Network is the transports of commands that fetch or push. What is left out runs programs of the URL's choosing.
@@ -135,7 +135,7 @@ func (c Command) start(ctx context.Context) ([]byte, error) {
 	}
 	cmd.WaitDelay = grace + time.Second
 	release := alone(cmd)
-	if mark := docfile.Mark(ctx); mark != "" {
+	if mark := kin.MarkOf(ctx); mark != "" {
 		cmd.Env = append(cmd.Env, mark)
 		runtime.LockOSThread() // the thread that starts git is to live as long as git does
 		defer runtime.UnlockOSThread()
@@ -179,7 +179,7 @@ func (c Command) judge(ctx, bounded context.Context, cmd *exec.Cmd, err error) (
 func (c Command) environment(env []string) []string {
 	kept := make([]string, 0, len(env)+20)
 	for _, pair := range env {
-		if !strings.HasPrefix(strings.ToUpper(pair), "GIT_") && !strings.HasPrefix(pair, "SSH_ASKPASS") && !strings.HasPrefix(pair, docfile.WorkMark+"=") {
+		if !strings.HasPrefix(strings.ToUpper(pair), "GIT_") && !strings.HasPrefix(pair, "SSH_ASKPASS") && !strings.HasPrefix(pair, kin.WorkMark("")) {
 			kept = append(kept, pair)
 		}
 	}

@@ -55,16 +55,16 @@ func (h *Host) adapters() parts {
 	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: func(ctx context.Context, dir string) error {
 		_, err := run.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
 		return err
-	}, End: orphans})
+	}, Carry: kin.ForWork, End: orphans})
 	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
 	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: watch.New(runs, runs), surveyor: lookout.New(),
 		tickets: ticketwork.New(o.Core.Clock), clones: cloning.New(cloning.Options{}), shipping: shipgit.New(pause), attic: trashfile.New(nil), tagging: tagging.New(), finder: provision.Finder{}}
 }
 
-// orphans ends the programs that carry the mark.
-func orphans(mark string) []int {
-	_, _, left := kin.Kin{Mark: mark}.End(grace)
+// orphans ends the programs that were started for that work.
+func orphans(work string) []int {
+	_, _, left := kin.Kin{Mark: kin.WorkMark(work)}.End(grace)
 	return left
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
@@ -155,7 +154,7 @@ func (r *rig) mark() string {
 	held, release, err := r.deps.States.Lock(context.Background(), r.found().Layout, time.Minute)
 	require.NoError(r.t, err)
 	release()
-	return docfile.Mark(held)
+	return kin.MarkOf(held)
 }
 
 // doom carries out what is queued in a process that is killed at that step; it reports whether it was.

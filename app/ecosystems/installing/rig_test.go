@@ -86,8 +86,8 @@ func rootOf(t testing.TB) *rig {
 func dependencies(t testing.TB, root, home string) installing.Deps {
 	t.Helper()
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, End: func(mark string) []int {
-		_, _, left := kin.Kin{Mark: mark}.End(0)
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: kin.ForWork, End: func(work string) []int {
+		_, _, left := kin.Kin{Mark: kin.WorkMark(work)}.End(0)
 		return left
 	}})
 	git := cloning.New(cloning.Options{Pause: 1})

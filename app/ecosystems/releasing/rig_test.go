@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile/watch"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/tagging"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
@@ -50,7 +51,7 @@ func (patient) Wake(context.Context, ecosystem.Layout) error { return nil }
 func (patient) Turn(context.Context, int) (func(), error)    { return func() {}, nil }
 func depsOf(root, home string, c ports.Clock) releasing.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c})
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: kin.ForWork})
 	git := tagging.New()
 	return releasing.Deps{Deps: footing.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Sources: git, Maker: git, Remotes: git, Records: git}

@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/shipping/shipgit"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/shipping/trashfile"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
@@ -94,7 +95,7 @@ func newRig(t *testing.T, names ...string) *rig {
 // dependencies are what the tools work with in that root.
 func dependencies(root, home string, c *clock) shipping.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c})
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: kin.ForWork})
 	git := shipgit.New(time.Millisecond)
 	return shipping.Deps{Deps: footing.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Shipping: git, Committing: git, Recording: git, Saving: git, Moorings: git, Attic: trashfile.New(nil)}

@@ -28,6 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/lookout"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/adapters/shellparse"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -144,7 +145,7 @@ func newRig(t *testing.T, manifest string) *rig {
 // assemble puts together what the tools work with.
 func (r *rig) assemble(top string) {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": r.root, "AMOF_HOME": filepath.Join(top, "amof")}
-	r.store = ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: top, Dir: r.root, Clock: system.Clock{}})
+	r.store = ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: top, Dir: r.root, Clock: system.Clock{}, Carry: kin.ForWork})
 	r.procs = osproc.New(osproc.Options{Dir: filepath.Join(top, "processes"), Supervisor: []string{os.Args[0], "supervise"}})
 	workers := worker.New(worker.Options{Dir: r.store.WorkerDir, Start: func(context.Context, []string, string) error { return nil }}) // drain is when the test says
 	r.deps = spinning.Deps{

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/lookout"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit/ticketwork"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/ecosystems/footing"
@@ -148,7 +149,7 @@ func (r *rig) state() ecosystem.State {
 // dependencies are what the tools work with in that root.
 func dependencies(root, home string) ticketing.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}})
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: kin.ForWork})
 	return ticketing.Deps{Deps: footing.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Logs: store.Runs(), Workers: idle{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ticketwork.New(system.Clock{}), Surveyor: lookout.New()}
 }
