@@ -395,6 +395,9 @@ func TestClientsThatDawdle(t *testing.T) {
 		require.NoError(t, err, "%s: the server ends it", name)
 		assert.NotContains(t, string(rest), "200 OK", name)
 	}
+	assert.Empty(t, r.runs())
+
+	r = start(t, hookserver.Limits{Header: time.Minute, Request: time.Minute})
 	half := r.dial()
 	_, err := io.WriteString(half, head+"Content-Length: 10\r\n\r\nabc")
 	require.NoError(t, err)
@@ -472,7 +475,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
-	r := start(t, hookserver.Limits{})
+	r := start(t, hookserver.Limits{Grace: time.Minute, Trigger: time.Minute})
 	r.set(func() { r.block = make(chan struct{}) })
 	conn := r.dial()
 	_, err := io.WriteString(conn, head+"Content-Length: 1\r\n\r\na")

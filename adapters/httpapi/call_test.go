@@ -178,7 +178,7 @@ func (s *site) calling(request, body string, headers ...string) <-chan reply {
 
 // TestACallWaitsForAPerson and goes on with what the person said, in its own record.
 func TestACallWaitsForAPerson(t *testing.T) {
-	for name, headers := range map[string][]string{"?wait=30s": nil, "?wait=30": nil, "": {"X-Confirm-Wait", "30s"}} {
+	for name, headers := range map[string][]string{"?wait=10m": nil, "?wait=600": nil, "": {"X-Confirm-Wait", "10m"}} {
 		d := newDepot(t)
 		answered := d.calling("POST /api/v1/tools/wipe"+name, `{"name":"Carthage"}`, headers...)
 		v := d.asked()
@@ -198,7 +198,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 // TestADenialIsToldToTheCaller, with what the person said.
 func TestADenialIsToldToTheCaller(t *testing.T) {
 	d := newDepot(t)
-	answered := d.calling("POST /api/v1/tools/wipe?wait=30s", `{"name":"Carthage"}`)
+	answered := d.calling("POST /api/v1/tools/wipe?wait=10m", `{"name":"Carthage"}`)
 	d.get(200, "POST /api/v1/confirmations/"+d.asked()["id"].(string)+"/deny", `{"reason":"not today"}`, "person")
 	r := <-answered
 	require.Equal(t, http.StatusForbidden, r.status)
@@ -228,7 +228,7 @@ func TestNobodyAnswers(t *testing.T) {
 func TestAClientThatGoesAwayLeavesItsQuestion(t *testing.T) {
 	d := newDepot(t)
 	ctx, leave := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/api/v1/tools/wipe?wait=30s", bytes.NewReader([]byte(`{"name":"x"}`)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url+"/api/v1/tools/wipe?wait=10m", bytes.NewReader([]byte(`{"name":"x"}`)))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	over := make(chan error, 1)

@@ -110,7 +110,7 @@ func TestEventsOverTheWire(t *testing.T) {
 	s := d.open(t, "", "person")
 	assert.Equal(t, "text/event-stream", s.header.Get("Content-Type"))
 	assert.Equal(t, "no-store", s.header.Get("Cache-Control"))
-	answered := d.calling("POST /api/v1/tools/wipe?wait=30s", `{"name":"Carthage"}`)
+	answered := d.calling("POST /api/v1/tools/wipe?wait=10m", `{"name":"Carthage"}`)
 	q := s.until(feed.Confirmation)
 	assert.Equal(t, "wipe Carthage", q.data["prompt"])
 	d.get(200, "POST /api/v1/confirmations/"+q.data["confirmationId"].(string)+"/approve", fmt.Sprintf(`{"plan_hash":%q}`, q.data["planHash"]), "person")

@@ -171,7 +171,7 @@ func TestAStreamMayBeSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := open(t, func(s *setup) {
-				s.guard.Limits.WriteTime, s.server.WriteTime = 300*time.Millisecond, 300*time.Millisecond
+				s.guard.Limits.WriteTime, s.server.WriteTime = time.Second, time.Second
 				if tls {
 					s.tls(t)
 				}
@@ -187,18 +187,19 @@ func TestAStreamMayBeSilent(t *testing.T) {
 			q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url("/late"), nil)
 			require.NoError(t, err)
 			q.Header.Set("Authorization", "Bearer "+r.token(t, "ci", access.Scope{}, noEnd()))
-			later := func() { time.AfterFunc(700*time.Millisecond, func() { r.goOn <- struct{}{} }) }
-			later()
+			const silence = 1500 * time.Millisecond
+			goesOn := func(after time.Duration) { time.AfterFunc(after, func() { r.goOn <- struct{}{} }) }
+			goesOn(silence)
 			res, err := r.client.Do(q)
 			require.NoError(t, err)
 			defer res.Body.Close()
 			assert.Equal(t, name[:6], res.Proto[:6])
 			in := bufio.NewReader(res.Body)
-			for range 3 {
+			for _, next := range []time.Duration{0, silence, 0} {
 				line, err := in.ReadString('\n')
 				require.NoError(t, err)
 				assert.Equal(t, "a line\n", line)
-				later()
+				goesOn(next)
 			}
 			_, err = in.ReadString('\n')
 			require.ErrorIs(t, err, io.EOF, "and it ends as it should")

@@ -105,7 +105,7 @@ func TestRealWaits(t *testing.T) {
 	require.NoError(t, err)
 	at := closed.Addr().String()
 	require.NoError(t, closed.Close())
-	r, err := webhook.Config{URL: "http://" + at, Method: "PUT", RetryCount: 1, TimeoutMS: 10_000}.Build(webhook.Input{})
+	r, err := webhook.Config{URL: "http://" + at, Method: "PUT", RetryCount: 1, TimeoutMS: 60_000}.Build(webhook.Input{})
 	require.NoError(t, err)
 	begun := time.Now()
 	answer, err := webhookhttp.New(webhookhttp.Options{}).Send(t.Context(), r, webhook.Rules{AllowLoopback: true, AllowHosts: []string{at}})

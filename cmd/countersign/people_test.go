@@ -91,7 +91,7 @@ func office(t *testing.T) (*workshop, *hand, args) {
 	w.git("shop", "init", "-q", "-b", "main")
 	w.git("shop", "add", "-A")
 	w.git("shop", "commit", "-q", "-m", "all of it")
-	return w, w.serve("--approval", "human"), args{"project_path": shop, "script_name": "hi"}
+	return w, w.serve("--approval", "human", "--confirm-wait", "10m"), args{"project_path": shop, "script_name": "hi"}
 }
 
 // answer is what came of the call of that name.

@@ -200,7 +200,7 @@ func startsServer(h *hand, shop string) (background, string) {
 
 func fetch(t testing.TB, url string) string {
 	t.Helper()
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	response, err := client.Get(url)
 	require.NoError(t, err)

@@ -62,8 +62,10 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	c := stdiotest.Pipe(t, w, r)
 	const calls = 12
 	for range calls {
-		c.Send(callTool("1", "slow", `{"ms":20}`))
+		c.Send(callTool("1", "gate", `{}`))
 	}
+	require.Eventually(t, func() bool { return d.running.Load() == 3 }, time.Minute, time.Millisecond)
+	close(d.gate)
 	for range calls {
 		require.Equal(t, "1:ok", gist(t, c.Recv()))
 	}

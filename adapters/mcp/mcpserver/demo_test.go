@@ -79,11 +79,12 @@ type demo struct {
 	running atomic.Int64
 	peak    atomic.Int64
 	pair    chan struct{} // meet: two calls at once
+	gate    chan struct{} // gate: ends once this is closed
 	specs   []tool.Spec
 }
 
 func newDemo() *demo {
-	d := &demo{pair: make(chan struct{})}
+	d := &demo{pair: make(chan struct{}), gate: make(chan struct{})}
 	for _, s := range []tool.Spec{
 		{Name: "echo", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "slow", Class: policy.ClassRead, Effects: policy.Read},
@@ -92,6 +93,7 @@ func newDemo() *demo {
 		{Name: "big", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "steps", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "meet", Class: policy.ClassRead, Effects: policy.Read},
+		{Name: "gate", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "count", Class: policy.ClassRead, Effects: policy.Read},
 		{Name: "note", Class: policy.ClassScratch, Effects: policy.Read | policy.Write},
 		{Name: "mutate", Class: policy.ClassWrite, Effects: policy.Read | policy.Write},
@@ -170,6 +172,12 @@ func (d *demo) run(ctx context.Context, c tool.Call) (any, error) {
 		select {
 		case d.pair <- struct{}{}:
 		case <-d.pair:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	case "gate":
+		select {
+		case <-d.gate:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

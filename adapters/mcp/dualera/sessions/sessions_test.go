@@ -180,23 +180,25 @@ func TestAnOwnersClientsGiveWay(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	all, ended := table(t, sessions.Options{Idle: 50 * time.Millisecond})
-	open(all, "left")
-	open(all, "used")
-	s, _ := all.Enter("used", "ann")
-	n, _ := named(all, "ann", "x")
-	n.Leave()
-	got := []string{next(t, ended), next(t, ended)}
-	assert.ElementsMatch(t, []string{"of left", "ann/x"}, got)
-	assert.NotNil(t, all.Find("used", "ann"))
-	s.Leave()
-	assert.Equal(t, "of used", next(t, ended))
-	never, ended := table(t, sessions.Options{Idle: -1})
-	open(never, "1")
-	<-time.After(20 * time.Millisecond)
-	assert.Empty(t, ended)
-	require.NoError(t, never.Close(t.Context()))
-	assert.Equal(t, "of 1", next(t, ended))
+	synctest.Test(t, func(t *testing.T) {
+		all, ended := table(t, sessions.Options{Idle: time.Minute})
+		open(all, "left")
+		open(all, "used")
+		s, _ := all.Enter("used", "ann")
+		n, _ := named(all, "ann", "x")
+		n.Leave()
+		time.Sleep(time.Hour) // of the bubble's clock
+		assert.ElementsMatch(t, []string{"of left", "ann/x"}, []string{<-ended, <-ended})
+		assert.NotNil(t, all.Find("used", "ann"))
+		s.Leave()
+		assert.Equal(t, "of used", <-ended)
+		never, ended := table(t, sessions.Options{Idle: -1})
+		open(never, "1")
+		time.Sleep(1000 * time.Hour)
+		assert.Empty(t, ended)
+		require.NoError(t, never.Close(t.Context()))
+		assert.Equal(t, "of 1", <-ended)
+	})
 }
 
 // A use puts the end of a session off, however many there were.
