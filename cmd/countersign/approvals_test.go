@@ -433,7 +433,7 @@ func TestApprovalsOfALoss(t *testing.T) {
 	c.must("eco", "create", "shop", "--provisioner", "noop", "--repo", "api="+c.at("origin/api.git"))
 	c.must("eco", "install", "shop", "-y")
 	write(t, c.at("ws/worktrees/shop/repos/api/main.txt"), "nowhere else\n")
-	agent := stdiotest.Start(t, c.command("mcp", "--toolsets", "ecosystems", "--mode", "execute", "--approval", "human", "--confirm-wait", "60s"))
+	agent := stdiotest.Start(t, c.command("mcp", "--toolsets", "ecosystems", "--mode", "execute", "--approval", "human", "--confirm-wait", "10m"))
 	agent.Initialize("2025-06-18")
 	gone := make(chan stdiotest.Result, 1)
 	go func() {

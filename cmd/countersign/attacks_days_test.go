@@ -147,7 +147,7 @@ func TestAFormIsAnsweredTwice(t *testing.T) {
 		require.Zero(t, code, seen)
 	}
 	host := func() *stdiotest.Client {
-		c := stdiotest.Start(t, v.command("mcp", "--toolsets", "projects", "--confirm-wait", "60s", "--host", "codex"))
+		c := stdiotest.Start(t, v.command("mcp", "--toolsets", "projects", "--confirm-wait", "10m", "--host", "codex"))
 		c.Send(`{"jsonrpc":"2.0","id":"begin","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"codex","version":"1"}}}`)
 		c.Recv()
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
