@@ -127,8 +127,10 @@ func Find(where, s string) (f Finding, found bool) {
 	if n := strings.IndexByte(s[first+1:], '\n'); n >= 0 {
 		to = first + 1 + n
 	}
-	head, tail := Text(strings.TrimSuffix(s[from:first], "\r")), Text(strings.TrimSuffix(s[first:to], "\r"))
-	f.Where, f.Text = where, behind(head, around)+ahead(tail, around)
+	if to < len(s) && s[to-1] == '\r' && to-1 > first {
+		to--
+	}
+	f.Where, f.Text = where, behind(within(s, from, first, false), around)+ahead(within(s, first, to, false), around)
 	return f, true
 }
 

@@ -1,5 +1,15 @@
 // Package visible shows what a reader would not see: characters that have no shape, that change the order in which others are read, that belong to no
-// alphabet, bytes that are no text, and words that mix alphabets so that they read as others.
+// alphabet, bytes that are no text, and what reads as something else:
+//   - letters of another alphabet in a word that mixes them;
+//   - words written wholly in Cyrillic or Greek letters that look like Latin ones, in a text that holds no other letter of that alphabet (real Russian and
+//     Greek do), Greek ones from two letters on;
+//   - letters and digits of mathematics that stand for Latin ones, always, and fullwidth ones in a word with ASCII ones;
+//   - Latin letters that look like ASCII ones ("ı"), in a word with ASCII ones, in a text that holds no other Latin letter beyond ASCII (real Turkish does);
+//   - signs that look like ASCII punctuation ("∕"), between letters, digits and punctuation of names in ASCII, but for a fraction or a range of numbers.
+//
+// It is a list of what is commonly taken for something else, not of all that can be: punctuation before or behind a word, fullwidth punctuation, dashes and
+// quotation marks of ordinary prose, and words in other alphabets than these stay as they are. What a text is written in is told from one text at a time: of
+// a JSON document, from each string.
 //
 // It refuses to know what a text is for and who reads it. What it shows by number reads ␣U+202E (packageflow-security contract §4.2), a byte that is no
 // text ␣xFF, and the carriage return before a line end ␍. Shown text is shown text: showing it again changes nothing.
@@ -47,25 +57,30 @@ func shown(s string, lines bool) string {
 	if plain(s) {
 		return s
 	}
+	return within(s, 0, len(s), lines)
+}
+
+// within is s[from:to] as it is shown in s; no character or mark crosses its ends.
+func within(s string, from, to int, lines bool) string {
 	var b strings.Builder
-	done := 0
-	each(s, func(p part) {
-		if p.class == seen || lines && p.class == lineEnd {
+	done := from
+	each(s, settingOf(s), func(p part) {
+		if p.from < from || p.from >= to || p.class == seen || lines && p.class == lineEnd {
 			return
 		}
 		b.WriteString(s[done:p.from])
 		b.WriteString(p.mark(s))
 		done = p.to
 	})
-	if done == 0 {
-		return s
+	if done == from {
+		return s[from:to]
 	}
-	b.WriteString(s[done:])
+	b.WriteString(s[done:to])
 	return b.String()
 }
 
 // Hidden is what in the text cannot be seen, or reads as something else, in the order of its first appearance and each once: "U+202E", "byte 0xFF", or
-// the word that mixes alphabets, as Text shows it. What is only shown is not in it: one byte order mark at the beginning, carriage returns before line
+// the word with letters that read as others, as Text shows it. What is only shown is not in it: one byte order mark at the beginning, carriage returns before line
 // ends, joiners and variation selectors in emoji, and joiners between letters of scripts that need them.
 func Hidden(s string) []string {
 	var out []string
@@ -85,8 +100,8 @@ func hiddenAt(s string, found func(what string, at int)) {
 			found(what, at)
 		}
 	}
-	word := -1
-	each(s, func(p part) {
+	word, t := -1, settingOf(s)
+	each(s, t, func(p part) {
 		switch p.class {
 		case hidden:
 			add(fmt.Sprintf("U+%04X", p.r), p.from)
@@ -97,17 +112,17 @@ func hiddenAt(s string, found func(what string, at int)) {
 		case foreign:
 			if p.word != word {
 				word = p.word
-				add(`"`+mixed(s[p.word:p.wordEnd])+`"`, p.word)
+				add(`"`+misread(s[p.word:p.wordEnd], t)+`"`, p.word)
 			}
 		}
 	})
 }
 
-// mixed is a word that mixes alphabets, shown.
-func mixed(word string) string {
+// misread is a word with letters that read as others, shown.
+func misread(word string, t setting) string {
 	var b strings.Builder
 	done := 0
-	eachForeign(word, 0, len(word), true, func(p part) {
+	eachForeign(word, 0, len(word), true, t, func(p part) {
 		b.WriteString(word[done:p.from])
 		b.WriteString(p.mark(word))
 		done = p.to
@@ -135,7 +150,7 @@ const (
 	hidden
 	broken  // a byte that is no text
 	lost    // U+FFFD: what stood there is not known any more
-	foreign // a letter of another alphabet in a word that mixes them
+	foreign // a letter or digit of a word that reads as another
 )
 
 // part is one character of a text.
@@ -160,17 +175,35 @@ func (p part) mark(s string) string {
 }
 
 // each gives what in s is not simply seen, in order.
-func each(s string, give func(part)) {
+func each(s string, t setting, give func(part)) {
 	after := false // what comes next follows a mark, or what becomes one
+	floor := 0     // the end of the last mark
 	for i := 0; i < len(s); {
 		if n := marked(s[i:]); n > 0 {
 			if s[i+len(sign)] == 'x' {
 				give(part{from: i, to: i + n, r: utf8.RuneError, class: lost}) // bytes that were shown before they came here
 			}
 			i, after = i+n, true
+			floor = i
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if reads(r) != 0 {
+			end := i + n
+			for end < len(s) {
+				if r, n = utf8.DecodeRuneInString(s[end:]); reads(r) == 0 {
+					break
+				}
+				end += n
+			}
+			if after = misleads(s, floor, i, end); after {
+				for at, r := range s[i:end] {
+					give(part{from: i + at, to: i + at + utf8.RuneLen(r), r: r, class: hidden})
+				}
+			}
+			i = end
+			continue
+		}
 		if wordly(r, n) {
 			end := i + n
 			for end < len(s) {
@@ -179,7 +212,7 @@ func each(s string, give func(part)) {
 				}
 				end += n
 			}
-			eachForeign(s, i, end, after, give)
+			eachForeign(s, i, end, after, t, give)
 			i, after = end, false
 			continue
 		}
@@ -241,6 +274,8 @@ func shapeless(r rune) bool {
 	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs around numbers: they are seen
 		return false
 	case unicode.Is(unicode.C, r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r), unicode.Is(unicode.Variation_Selector, r):
+		return true
+	case posing(r):
 		return true
 	case r == '\ufffc', unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), r == '\u2800', r == '\U0001d159': // letters, marks and signs without a shape
 		return true

@@ -54,6 +54,35 @@ func TestWhatIsHidden(t *testing.T) {
 	}
 }
 
+// TestWhatReadsAsSomethingElse: look-alikes that mix no alphabets.
+func TestWhatReadsAsSomethingElse(t *testing.T) {
+	for in, want := range map[string]struct {
+		shown  string
+		hidden []string
+	}{
+		"rm /usr∕bin/x evil․com":               {"rm /usr␣U+2215bin/x evil␣U+2024com", []string{"U+2215", "U+2024"}},
+		"--dry‐run --no‑verify -−x":            {"--dry␣U+2010run --no␣U+2011verify -␣U+2212x", []string{"U+2010", "U+2011", "U+2212"}},
+		"hostː80 host꞉80 host∶80 a∖b x\u037ey": {"host␣U+02D080 host␣U+A78980 host␣U+223680 a␣U+2216b x␣U+037Ey", []string{"U+02D0", "U+A789", "U+2236", "U+2216", "U+037E"}},
+		"a⁄∕b 127․0․0․1 10.0.0.0∕8":            {"a␣U+2044␣U+2215b 127␣U+20240␣U+20240␣U+20241 10.0.0.0␣U+22158", []string{"U+2044", "U+2215", "U+2024"}},
+		"1∕2.txt /a/1∕2 1∕2/a v1−2 1−2_a":      {"1␣U+22152.txt /a/1␣U+22152 1␣U+22152/a v1␣U+22122 1␣U+22122_a", []string{"U+2215", "U+2212"}},
+		"𝐫𝑚 ℯtc \u212a8s 𝟙 𝚨 🯱":                {"␣U+1D42B␣U+1D45A ␣U+212Ftc ␣U+212A8s ␣U+1D7D9 ␣U+1D6A8 ␣U+1FBF1", []string{"U+1D42B", "U+1D45A", "U+212F", "U+212A", "U+1D7D9", "U+1D6A8", "U+1FBF1"}},
+		"ｒm 1０ ｆｕｌｌ":                           {"␣U+FF52m 1␣U+FF10 ｆｕｌｌ", []string{`"␣U+FF52m"`, `"1␣U+FF10"`}},
+		"gıthub ɡit heⅼp ｇıt conﬁg":            {"g␣U+0131thub ␣U+0261it he␣U+217Cp ␣U+FF47␣U+0131t con␣U+FB01g", []string{`"g␣U+0131thub"`, `"␣U+0261it"`, `"he␣U+217Cp"`, `"␣U+FF47␣U+0131t"`, `"con␣U+FB01g"`}},
+		"cat сору, с":                          {"cat ␣U+0441␣U+043E␣U+0440␣U+0443, ␣U+0441", []string{`"␣U+0441␣U+043E␣U+0440␣U+0443"`, `"␣U+0441"`}},
+		"сору пpивет":                          {"␣U+0441␣U+043E␣U+0440␣U+0443 ␣U+043Fp␣U+0438␣U+0432␣U+0435␣U+0442", []string{`"␣U+0441␣U+043E␣U+0440␣U+0443"`, `"␣U+043Fp␣U+0438␣U+0432␣U+0435␣U+0442"`}},
+		"run νιο, α":                           {"run ␣U+03BD␣U+03B9␣U+03BF, α", []string{`"␣U+03BD␣U+03B9␣U+03BF"`}},
+		"ıSQLом":                               {"␣U+0131SQL␣U+043E␣U+043C", []string{`"␣U+0131SQL␣U+043E␣U+043C"`}},
+		"the line∕of\nthe ﬁrst\u202e of them":  {"the line␣U+2215of\nthe ␣U+FB01rst␣U+202E of them", []string{"U+2215", `"␣U+FB01rst"`, "U+202E"}},
+	} {
+		assert.Equal(t, want.shown, visible.Text(in), "%q", in)
+		assert.Equal(t, want.hidden, visible.Hidden(in), "%q", in)
+		assert.Equal(t, want.shown, visible.Text(want.shown), "%q", in)
+		assert.Empty(t, visible.Hidden(want.shown), "%q", in)
+	}
+	f, _ := visible.Find("command", "first\nls /usr∕bin\r\nlast")
+	assert.Equal(t, `U+2215 in command "ls /usr␣U+2215bin"`, f.String(), "what stands before a sign counts, and the line is cut behind")
+}
+
 // TestWhatIsHarmless: shown, where it would not be seen, and nothing said of it.
 func TestWhatIsHarmless(t *testing.T) {
 	for in, want := range map[string]string{
@@ -71,9 +100,18 @@ func TestWhatIsHarmless(t *testing.T) {
 		"SQLом и JSONами, Docker-образ":                             "SQLом и JSONами, Docker-образ",
 		"Δx 10μs kΩ λ α":                                            "Δx 10μs kΩ λ α",
 		"файл_name файл.txt /каталог/dir":                           "файл_name файл.txt /каталог/dir",
-		"\u0600١٢":               "\u0600١٢",
-		"a\u00a0b\u3000c":        "a\u00a0b\u3000c",
-		"rm␣U+202E shown before": "rm␣U+202E shown before",
+		"сору, а это русский текст: с, ура":                         "сору, а это русский текст: с, ура",
+		"1⁄2 cup, 3 − 1, 3−1, 0.5−1.5, 1∶2, −5 °C, 10‑20ms.":        "1⁄2 cup, 3 − 1, 3−1, 0.5−1.5, 1∶2, −5 °C, 10‑20ms.",
+		"(1⁄2) 1⁄2-inch ½ pre‐ and post‐ 2024∕05∕12 −1−2":           "(1⁄2) 1⁄2-inch ½ pre‐ and post‐ 2024∕05∕12 −1−2",
+		"don’t – pages 3–5, “a—b” … Kazanʹ Linux／Windows":           "don’t – pages 3–5, “a—b” … Kazanʹ Linux／Windows",
+		"kapıyı aç, ışık":                                           "kapıyı aç, ışık",
+		"kapıyı ac\u0327":                                           "kapıyı ac\u0327",
+		"ı Louis ⅩⅣ, ⅹ ℹ ™ №":                                       "ı Louis ⅩⅣ, ⅹ ℹ ™ №",
+		"１２ ＡＢ Ａ日本 αΔ νιο λ":                                        "１２ ＡＢ Ａ日本 αΔ νιο λ",
+		"α, ν or ο of π":                                            "α, ν or ο of π",
+		"\u0600١٢":                                                  "\u0600١٢",
+		"a\u00a0b\u3000c":                                           "a\u00a0b\u3000c",
+		"rm␣U+202E shown before":                                    "rm␣U+202E shown before",
 	} {
 		assert.Equal(t, want, visible.Text(in), "%q", in)
 		assert.Empty(t, visible.Hidden(in), "%q", in)
@@ -127,7 +165,8 @@ func concealed(r rune) bool {
 // FuzzText: nothing is hidden in what is shown, and it is shown already.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"rm\u202e x", "\ufeffa\r\nb\rc", "\xff\xfe", "pаypal SQLом 1ABом", "👩\u200d💻❤\ufe0f", "می\u200cخواهم", "␣U+202EABом", "\u202e1ABом", "␣xFFом\xffом",
-		"␣U+E0041F\U000e0041ом", "␣", "␣U+", "@@ -1 +1 @@\n+\ufeffa", "Δx gοοgle приοт"} {
+		"␣U+E0041F\U000e0041ом", "␣", "␣U+", "@@ -1 +1 @@\n+\ufeffa", "Δx gοοgle приοт", "usr∕bin a⁄∕b\u202e12∕3", "\u202eAB1−2 v1−2.3", "ıSQLом ıа ⅼab", "SQLомｂ ｂSQLом", "сору ASCIIом", "сοс ΔxΑΒ νιο", "ı\u034fa c\u0327ı",
+		"𝐚ABом ℯ𝚨", "␣U+2215A∕bом", "ɡ2.12∕3a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -11,10 +11,10 @@ func wordly(r rune, n int) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-	case r == utf8.RuneError && n < 2, shapeless(r):
+	case r == utf8.RuneError && n < 2, reads(r) != 0, shapeless(r):
 		return false
 	}
-	return unicode.In(r, unicode.L, unicode.M, unicode.Nd)
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd) || r >= 'Ⅰ' && r <= 'ↈ' // Roman numerals
 }
 
 // alphabet is one of those whose letters are taken for one another.
@@ -52,23 +52,67 @@ func alphabetOf(r rune) alphabet {
 // alike are the letters of the other alphabets that stand for a Latin one in most fonts.
 const alike = "аеіјкорсԁһԛѕԝхуӏьАВЕІЈКМНОРСԌЅТХУҮԚԜЗӀ" + "αγικνορτυχϲϳωΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ"
 
-// eachForeign gives the letters of the word s[from:to] that belong to another alphabet than the rest of it, where that misleads. Ordinary words that mix
-// alphabets do not: a Latin stem with a Cyrillic ending that is read as one ("SQLом"), and signs of mathematics and physics ("Δx", "μs"). Directly after
-// a mark there is no such exception: what is stem and what is mark could not be told apart.
-func eachForeign(s string, from, to int, after bool, give func(part)) {
+// looksLatin reports a letter of another alphabet that stands for a Latin one in most fonts.
+func looksLatin(r rune) bool { return strings.ContainsRune(alike, r) }
+
+// setting is what the letters of a text, but for those that are shown by number, say of how each of them is meant: that it holds a Latin letter beyond ASCII
+// that reads as none of ASCII, and a Cyrillic and a Greek letter that reads as no Latin one.
+type setting struct{ latin, cyrillic, greek bool }
+
+// settingOf is that of a whole text. It is the same for the text as it is shown: what it counts stays.
+func settingOf(s string) setting {
+	var t setting
+	var odd [further + 1]int
+	other := false
+	for _, r := range s {
+		switch a := alphabetOf(r); {
+		case a == cyrillic || a == greek:
+			if other = true; !looksLatin(r) {
+				odd[a]++
+			}
+		case t.latin || r < utf8.RuneSelf || a != latin && (r < 0x300 || r > 0x36f): // accents may be characters of their own
+		default:
+			t.latin = !asciiLike(r) && !wide(r) && !shapeless(r)
+		}
+	}
+	if other {
+		each(s, setting{latin: t.latin, cyrillic: true, greek: true}, func(p part) {
+			if p.class == foreign && !looksLatin(p.r) {
+				odd[alphabetOf(p.r)]--
+			}
+		})
+	}
+	t.cyrillic, t.greek = odd[cyrillic] > 0, odd[greek] > 0
+	return t
+}
+
+// eachForeign gives the letters and digits of the word s[from:to] that read as others: those that belong to another alphabet than the rest of it where that
+// misleads, fullwidth ones and those that look like ASCII next to ASCII, and all that look Latin where the text holds no other of their alphabet. Ordinary
+// words that mix alphabets do not mislead: a Latin stem with a Cyrillic ending that is read as one ("SQLом"), and signs of mathematics and physics ("Δx",
+// "μs"). Directly after a mark, or around one, there is no such exception: what is stem and what is mark could not be told apart.
+//
+// Every part of a word that is left between what is given holds less than the word did, so nothing in it is given when the shown text is shown again.
+func eachForeign(s string, from, to int, after bool, t setting, give func(part)) {
 	if plain(s[from:to]) {
 		return
 	}
-	used := map[alphabet]bool{}
-	ending, changes, looks := false, 0, false // the part behind the stem has begun; letters that fit neither; a letter that looks like a Latin one
-	odd := false                              // a Cyrillic letter that looks like no Latin one
+	var used [further + 1]int
+	alphabets := 0
+	ending, changes, looks := false, 0, false  // the part behind the stem has begun; letters that fit neither; a letter that looks like a Latin one
+	odd := false                               // a Cyrillic letter that looks like no Latin one
+	ascii, wides, likes := false, false, false // of ASCII, fullwidth, or like ASCII
 	for _, r := range s[from:to] {
+		ascii = ascii || r < utf8.RuneSelf
+		wides = wides || wide(r)
+		likes = likes || asciiLike(r)
 		a := alphabetOf(r)
 		if a == neutral {
 			continue
 		}
-		used[a] = true
-		like := a != latin && strings.ContainsRune(alike, r)
+		if used[a]++; used[a] == 1 {
+			alphabets++
+		}
+		like := a != latin && looksLatin(r)
 		switch {
 		case a == cyrillic:
 			ending, odd = true, odd || !like
@@ -77,20 +121,26 @@ func eachForeign(s string, from, to int, after bool, give func(part)) {
 		}
 		looks = looks || like
 	}
+	wides, likes = wides && ascii, likes && ascii && !t.latin
+	after = after || wides || likes
 	home := latin
+	mixes := true
 	switch {
-	case len(used) < 2:
-		return
-	case !used[latin] && used[cyrillic]:
+	case alphabets < 2:
+		mixes = false
+	case used[latin] == 0 && used[cyrillic] > 0:
 		home = cyrillic
-	case !used[latin]:
+	case used[latin] == 0:
 		home = greek
-	case after || len(used) > 2 || used[further]:
-	case used[cyrillic] && changes == 0 && odd, used[greek] && !looks:
-		return
+	case after || alphabets > 2 || used[further] > 0:
+	case used[cyrillic] > 0 && changes == 0 && odd, used[greek] > 0 && !looks:
+		mixes = false
 	}
 	for i, r := range s[from:to] {
-		if a := alphabetOf(r); a != neutral && a != home {
+		a := alphabetOf(r)
+		misread := mixes && a != neutral && a != home || wides && wide(r) || likes && asciiLike(r) ||
+			a == cyrillic && !t.cyrillic || a == greek && !t.greek && used[greek] > 1
+		if misread {
 			give(part{from: from + i, to: from + i + utf8.RuneLen(r), r: r, class: foreign, word: from, wordEnd: to})
 		}
 	}
