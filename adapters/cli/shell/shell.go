@@ -215,8 +215,16 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	if o.Err != nil {
 		return o, fault.From(o.Err)
 	}
-	s.changed = s.changed || o.Spec.Effects != policy.Read
+	s.changed = s.changed || o.Spec.Effects&^(policy.Read|policy.Network) != 0 && o.Issued == nil // with a token it only says what would be done
 	return o, nil
+}
+
+// Rehearse is Run for a call that only shows what it would change.
+func (s *Shell) Rehearse(ctx context.Context, c tool.Call) (tool.Outcome, error) {
+	before := s.changed
+	o, err := s.Run(ctx, c)
+	s.changed = before
+	return o, err
 }
 
 // ChangeSettings runs change on the settings, has what it opens approved, and stores it. The outcome is there even when the call failed.

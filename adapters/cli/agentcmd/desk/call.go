@@ -70,13 +70,15 @@ func absent(value any) bool {
 }
 
 // Send makes the call.
-func (d Desk) Send(ctx context.Context, c Call) (tool.Outcome, error) {
+func (d Desk) Send(ctx context.Context, c Call) (tool.Outcome, error) { return d.send(ctx, c, d.Run) }
+
+func (d Desk) send(ctx context.Context, c Call, by func(context.Context, tool.Call) (tool.Outcome, error)) (tool.Outcome, error) {
 	raw, err := tool.Encode(c.args)
 	if err != nil {
 		return tool.Outcome{}, fault.From(err)
 	}
 	c.Args = raw
-	return d.Run(ctx, c.Call)
+	return by(ctx, c.Call)
 }
 
 // Query calls a tool that reads, or one that changes something with yes.
@@ -99,7 +101,7 @@ func (d Desk) Try(ctx context.Context, name tool.Name, args Arguments) (tool.Out
 	} else {
 		c.args["yes"], c.Mode = true, policy.Plan
 	}
-	return d.Send(ctx, c)
+	return d.send(ctx, c, d.Rehearse)
 }
 
 // Draw shows the data of an answer.

@@ -115,8 +115,21 @@ func (d Desk) Failed(cmd *cobra.Command, o tool.Outcome, err error) error {
 	if json.Unmarshal(doc.Body, &envelope) != nil || len(envelope.Errors) == 0 {
 		return err // a failure always has an error
 	}
+	if words, denied := d.Denied(f); denied {
+		d.Note("%s", words)
+		return shell.Exit(present.ExitCode(f.Kind))
+	}
 	d.says(envelope, f)
 	return shell.Exit(code)
+}
+
+// Broken is Failed for what happened before anything was called that changes something. Whoever interrupts that is told that nothing was changed.
+func (d Desk) Broken(cmd *cobra.Command, o tool.Outcome, err error) error {
+	if f := fault.From(err); f.Kind == fault.Canceled && !d.AsJSON() {
+		d.Terminal.Fail("cancelled; nothing was changed", "")
+		return shell.Exit(present.ExitCode(f.Kind))
+	}
+	return d.Failed(cmd, o, err)
 }
 
 // says says a failure to a person.
