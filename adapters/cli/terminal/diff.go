@@ -98,7 +98,7 @@ func (t *Terminal) Page(ctx context.Context, doc string) error {
 	_, height := t.size()
 	if t.Drawn() && strings.Count(doc, "\n") >= height {
 		if cmd := t.pager(ctx, doc); cmd != nil {
-			return cmd.Run()
+			return paged(ctx, cmd)
 		}
 	}
 	_, err := io.WriteString(t.Out, doc)

@@ -2,10 +2,13 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -24,12 +27,30 @@ func (t *Terminal) Markdown(ctx context.Context, doc string, page bool) error {
 	_, height := t.size()
 	if page && strings.Count(doc, "\n") >= height {
 		if cmd := t.pager(ctx, doc); cmd != nil {
-			return cmd.Run()
+			return paged(ctx, cmd)
 		}
 	}
 	_, err := io.WriteString(t.Out, doc)
 	return err
 }
+
+// paged runs a pager. Where it is ended from outside it was not read to its end, and it fails as what was interrupted.
+func paged(ctx context.Context, pager *exec.Cmd) error {
+	err := pager.Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGINT {
+			return context.Canceled // both were told, and the pager was gone first
+		}
+	}
+	return err
+}
+
+// pagerEnds is how long a pager has to put the terminal back when the command is interrupted.
+const pagerEnds = 2 * time.Second
 
 // pager is $PAGER, or less when that is installed; nil is none.
 func (t *Terminal) pager(ctx context.Context, doc string) *exec.Cmd {
@@ -46,6 +67,8 @@ func (t *Terminal) pager(ctx context.Context, doc string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(doc), t.Out, t.Err
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it puts the terminal back as it was
+	cmd.WaitDelay = pagerEnds
 	return cmd
 }
 
