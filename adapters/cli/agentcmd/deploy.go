@@ -33,6 +33,23 @@ func (g group) deploy() *cobra.Command {
 	return c
 }
 
+// adopting is the flag that a plan cannot be applied without, where there is one.
+func adopting(p answers.Plan) string {
+	if len(p.Adoptions()) > 0 {
+		return " --adopt"
+	}
+	return ""
+}
+
+// warned shows the warnings of a successful answer.
+func (g group) warned(o tool.Outcome) {
+	var report struct {
+		Warnings []string `json:"warnings"`
+	}
+	_ = json.Unmarshal(o.Value, &report) // what shows the answer says so when it is not understood
+	g.Screen().Warnings(report.Warnings)
+}
+
 // applying are the arguments of deploy_apply.
 func applying(yes, adopt bool) desk.Arguments { return desk.Arguments{"yes": yes, "adopt": adopt} }
 
@@ -57,7 +74,7 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		if apply {
 			g.Unchanged()
 		} else if !p.Summary.Empty() {
-			g.Screen().Next([]string{"countersign agents deploy --apply"})
+			g.Screen().Next([]string{"countersign agents deploy --apply" + adopting(p)})
 		}
 		return nil
 	})
@@ -106,20 +123,21 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 		o.Spec.Name = "deploy_apply"
 		return g.Failed(cmd, o, err)
 	}
-	var p answers.Plan
-	err = g.Tell(cmd, o, func(data json.RawMessage) error {
-		if p, err = show.Read[answers.Plan](data); err != nil {
-			return err
-		}
-		return g.present(ctx, p)
-	})
+	p, err := show.Read[answers.Plan](desk.DataOf(o))
+	if err == nil {
+		g.warned(o)
+		err = g.present(ctx, p)
+	}
 	if err != nil {
 		g.withdraw(ctx, o.Issued)
-		return err
+		return g.Broken(cmd, tool.Outcome{}, err)
 	}
 	if o.Issued != nil && o.Issued.Names { // people approve: the call that presents the token asks
 		g.Shown = g.Drawn()
 		done, err := g.redeem(ctx, o.Issued.Token, applying(true, adopt))
+		if err != nil && done.Issued != nil { // nobody has approved it
+			return g.Broken(cmd, done, err)
+		}
 		if err != nil {
 			return g.Failed(cmd, done, err)
 		}
@@ -129,7 +147,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 	switch {
 	case err != nil:
 		g.withdraw(ctx, o.Issued)
-		return g.Failed(cmd, tool.Outcome{}, err)
+		return g.Broken(cmd, tool.Outcome{}, err)
 	case !yes && g.Interactive():
 		g.withdraw(ctx, o.Issued)
 		g.Line("nothing was changed")
@@ -172,7 +190,7 @@ func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
 		return
 	}
 	if a, err := g.App(); err == nil {
-		_ = a.Withdraw(ctx, asked.ID) // what cannot be withdrawn expires
+		_ = a.Withdraw(context.WithoutCancel(ctx), asked.ID) // what cannot be withdrawn expires
 	}
 }
 

@@ -93,7 +93,7 @@ zed  (no root)
   missing   /q/d
 Drift: 1 modified, 2 missing, 1 extra
 in all: 1 modified, 2 missing, 1 extra
-next: countersign agents deploy --apply
+next: countersign agents deploy --apply --adopt
 `, drawn(t, func(s show.Screen) error { return s.Status(status) }))
 }
 

@@ -76,7 +76,13 @@ func (s Screen) Status(data json.RawMessage) error {
 	if d.Total != nil {
 		s.Line("in all: %d modified, %d missing, %d extra", d.Total.Modified, d.Total.Missing, d.Total.Extra)
 	}
-	s.Next(slices.DeleteFunc(d.Next, func(action string) bool { return strings.Contains(action, " bootstrap ") })) // Warnings has told of that
+	next := slices.DeleteFunc(d.Next, func(action string) bool { return strings.Contains(action, " bootstrap ") }) // Warnings has told of that
+	if d.Summary.Modified > 0 || d.Total != nil && d.Total.Modified > 0 {
+		for i, action := range next {
+			next[i] = strings.Replace(action, " deploy --apply", " deploy --apply --adopt", 1) // without it, edits are not overwritten
+		}
+	}
+	s.Next(next)
 	return nil
 }
 
