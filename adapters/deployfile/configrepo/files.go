@@ -52,7 +52,7 @@ func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (
 	resolved, info, err := within(at.Repo, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, deployment.ErrConfig.Sayf("there is nothing at %s, where a module's source should be; correct its local_path", full).
+		return nil, deployment.ErrConfig.Sayf("there is nothing at %s, where a module's source should be; correct its local_path in %s", full, deployment.ManifestFile).
 			With(deployment.Fields("source", source).AddPath("path", full))
 	case err != nil:
 		return nil, err

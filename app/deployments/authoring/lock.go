@@ -142,7 +142,7 @@ func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment
 	var err error
 	if git := m.Source.Git; git == nil {
 		out.Source.Local = &deployment.ResolvedLocal{Path: m.Source.Local}
-		tree, err = s.Compiler.Sources.Local(ctx, at, m.Source.Local)
+		tree, err = s.Compiler.Local(ctx, at, m)
 	} else {
 		if out.Version, err = s.commitOf(ctx, m); err != nil {
 			return out, err

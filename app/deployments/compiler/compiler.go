@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/module"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -179,7 +181,7 @@ func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Mo
 // has to be the locked one (ErrContent).
 func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (deployment.Tree, *overlay.Origin, error) {
 	if m.Source.Git == nil {
-		tree, err := c.Sources.Local(ctx, s.Place, m.Source.Local)
+		tree, err := c.Local(ctx, s.Place, m)
 		return tree, nil, err
 	}
 	locked, err := Locked(s.Config.Lock, m)
@@ -195,6 +197,20 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 			With(deployment.Fields("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
 	}
 	return tree, &overlay.Origin{Git: locked.Source.Git}, nil
+}
+
+// Local is the files of a module in the config repository itself. What it fails with names the module, and how to take it out.
+func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.Tree, error) {
+	tree, err := c.Sources.Local(ctx, at, m.Source.Local)
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return tree, err
+	}
+	details := deployment.Fields("module_id", m.ID)
+	if known, ok := f.Details.(deployment.Details); ok {
+		maps.Copy(details, known)
+	}
+	return tree, f.Sayf("module %s: %s, or take it out with countersign agents remove %s", m.ID, f.Message, m.ID).With(details)
 }
 
 // LocalOrigin says where the files of a module in the config repository itself can be found again: with the commit, where the repository is

@@ -2,15 +2,22 @@ package repocmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
+	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 func (g author) addModule() *cobra.Command {
@@ -18,6 +25,9 @@ func (g author) addModule() *cobra.Command {
 	var tags, targets []string
 	c := g.Command("add MODULE_TYPE SOURCE", "Add a module to agentpack.yaml", func(cmd *cobra.Command, args []string) error {
 		call := desk.Arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
+		if err := g.there(cmd, call, args[1]); err != nil {
+			return err
+		}
 		return g.Simple(cmd, "agents_add", call, func(data desk.Fields, done bool) {
 			g.Line("%s %s to %s", show.Done(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
 		})
@@ -28,6 +38,33 @@ func (g author) addModule() *cobra.Command {
 	c.Flags().StringSliceVar(&tags, "tags", nil, "tags, which profiles select modules by")
 	c.Flags().StringSliceVar(&targets, "targets", nil, "targets it is for (default: all)")
 	return c
+}
+
+// there refuses a source in the config repository where nothing is: every command that reads the modules would fail from then on. Programs, which may
+// make the files later, are warned by the tool.
+func (g author) there(cmd *cobra.Command, call desk.Arguments, source string) error {
+	local, ok := strings.CutPrefix(strings.TrimSpace(source), "local:")
+	if !ok || g.JSON {
+		return nil
+	}
+	o, err := g.Try(cmd.Context(), "agents_add", call)
+	if err != nil {
+		return g.Failed(cmd, o, err)
+	}
+	data, err := show.Read[struct {
+		ID       string `json:"module_id"`
+		Manifest string `json:"manifest"`
+	}](desk.DataOf(o))
+	if err != nil {
+		return g.Failed(cmd, tool.Outcome{}, err)
+	}
+	repo := filepath.Dir(data.Manifest)
+	path := filepath.Join(repo, filepath.FromSlash(local))
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // whatever else is wrong, the tool warns of
+	}
+	return g.Failed(cmd, tool.Outcome{}, deployment.ErrConfig.Sayf("there is nothing at %s, so %s was not added", path, data.ID).
+		With(shell.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
 }
 
 func (g author) removeModule() *cobra.Command {
