@@ -73,6 +73,11 @@ func misleads(s string, floor, from, to int) bool {
 		return false
 	}
 	r, n := utf8.DecodeRuneInString(s[from:])
+	switch { // prose: "plug‑in" with the hyphen that does not break, "UTC−5"
+	case n != to-from:
+	case (r == 0x2010 || r == 0x2011) && endsWord(s[floor:from]) && beginsWord(s[to:]), r == 0x2212 && digit(s[to]) && endsWord(s[floor:from]):
+		return false
+	}
 	if kind := reads(r); n == to-from && (kind == '/' || kind == '-' || kind == ':') && digit(s[from-1]) && digit(s[to]) {
 		return !endsNumber(s[floor:from]) || !beginsNumber(s[to:])
 	}
@@ -83,6 +88,22 @@ func misleads(s string, floor, from, to int) bool {
 func namely(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || strings.IndexByte("/.-_:", c) >= 0
 }
+
+// endsWord reports that the letters at the end of s are a word of prose, and no piece of an option, a path or the name of a host.
+func endsWord(s string) bool {
+	rest := strings.TrimRightFunc(s, asciiLetter)
+	return rest != s && (rest == "" || !namely(rest[len(rest)-1]))
+}
+
+// beginsWord is the same for the letters at the beginning of s. A sentence may end behind them.
+func beginsWord(s string) bool {
+	rest := strings.TrimLeftFunc(s, asciiLetter)
+	return rest != s && (rest == "" || !namely(rest[0]) || strings.IndexByte(".:", rest[0]) >= 0 && (len(rest) == 1 || !namely(rest[1])))
+}
+
+func asciiLetter(r rune) bool { return r < utf8.RuneSelf && letter(byte(r)) }
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 

@@ -98,6 +98,7 @@ func TestWhatIsHarmless(t *testing.T) {
 		"می\u200cخواهم":                                             "می␣U+200Cخواهم",
 		"क्\u200dष":                                                 "क्␣U+200Dष",
 		"SQLом и JSONами, Docker-образ":                             "SQLом и JSONами, Docker-образ",
+		"a well‐known plug‑in, state‑of‑the‑art. UTC−5":             "a well‐known plug‑in, state‑of‑the‑art. UTC−5",
 		"Δx 10μs kΩ λ α":                                            "Δx 10μs kΩ λ α",
 		"файл_name файл.txt /каталог/dir":                           "файл_name файл.txt /каталог/dir",
 		"сору, а это русский текст: с, ура":                         "сору, а это русский текст: с, ура",
