@@ -629,7 +629,7 @@ func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	runs(with("one"))
 	runs(with("three"))
 	runs(with())
-	waits := v.serve("--confirm-wait", "60s")
+	waits := v.serve("--confirm-wait", "10m")
 	write(t, filepath.Join(v.project, "package.json"), `{"name":"shop","version":"1.0.0","scripts":{"mark":"echo other > mark"}}`)
 	waits.send("waits", npm, with("z"))
 	v.questions(1)
