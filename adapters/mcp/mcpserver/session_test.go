@@ -376,5 +376,5 @@ func TestHints(t *testing.T) {
 	assert.Equal(t, "false true false true destroy", got["destroy"])
 	assert.Equal(t, "false true false true carry", got["carry"])
 	assert.Equal(t, "false false false true program", got["program"])
-	assert.Len(t, got, 13)
+	assert.Len(t, got, 14)
 }
