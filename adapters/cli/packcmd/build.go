@@ -1,7 +1,9 @@
 package packcmd
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -161,8 +163,12 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 			return "", [2]int{}, bad
 		}
 		file, seen := g.below(m[1], root)
-		if !seen {
+		if seen == "" && root == "" {
 			g.Note("warning: %s cannot be read; the pack will show it as stale", m[1])
+		}
+		if has, err := lineCount(seen); err == nil && 0 < from && from <= to && to > has {
+			return "", [2]int{}, shell.ErrUsage.Sayf("%s has %s; there is no %s", m[1], linesOf(has), strings.TrimLeft(arg[len(m[1]):], ":#L")).
+				With(shell.Hint("name lines that are there, or write FILE:Name for the definition of Name"))
 		}
 		return file, [2]int{from, to}, nil
 	}
@@ -183,28 +189,71 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 	return "", [2]int{}, bad.Sayf("%s defines no %s that can be found; name its lines", m[1], m[2])
 }
 
-// below is the path as the source root sees it, and whether the file was seen.
-func (g group) below(file, root string) (string, bool) {
+// below is the path as the source root sees it, and where the file was seen; empty is nowhere.
+func (g group) below(file, root string) (path, seen string) {
 	if root != "" {
-		return file, true
-	}
-	base, err := g.SourceRoot()
-	if err != nil {
-		return file, true
+		return file, ""
 	}
 	abs, err := filepath.Abs(file)
 	if err != nil {
-		return file, true
+		return file, file
+	}
+	base, err := g.SourceRoot()
+	if err != nil {
+		return file, abs
 	}
 	if _, err := os.Stat(abs); err != nil {
-		_, err := os.Stat(filepath.Join(base, file))
-		return file, err == nil
+		inRoot := filepath.Join(base, file)
+		if _, err := os.Stat(inRoot); err != nil {
+			return file, ""
+		}
+		return file, inRoot
 	}
 	rel, err := filepath.Rel(base, abs)
 	if err != nil {
-		return file, true
+		return file, abs
 	}
-	return filepath.ToSlash(rel), true
+	return filepath.ToSlash(rel), abs
+}
+
+// lineCount is how many lines a regular file has, counted as packs do: a last line needs no end.
+func lineCount(name string) (int, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return 0, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	r, lines, open := bufio.NewReader(f), 0, false
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(part) > 0 {
+			if !open {
+				lines++
+			}
+			open = part[len(part)-1] != '\n'
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return lines, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return 0, err
+		}
+	}
+}
+
+// linesOf is a number of lines in words.
+func linesOf(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }
 
 // freeKey is a key for an anchor: the file's name and line, with a number behind it when that is taken.

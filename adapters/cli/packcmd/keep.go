@@ -3,6 +3,7 @@ package packcmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
 )
 
 // ErrDamaged reports a store with files that are no readable packs.
@@ -24,13 +26,18 @@ func (g group) finalize() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.change(cmd.Context(), ident, "finalized", func(stored) (arguments, error) {
+		err = g.change(cmd.Context(), ident, "finalized", func(stored) (arguments, error) {
 			call := arguments{"action": "set_status", "status": "finalized"}
 			if snapshot {
 				call["snapshot"] = true
 			}
 			return call, nil
 		})
+		if errors.Is(err, pack.ErrStale) && !g.JSON {
+			return fault.From(err).With(shell.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
+				"countersign pack reanchor %s moves those whose text moved", ident, ident)))
+		}
+		return err
 	}
 	return c
 }
