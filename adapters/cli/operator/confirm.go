@@ -51,9 +51,14 @@ func pending(ctx context.Context, s *shell.Shell) error {
 	}
 	var rows [][]string
 	for _, v := range views {
-		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
+		asker := cmp.Or(v.Client, "unknown")
+		if v.Gone {
+			asker += " (gone)"
+		}
+		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, asker, time.Since(v.IssuedAt).Round(time.Second).String() + " ago",
+			time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
 	}
-	s.Table([]string{"id", "tool", "strength", "state", "expires in", "what would be done"}, rows)
+	s.Table([]string{"id", "tool", "strength", "state", "asked by", "asked", "expires in", "what would be done"}, rows)
 	s.Note("countersign approvals shows them; or countersign approve ID, countersign deny ID")
 	return nil
 }

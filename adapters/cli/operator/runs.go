@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,9 +93,9 @@ func runsList(ctx context.Context, s *shell.Shell, which chosen) error {
 	}
 	var rows [][]string
 	for _, r := range found {
-		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, standing(r), took(r), clip(cmp.Or(r.What, string(r.Args)), 60)})
+		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, standing(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, string(r.Args)), 60)})
 	}
-	s.Table([]string{"id", "time (UTC)", "tool", "status", "took", "what"}, rows)
+	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows)
 	for _, r := range found {
 		if where := a.Elsewhere(r.Owner); r.Status == toolrun.Executing && where != "" {
 			s.Note("%s is %s", r.CallID, terminal.Plain(where))
@@ -105,10 +106,14 @@ func runsList(ctx context.Context, s *shell.Shell, which chosen) error {
 
 // standing is how far a run is, and why it ended so.
 func standing(r toolrun.Record) string {
-	if r.Reason == "" {
-		return r.Status.String()
+	words := r.Status.String()
+	if r.Reason != "" {
+		words += ": " + string(r.Reason)
 	}
-	return r.Status.String() + ": " + string(r.Reason)
+	if r.Said != "" {
+		words += fmt.Sprintf(" (%q)", clip(r.Said, 60))
+	}
+	return words
 }
 
 func took(r toolrun.Record) string {
@@ -148,13 +153,14 @@ func showRun(ctx context.Context, s *shell.Shell, id string) error {
 	if r.Risk > policy.RiskNone {
 		line("risk", r.Risk.String())
 	}
+	line("reason", r.Said)
 	line("decided by", r.Decision)
 	line("confirmation", r.ConfirmationID)
 	line("redeemed by", r.Redeemed)
-	line("client", r.Client)
+	line("asked by", r.Client)
 	line("session", r.Session)
 	line("principal", r.Principal)
-	line("asked", stamp(r.At))
+	line("asked at", stamp(r.At))
 	line("expires", stamp(r.ExpiresAt))
 	line("started", stamp(r.StartedAt))
 	line("ended", stamp(r.EndedAt))
