@@ -30,6 +30,9 @@ func (g author) addModule() *cobra.Command {
 		}
 		return g.Simple(cmd, "agents_add", call, func(data desk.Fields, done bool) {
 			g.Line("%s %s to %s", show.Done(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
+			if done {
+				g.Screen().Next([]string{"countersign agents deploy"})
+			}
 		})
 	})
 	c.Example = `  countersign agents add skill local:modules/skills/review --tags base

@@ -46,11 +46,11 @@ func Explain(err error) error {
 	if given {
 		return f.With(shell.Hint(Said(string(hint))))
 	}
-	if strings.Contains(f.Message, "countersign eco") {
+	if strings.Contains(f.Message, "countersign eco") && f.Code != "eco_no_ecosystem" {
 		return f
 	}
 	hint = map[fault.Code]shell.Hint{
-		"eco_no_ecosystem":           "countersign eco list shows those there are; countersign eco use NAME selects one",
+		"eco_no_ecosystem":           "countersign eco list shows those there are; countersign eco create NAME --repo NAME=URL makes one",
 		"eco_ecosystem_not_found":    "countersign eco list shows those there are; countersign eco create NAME makes one",
 		"eco_ecosystem_exists":       "countersign eco describe shows it",
 		"eco_not_installed":          "countersign eco install installs it",
