@@ -3,7 +3,6 @@ package packcmd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,11 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/pack"
 )
 
 // ErrDamaged reports a store with files that are no readable packs.
 var ErrDamaged = fault.New(fault.State, "pack_store_damaged", "the pack store has damaged files")
+
+// staleRefs is the code of a refusal to finalize because of refs that no longer resolve.
+const staleRefs = "pack_refs_stale"
 
 func (g group) finalize() *cobra.Command {
 	var snapshot bool
@@ -33,8 +34,8 @@ func (g group) finalize() *cobra.Command {
 			}
 			return call, nil
 		})
-		if errors.Is(err, pack.ErrStale) && !g.JSON {
-			return fault.From(err).With(shell.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
+		if f := fault.From(err); f != nil && f.Code == staleRefs && !g.JSON {
+			return f.With(shell.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
 				"countersign pack reanchor %s moves those whose text moved", ident, ident)))
 		}
 		return err

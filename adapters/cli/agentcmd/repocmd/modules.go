@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/shell"
 	"github.com/countersign-dev/countersign/adapters/cli/terminal"
 	"github.com/countersign-dev/countersign/adapters/present/answers"
-	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -66,7 +65,7 @@ func (g author) there(cmd *cobra.Command, call desk.Arguments, source string) er
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // whatever else is wrong, the tool warns of
 	}
-	return g.Failed(cmd, tool.Outcome{}, deployment.ErrConfig.Sayf("there is nothing at %s, so %s was not added", path, data.ID).
+	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.Sayf("there is nothing at %s, so %s was not added", path, data.ID).
 		With(shell.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
 }
 
