@@ -230,8 +230,10 @@ func (c *conn) answerLast(m wire.Message, to reply) {
 	c.answerLasts(false)
 }
 
-// answerLasts sends the last answers that are due, or all.
+// answerLasts sends the last answers that are due, or all, in the order in which they were asked for.
 func (c *conn) answerLasts(all bool) {
+	c.lasting.Lock()
+	defer c.lasting.Unlock()
 	c.mu.Lock()
 	var due []lastAnswer
 	if len(c.lasts) > 0 {

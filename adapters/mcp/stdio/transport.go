@@ -131,6 +131,7 @@ type conn struct {
 	broken    bool // Out cannot be written
 	replies   replyMode
 
+	lasting sync.Mutex // held while last answers are taken and sent
 	writing sync.Mutex
 	frame   []byte // reused
 }
