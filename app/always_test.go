@@ -18,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -107,7 +106,7 @@ func TestAQuestionEndsWithItsAlways(t *testing.T) {
 	id := h.allowed(t, "s1", 1)
 	rec, err := h.RunRecord(ctx, id)
 	require.NoError(t, err)
-	assert.Equal(t, toolrun.Completed, rec.Status)
+	assert.Equal(t, tool.Completed, rec.Status)
 	assert.Equal(t, "session_grant", rec.Decision)
 	assert.Empty(t, h.waiting(t))
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)

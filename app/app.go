@@ -16,12 +16,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/enrolment"
-	"github.com/countersign-dev/countersign/app/grants"
-	"github.com/countersign-dev/countersign/app/journal"
-	"github.com/countersign-dev/countersign/app/preference"
-	"github.com/countersign-dev/countersign/app/refusal"
-	"github.com/countersign-dev/countersign/app/runlog"
-	"github.com/countersign-dev/countersign/app/selection"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -90,24 +84,24 @@ type App struct {
 	opts     Options
 	registry *tool.Registry
 	served   map[tool.Name]bool
-	journal  *journal.Journal
-	runs     *runlog.Keeper
-	grants   *grants.Keeper
+	journal  *Journal
+	runs     *CallsKeeper
+	grants   *ApprovalsKeeper
 	keys     *enrolment.Keeper
-	resolved preference.Memory
+	resolved Memory
 }
 
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
-var ErrWiring = selection.ErrWiring
+var ErrWiring = ErrToolsetWiring
 
 // Selection is what an operator serves. It filters the list of tools and is checked again at every call.
-type Selection = selection.Selection
+type Selection = ToolsetSelection
 
 // ControlToolset is served whatever is selected.
-const ControlToolset = selection.ControlToolset
+const ControlToolset = ToolsetControlToolset
 
 // Toolsets lists every toolset with the tools that are served and those the selection hides, and those that were left out by name.
-func (a *App) Toolsets() []tool.Toolset { return selection.List(a.registry, a.served, a.opts.Absent) }
+func (a *App) Toolsets() []tool.Toolset { return List(a.registry, a.served, a.opts.Absent) }
 
 // Unserved says, for a tool that exists and whose toolset is not served here, which toolset that is and how a person has it served; empty for any other.
 func (a *App) Unserved(name string) string {
@@ -152,9 +146,9 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 		return nil, err
 	}
 	keys := enrolment.New(enrolment.Parts{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
-	runs := runlog.New(core.Runs, core.Owner, core.Clock, core.Log)
-	return &App{core: core, opts: opts, registry: registry, served: served, journal: journal.New(core.Audit, core.Log), runs: runs, keys: keys,
-		grants: grants.New(grants.Parts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Log: core.Log})}, nil
+	runs := NewCalls(core.Runs, core.Owner, core.Clock, core.Log)
+	return &App{core: core, opts: opts, registry: registry, served: served, journal: NewJournal(core.Audit, core.Log), runs: runs, keys: keys,
+		grants: NewApprovals(ApprovalsParts{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Log: core.Log})}, nil
 }
 
 // Close waits for audit records still on their way. The App must not be called afterwards.
@@ -254,7 +248,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		return r.plan, nil
 	case policy.Explain:
 		r.out.Explained = true
-		return r.plan, refusal.Of(r.decision, r.call.Tool, r.assessment.Scope)
+		return r.plan, Of(r.decision, r.call.Tool, r.assessment.Scope)
 	case policy.Confirm:
 		if r.human { // nobody is asked about what would be refused anyway
 			if err := r.gate(); err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -28,7 +27,7 @@ type workshop struct {
 	knows   map[string]policy.Assessment
 	ran     []string
 	fails   error
-	exit    toolrun.Reason
+	exit    tool.Reason
 }
 
 type scriptInput struct {
@@ -52,10 +51,10 @@ func (p scriptPlan) Prompt() string                { return "run " + p.Script }
 // exited is what a script that ran came to.
 type exited struct {
 	Output string `json:"output"`
-	why    toolrun.Reason
+	why    tool.Reason
 }
 
-func (e exited) Failure() toolrun.Reason { return e.why }
+func (e exited) Failure() tool.Reason { return e.why }
 
 func (in scriptInput) Claims() (policy.Class, policy.Effects) {
 	if in.DryRun {

@@ -8,13 +8,10 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/app/enrolment"
-	"github.com/countersign-dev/countersign/app/grants"
-	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/domain/visible"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -117,13 +114,13 @@ func (r *run) names(ctx context.Context) error {
 		about = g.Binding
 		return r.explain(g, g.Named(r.binding(), r.presented(g)))
 	})
-	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err) {
+	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsChanged(err) {
 		asked, pendingErr := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &about}, r.app.core.Clock.Now())
 		if pendingErr != nil {
 			return pendingErr
 		}
 		for _, g := range asked {
-			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Outdated); err != nil {
+			if err := r.app.grants.Withdraw(ctx, g.ID, Outdated); err != nil {
 				return err
 			}
 		}
@@ -152,7 +149,7 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 			}
 		}
 		if r.human && g.HumanOnly && !g.Names && g.Needs < r.decision.Needs { // policy asks for more since: an answer to that question would not do
-			if err := r.app.grants.Withdraw(ctx, g.ID, grants.Outdated); err != nil {
+			if err := r.app.grants.Withdraw(ctx, g.ID, Outdated); err != nil {
 				return confirm.Grant{}, false, err
 			}
 			continue
@@ -230,11 +227,11 @@ func (r *run) brought(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, confirm.ErrBurnt):
-		r.app.runs.Deny(ctx, r.grantID, toolrun.Mistyped, "")
+		r.app.runs.Deny(ctx, r.grantID, tool.Mistyped, "")
 	case errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled):
 		rec, _ := r.app.runs.Load(ctx, r.grantID)
-		return grants.Because(rec, r.answerer, err)
-	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && grants.IsChanged(err):
+		return Because(rec, r.answerer, err)
+	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsChanged(err):
 		return r.askAnew(ctx, err)
 	}
 	return err
@@ -242,7 +239,7 @@ func (r *run) brought(ctx context.Context) error {
 
 // askAnew gives up a confirmation whose plan is not the one there is now, and asks about that one; changed is what the call fails with.
 func (r *run) askAnew(ctx context.Context, changed error) error {
-	if err := r.app.grants.Withdraw(ctx, r.grantID, grants.Outdated); err != nil {
+	if err := r.app.grants.Withdraw(ctx, r.grantID, Outdated); err != nil {
 		return err
 	}
 	r.grantID, r.answerer = "", ""
@@ -253,7 +250,7 @@ func (r *run) askAnew(ctx context.Context, changed error) error {
 }
 
 // Changed is the details of a confirmation that was given for another plan than there is now.
-type Changed = grants.Changed
+type Changed = ApprovalsChanged
 
 // explain says, of a confirmation that fits but for its plan, which plan it was for, and what has changed since.
 func (r *run) explain(g *confirm.Grant, err error) error {
@@ -261,11 +258,11 @@ func (r *run) explain(g *confirm.Grant, err error) error {
 		return err
 	}
 	now, _ := r.shown(r.plan) // what cannot be shown is told of without differences
-	return grants.Explain(g, r.binding(), now)
+	return Explain(g, r.binding(), now)
 }
 
 // shown is a plan as a person sees it before deciding.
-func (r *run) shown(plan any) (json.RawMessage, error) { return grants.Shown(plan, r.mask.JSON) }
+func (r *run) shown(plan any) (json.RawMessage, error) { return Shown(plan, r.mask.JSON) }
 
 // ask issues a grant for the plan at hand and answers with it.
 func (r *run) ask(ctx context.Context) error {
@@ -302,7 +299,7 @@ func (r *run) token(ctx context.Context, g confirm.Grant) (confirm.Token, error)
 	if !r.entry.Spec.AtOnce || r.named {
 		return confirm.Token{}, nil
 	}
-	return r.nameIt(ctx, g, grants.TTL(r.app.opts.ConfirmTTL, r.plan))
+	return r.nameIt(ctx, g, TTL(r.app.opts.ConfirmTTL, r.plan))
 }
 
 // nameIt stores a token that names the plan of g.
@@ -322,7 +319,7 @@ func (r *run) asked(g confirm.Grant, token confirm.Token) error {
 		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Remotes: g.Remotes, Veil: g.Veil, Formable: g.Formable(),
 	}
 	if g.HumanOnly && !token.IsZero() {
-		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(grants.TTL(r.app.opts.ConfirmTTL, r.plan))
+		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(TTL(r.app.opts.ConfirmTTL, r.plan))
 	}
 	if g.HumanOnly {
 		return ErrRequired.Sayf("%s; a person approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
@@ -337,7 +334,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		ID: r.app.core.IDs.NewID("cf_", 10), Digest: token.Digest(), Args: args, Mode: r.call.Mode,
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
-		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(grants.TTL(r.app.opts.ConfirmTTL, plan)),
+		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(TTL(r.app.opts.ConfirmTTL, plan)),
 		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Insists: insists(plan), Reach: r.reach(), ByHand: r.call.Person},
 	}
 	if s, ok := plan.(tool.Subject); ok {
@@ -346,7 +343,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	if r.human {
 		g.ExpiresAt = now.Add(confirm.QuestionTTL)
 	}
-	g.Target, g.Prompt = grants.Words(plan, g.Prompt)
+	g.Target, g.Prompt = Words(plan, g.Prompt)
 	g.Prompt, g.Place, g.Veil = visible.Text(r.mask.Text(g.Prompt))+r.mask.Text(r.survey.Words()), r.app.opts.Place, r.survey.Veil()
 	if plan != nil {
 		if r.survey.Err != nil {
@@ -445,8 +442,8 @@ func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Grant,
 	if err := a.proven(ctx, &answer); err != nil {
 		return confirm.Grant{}, err
 	}
-	mask := masking.New(a.core.Redact)
-	answer.Reason = mask.Text(visible.Text(masking.Runes(answer.Reason, confirm.MaxReason)))
+	mask := NewRedaction(a.core.Redact)
+	answer.Reason = mask.Text(visible.Text(Runes(answer.Reason, confirm.MaxReason)))
 	return a.grants.Answer(ctx, answer)
 }
 
@@ -531,7 +528,7 @@ func (a *App) Confirmations(ctx context.Context, session string) ([]confirm.View
 	if err != nil {
 		return confirm.Views(nil), err
 	}
-	views, mask := confirm.Views(nil), masking.New(a.core.Redact)
+	views, mask := confirm.Views(nil), NewRedaction(a.core.Redact)
 	for i := range pending {
 		g := &pending[i]
 		if g.HumanOnly {

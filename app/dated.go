@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -86,7 +85,7 @@ func (a *App) datedReach(ctx context.Context, g *confirm.Grant) (reach confirm.R
 		}
 	}
 	if r.planHash != b.Subject {
-		return reach, grants.Explain(g, r.binding(), nil)
+		return reach, Explain(g, r.binding(), nil)
 	}
 	return r.reach(), nil
 }

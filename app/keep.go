@@ -3,12 +3,10 @@ package app
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/app/runlog"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -17,12 +15,12 @@ type RunFilter = ports.RunFilter
 
 // Runs lists the calls that wanted to change something, newest first, as they are now: what nobody answered in time is denied, and what
 // a process that is gone left behind has failed.
-func (a *App) Runs(ctx context.Context, f RunFilter) ([]toolrun.Record, error) {
+func (a *App) Runs(ctx context.Context, f RunFilter) ([]tool.Record, error) {
 	return a.runs.List(ctx, f)
 }
 
 // RunRecord is the record of the call, or of the confirmation, of that id. It fails with toolrun.ErrUnknown.
-func (a *App) RunRecord(ctx context.Context, id string) (toolrun.Record, error) {
+func (a *App) RunRecord(ctx context.Context, id string) (tool.Record, error) {
 	return a.runs.Load(ctx, id)
 }
 
@@ -36,9 +34,9 @@ func (r *run) kept() bool {
 }
 
 // runRecord is the run of this call, in the given status.
-func (r *run) runRecord(status toolrun.Status) toolrun.Record {
+func (r *run) runRecord(status tool.Status) tool.Record {
 	c := r.call
-	rec := toolrun.Record{CallID: c.ID, Tool: string(c.Tool), Status: status, Args: r.mask.Args(r.call.Args), At: r.begun, Risk: r.assessment.Risk,
+	rec := tool.Record{CallID: c.ID, Tool: string(c.Tool), Status: status, Args: r.mask.Args(r.call.Args), At: r.begun, Risk: r.assessment.Risk,
 		ConfirmationID: r.grantID, Toolset: r.entry.Spec.Toolset, Session: c.Session, Principal: c.Principal.ID, Client: r.mask.Text(c.Client)}
 	if p, ok := r.plan.(tool.Prompter); ok {
 		rec.What = r.mask.Text(p.Prompt())
@@ -51,7 +49,7 @@ func (r *run) start(ctx context.Context) error {
 	if !r.kept() {
 		return nil
 	}
-	rec := r.runRecord(toolrun.Executing)
+	rec := r.runRecord(tool.Executing)
 	if rec.Decision = r.decision.Rule; r.decision.Verdict == policy.Confirm {
 		rec.Decision = r.answerer
 	}
@@ -68,7 +66,7 @@ func (r *run) pend(ctx context.Context, g confirm.Grant) {
 	if !r.kept() {
 		return
 	}
-	rec := r.runRecord(toolrun.PendingConfirmation)
+	rec := r.runRecord(tool.PendingConfirmation)
 	rec.ConfirmationID, rec.ExpiresAt, rec.What = g.ID, g.ExpiresAt, g.Prompt
 	r.app.runs.Note(ctx, rec)
 }
@@ -80,25 +78,25 @@ func (r *run) keep(ctx context.Context, value any) {
 	if !r.kept() || r.out.Explained || r.out.Err == nil && !r.started {
 		return
 	}
-	result, reason := runlog.Result(r.out, value)
+	result, reason := Result(r.out, value)
 	if r.started {
 		if err := r.app.runs.Finish(ctx, r.call.ID, result, reason); err != nil {
 			r.out.Warnings = append(r.out.Warnings, "what came of this call could not be put on record: "+fault.From(err).Message)
 		}
 		return
 	}
-	rec := r.runRecord(toolrun.Failed)
+	rec := r.runRecord(tool.Failed)
 	switch kind := fault.From(r.out.Err).Kind; {
 	case r.asks && r.out.Issued == nil:
 		r.app.runs.Refuse(ctx, r.call.ID, result)
 		return
 	case r.decision.Verdict == policy.Deny && r.decision.Rule != "":
-		rec.Status, rec.Reason, rec.Decision = toolrun.Denied, toolrun.Policy, r.decision.Rule
+		rec.Status, rec.Reason, rec.Decision = tool.Denied, tool.Policy, r.decision.Rule
 	case r.redeems() || kind == fault.Unconfirmed:
 		return
 	default:
-		if rec.Result, rec.Reason = &result, reason; reason == toolrun.Errored {
-			rec.Reason = toolrun.Rejected
+		if rec.Result, rec.Reason = &result, reason; reason == tool.Errored {
+			rec.Reason = tool.Rejected
 		}
 	}
 	r.app.runs.Note(ctx, rec)

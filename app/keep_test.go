@@ -22,13 +22,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
 
 // runs is every record there is, newest first.
-func (h *house) runs(t *testing.T) []toolrun.Record {
+func (h *house) runs(t *testing.T) []tool.Record {
 	t.Helper()
 	found, err := h.Runs(context.Background(), app.RunFilter{})
 	require.NoError(t, err)
@@ -66,8 +65,8 @@ func TestARunIsOnRecordFromTheQuestionToTheResult(t *testing.T) {
 	asked := h.call("run_script", `{"script":"build"}`, func(c *tool.Call) { c.Client = "demo/1.0" })
 	pending, err := h.RunRecord(context.Background(), asked.Issued.ID)
 	require.NoError(t, err)
-	assert.Equal(t, toolrun.Record{
-		CallID: asked.CallID, Tool: "run_script", Status: toolrun.PendingConfirmation, Args: json.RawMessage(`{"script":"build"}`), At: h.clock.Now(),
+	assert.Equal(t, tool.Record{
+		CallID: asked.CallID, Tool: "run_script", Status: tool.PendingConfirmation, Args: json.RawMessage(`{"script":"build"}`), At: h.clock.Now(),
 		Risk: policy.RiskMedium, What: "run build", ExpiresAt: asked.Issued.ExpiresAt, ConfirmationID: asked.Issued.ID, Toolset: "projects",
 		Session: "s1", Principal: "me", Client: "demo/1.0",
 	}, pending)
@@ -78,17 +77,17 @@ func TestARunIsOnRecordFromTheQuestionToTheResult(t *testing.T) {
 	for _, id := range []string{asked.CallID, done.CallID, asked.Issued.ID} {
 		r, err := h.RunRecord(context.Background(), id)
 		require.NoError(t, err)
-		assert.Equal(t, toolrun.Completed, r.Status)
+		assert.Equal(t, tool.Completed, r.Status)
 		assert.Equal(t, asked.CallID, r.CallID)
 		assert.Equal(t, done.CallID, r.Redeemed)
 		assert.Equal(t, "token", r.Decision)
 		assert.Equal(t, system.Owner{}.Self(), r.Owner)
 		assert.Equal(t, h.clock.Now(), r.StartedAt)
-		assert.Equal(t, &toolrun.Result{Success: true, Output: `{"output":"did vite build [REDACTED:github_token]"}`}, r.Result, "redacted as the answer is")
+		assert.Equal(t, &tool.Result{Success: true, Output: `{"output":"did vite build [REDACTED:github_token]"}`}, r.Result, "redacted as the answer is")
 	}
 	assert.Len(t, h.runs(t), 1)
 	_, err = h.RunRecord(context.Background(), "call_nobody")
-	require.ErrorIs(t, err, toolrun.ErrUnknown)
+	require.ErrorIs(t, err, tool.ErrRecordUnknown)
 }
 
 func TestHowRunsEnd(t *testing.T) {
@@ -100,7 +99,7 @@ func TestHowRunsEnd(t *testing.T) {
 	}{
 		"allowed":             {fullAccess, "build", nil, "completed/ by full_access true"},
 		"auto-approved":       {func(o *app.Options) { o.Policy.Auto = policy.AutoApprove{Enabled: true, Tools: []string{"run_script"}} }, "build", nil, "completed/ by auto_approve true"},
-		"the command says so": {fullAccess, "build", func(w *workshop) { w.exit = toolrun.NonZeroExit }, "failed/non_zero_exit by full_access false"},
+		"the command says so": {fullAccess, "build", func(w *workshop) { w.exit = tool.NonZeroExit }, "failed/non_zero_exit by full_access false"},
 		"it fails":            {fullAccess, "build", func(w *workshop) { w.fails = fault.New(fault.State, "test_failed", "it failed") }, "failed/error by full_access false test_failed"},
 		"too slow":            {fullAccess, "build", func(w *workshop) { w.fails = context.DeadlineExceeded }, "failed/timeout by full_access false timeout"},
 		"stopped":             {fullAccess, "build", func(w *workshop) { w.fails = context.Canceled }, "failed/cancelled by full_access false canceled"},
@@ -225,7 +224,7 @@ func TestThePreviewsTokenIsOneRunOfTheToolThatCarriesOut(t *testing.T) {
 	r, err := h.RunRecord(context.Background(), offered.Issued.ID)
 	require.NoError(t, err)
 	assert.Equal(t, done.CallID, r.CallID)
-	assert.Equal(t, toolrun.Completed, r.Status)
+	assert.Equal(t, tool.Completed, r.Status)
 }
 
 // other is a door of another process over the same stores.
@@ -251,8 +250,8 @@ func (gone) Elsewhere(string) string    { return "" }
 // killed is a store whose process ends before it can say what came of a run.
 type killed struct{ *memstore.Runs }
 
-func (k killed) Change(ctx context.Context, id string, f func(*toolrun.Record) error) error {
-	return k.Runs.Change(ctx, id, func(r *toolrun.Record) error {
+func (k killed) Change(ctx context.Context, id string, f func(*tool.Record) error) error {
+	return k.Runs.Change(ctx, id, func(r *tool.Record) error {
 		if err := f(r); err != nil || !r.Status.Final() {
 			return err
 		}
@@ -271,43 +270,43 @@ func TestWhatADeadProcessLeftHasFailed(t *testing.T) {
 	require.Len(t, o.Warnings, 1)
 	raw, err := h.store.Runs().Load(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	require.Equal(t, toolrun.Executing, raw.Status)
+	require.Equal(t, tool.Executing, raw.Status)
 	require.Equal(t, gone{}.Self(), raw.Owner)
 
 	shown, err := h.RunRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	assert.Equal(t, toolrun.Interrupted, shown.Reason)
-	failed, err := h.Runs(context.Background(), app.RunFilter{Status: toolrun.Failed})
+	assert.Equal(t, tool.Interrupted, shown.Reason)
+	failed, err := h.Runs(context.Background(), app.RunFilter{Status: tool.Failed})
 	require.NoError(t, err)
 	require.Len(t, failed, 1)
-	assert.Equal(t, toolrun.Interrupted, failed[0].Reason)
+	assert.Equal(t, tool.Interrupted, failed[0].Reason)
 	stored, err := h.store.Runs().Load(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	assert.Equal(t, toolrun.Failed, stored.Status, "listing stores it")
+	assert.Equal(t, tool.Failed, stored.Status, "listing stores it")
 	assert.EqualValues(t, 1, h.shelf.writes.Load())
 }
 
 // mute are runs that cannot be written, from a status on.
 type mute struct {
 	ports.Runs
-	from toolrun.Status
+	from tool.Status
 }
 
-func (m mute) Add(ctx context.Context, r toolrun.Record) error {
+func (m mute) Add(ctx context.Context, r tool.Record) error {
 	if r.Status >= m.from {
 		return fault.New(fault.Unavailable, "store_unavailable", "runs cannot be written")
 	}
 	return m.Runs.Add(ctx, r)
 }
 
-func (m mute) Change(context.Context, string, func(*toolrun.Record) error) error {
+func (m mute) Change(context.Context, string, func(*tool.Record) error) error {
 	return fault.New(fault.Unavailable, "store_unavailable", "runs cannot be written")
 }
 
 // TestNoRecordNoChange: what cannot be put on record is not carried out; what is only refused or asked needs no record.
 func TestNoRecordNoChange(t *testing.T) {
 	h := open(t)
-	deaf := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), toolrun.PendingConfirmation} })
+	deaf := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.PendingConfirmation} })
 	c := tool.Call{Session: "s1", Principal: me, Tool: "write_note", Args: json.RawMessage(`{"name":"a"}`)}
 	asked := deaf.Call(context.Background(), c)
 	require.Equal(t, "confirm_token_required", code(asked), "the question is asked all the same")
@@ -318,7 +317,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	require.NoError(t, deaf.Call(context.Background(), tool.Call{Session: "s1", Principal: me, Tool: "scribble", Args: json.RawMessage(`{"name":"n"}`)}).Err,
 		"notes are no runs")
 
-	late := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), toolrun.Executing} })
+	late := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.Executing} })
 	c.Token = confirm.Token{}
 	asked = late.Call(context.Background(), c)
 	c.Token = asked.Issued.Token
@@ -326,7 +325,7 @@ func TestNoRecordNoChange(t *testing.T) {
 	assert.EqualValues(t, 1, h.shelf.writes.Load(), "only the note")
 	r, err := h.RunRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
-	assert.Equal(t, toolrun.PendingConfirmation, r.Status)
+	assert.Equal(t, tool.PendingConfirmation, r.Status)
 }
 
 func TestADoorWithoutRunsIsNoDoor(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/preference"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/ports"
@@ -121,10 +120,10 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 }
 
 // newestChanges are the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
-func (a *App) newestChanges(ctx context.Context) (preference.Newest, error) {
+func (a *App) newestChanges(ctx context.Context) (Newest, error) {
 	var (
-		stamps preference.Stamps
-		newest preference.Newest
+		stamps Stamps
+		newest Newest
 	)
 	stamped := true
 	for _, store := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
@@ -49,7 +49,7 @@ func (remotesPlan) Insists() bool { return true }
 // scheme, user, host, port and path are those that git is given, so that who has approved one way has approved no other. The name of a name is itself.
 func remoteName(url string) string {
 	url = strings.TrimSpace(url)
-	if u, err := gitref.Parse(url); err == nil && u.IsLocal() || err != nil && !strings.Contains(url, ":") {
+	if u, err := git.Parse(url); err == nil && u.IsLocal() || err != nil && !strings.Contains(url, ":") {
 		return ""
 	}
 	scheme, rest, ok := strings.Cut(url, "://")

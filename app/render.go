@@ -1,7 +1,6 @@
 package app
 
 import (
-	"github.com/countersign-dev/countersign/app/masking"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -31,7 +30,7 @@ func (r *run) render(value any) {
 	}
 	if limit := r.maxOutput(); len(doc) > limit {
 		r.out.Truncated = true
-		doc, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(doc), "head": masking.Cut(string(doc), limit/2)})
+		doc, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(doc), "head": Cut(string(doc), limit/2)})
 	}
 	r.out.Value = doc
 }
@@ -60,7 +59,7 @@ func (r *run) bound(s string) string {
 		return s
 	}
 	r.out.Truncated = true
-	return masking.Cut(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
+	return Cut(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
 }
 
 // ReadOnlyGrants is what a caller of a read-only server may do at most.

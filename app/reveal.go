@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -53,9 +52,9 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	b := g.Binding
 	if b.Subject = plan.Hash(); b != g.Binding {
 		now, _ := r.shown(plan) // what cannot be shown is told of without differences
-		return confirm.View{}, grants.Explain(&g, b, now)
+		return confirm.View{}, Explain(&g, b, now)
 	}
-	bare := grants.Look(ctx, plan, nil, func(doc json.RawMessage) json.RawMessage { return doc })
+	bare := Look(ctx, plan, nil, func(doc json.RawMessage) json.RawMessage { return doc })
 	if bare.Err != nil {
 		return confirm.View{}, bare.Err
 	}

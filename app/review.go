@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -39,7 +38,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	if err == nil || now == (canon.Hash{}) {
 		return nil
 	}
-	if withdrawn := a.grants.Withdraw(ctx, g.ID, grants.Outdated); withdrawn != nil {
+	if withdrawn := a.grants.Withdraw(ctx, g.ID, Outdated); withdrawn != nil {
 		a.core.Log.Warn("a confirmation that is out of date could not be withdrawn", "confirmation", g.ID, "cause", withdrawn.Error())
 	}
 	return err
@@ -72,7 +71,7 @@ func (a *App) replan(ctx context.Context, g *confirm.Grant) (canon.Hash, error) 
 	}
 	now, _ := r.shown(plan) // what cannot be shown is told of without differences
 	b.Subject = plan.Hash()
-	return b.Subject, grants.Explain(g, b, now)
+	return b.Subject, Explain(g, b, now)
 }
 
 // planned is the plan of the call, worked out and not carried out. A panic is an error.

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -40,7 +39,7 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	assert.False(t, waiting, "nobody can answer a question that is out of date")
 	rec, err := h.RunRecord(ctx, asked.ID)
 	require.NoError(t, err)
-	assert.Equal(t, toolrun.ContextChanged, rec.Reason)
+	assert.Equal(t, tool.ContextChanged, rec.Reason)
 	assert.Zero(t, h.shelf.writes.Load())
 
 	asked = h.call("write_note", `{"name":"a","text":"1"}`).Issued

@@ -6,9 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/grants"
-	"github.com/countersign-dev/countersign/app/masking"
-	"github.com/countersign-dev/countersign/app/refusal"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -45,16 +42,16 @@ type run struct {
 	ranBy      string // id of the confirmation that lets it run, once it is about to
 	started    bool   // its run is on record as executing
 	asks       bool   // it has issued a grant for itself
-	mask       masking.Mask
-	survey     grants.Survey // of the plan that was assessed last
+	mask       Mask
+	survey     Survey // of the plan that was assessed last
 	out        tool.Outcome
 }
 
 // The ways the door itself refuses. Argument faults carry the problems as details.
 var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
-	ErrPolicy    = refusal.ErrPolicy
-	ErrMode      = refusal.ErrMode
+	ErrPolicy    = ErrDenialPolicy
+	ErrMode      = ErrDenialMode
 	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "this call has to be approved first")
 	ErrPlanStale = fault.New(fault.Conflict, "plan_stale", "what the plan was made from has changed; call again to see the new plan")
 )
@@ -68,7 +65,7 @@ func (a *App) begin(c tool.Call) *run {
 		progress = func(tool.Progress) {}
 	}
 	now := a.core.Clock.Now()
-	return &run{app: a, call: c, begun: now, mask: masking.New(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Session: c.Session, Begun: now, Version: a.opts.Version},
+	return &run{app: a, call: c, begun: now, mask: NewRedaction(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Session: c.Session, Begun: now, Version: a.opts.Version},
 		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress, Narrow: len(c.Within) > 0}}
 }
 
@@ -211,7 +208,7 @@ func (r *run) decide(ctx context.Context) error {
 	r.decision = p.Decide(q)
 	switch {
 	case r.decision.Verdict == policy.Deny:
-		return refusal.Of(r.decision, r.call.Tool, r.ownScope())
+		return Of(r.decision, r.call.Tool, r.ownScope())
 	case r.decision.Verdict == policy.Allow && (r.insists() || r.decided()):
 		i, insistent := r.plan.(tool.Insistent)
 		r.waived = r.human && !r.decided() && beforehand(r.decision.Rule) && !(insistent && i.Insists())

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // Clock tells the time. It never goes through time zones: Now is UTC.
@@ -302,7 +302,7 @@ const (
 
 // RunFilter chooses runs. Zero fields match everything.
 type RunFilter struct {
-	Status  toolrun.Status
+	Status  tool.Status
 	Tool    string
 	Session string
 	Before  time.Time // only those asked for earlier than that
@@ -318,8 +318,8 @@ func (f RunFilter) Most() int {
 }
 
 // Matches reports whether the filter chooses the record, its limit aside.
-func (f RunFilter) Matches(r *toolrun.Record) bool {
-	return (f.Status == toolrun.StatusNone || f.Status == r.Status) && (f.Tool == "" || f.Tool == r.Tool) &&
+func (f RunFilter) Matches(r *tool.Record) bool {
+	return (f.Status == tool.StatusNone || f.Status == r.Status) && (f.Tool == "" || f.Tool == r.Tool) &&
 		(f.Session == "" || f.Session == r.Session) && (f.Before.IsZero() || r.At.Before(f.Before))
 }
 
@@ -328,14 +328,14 @@ func (f RunFilter) Matches(r *toolrun.Record) bool {
 type Runs interface {
 	// Add stores a new record, durably. It fails with toolrun.ErrTaken when there is one of that call, and with toolrun.ErrMove when a
 	// record cannot begin so.
-	Add(ctx context.Context, r toolrun.Record) error
+	Add(ctx context.Context, r tool.Record) error
 	// Change runs change on the record that goes by id and stores what it leaves, durably, unless it fails; only one Change of a record
 	// runs at a time, across all processes. It fails with toolrun.ErrUnknown, and as toolrun.Record.Changed does.
-	Change(ctx context.Context, id string, change func(*toolrun.Record) error) error
+	Change(ctx context.Context, id string, change func(*tool.Record) error) error
 	// Load is the record that goes by id, or toolrun.ErrUnknown.
-	Load(ctx context.Context, id string) (toolrun.Record, error)
+	Load(ctx context.Context, id string) (tool.Record, error)
 	// List is the records that the filter chooses, newest first.
-	List(ctx context.Context, f RunFilter) ([]toolrun.Record, error)
+	List(ctx context.Context, f RunFilter) ([]tool.Record, error)
 	// Purge forgets every record that has ended and is not among the newest keep, or was asked for before the given time, and reports
 	// how many.
 	Purge(ctx context.Context, keep int, before time.Time) (int, error)

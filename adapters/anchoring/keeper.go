@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/secretbox"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports"
@@ -52,7 +51,7 @@ type Log interface {
 // Parts are what a Keeper is made of. Every field but Journal is required.
 type Parts struct {
 	Log     Log
-	Signer  *secretbox.Signer
+	Signer  *docfile.Signer
 	Dir     string // of the record: COUNTERSIGN_HOME
 	Home    string // the same, as heads name it
 	Machine string
@@ -222,7 +221,7 @@ func (k *Keeper) beside(ctx context.Context, h audit.Head) error {
 			return err
 		}
 		if hash != have.Hash {
-			return audit.ErrContradicted.Sayf("%s knows another record %d than there is now", secretbox.HeadFile, have.Seq)
+			return audit.ErrContradicted.Sayf("%s knows another record %d than there is now", docfile.HeadFile, have.Seq)
 		}
 	}
 	return k.parts.Signer.PutHead(ctx, h, false)

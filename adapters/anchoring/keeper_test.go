@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
-	"github.com/countersign-dev/countersign/adapters/secretbox"
+	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -45,7 +45,7 @@ func open(t *testing.T) *house {
 
 func (h *house) open() {
 	h.store = sqlitestore.Open(h.db())
-	signer := secretbox.Signing(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
+	signer := docfile.Signing(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
 	h.store.SignWith(signer)
 	h.keeper = anchoring.New(anchoring.Parts{Log: h.store, Signer: signer, Dir: h.dir, Home: h.dir, Machine: "m1", Clock: h.clock, Slog: slog.New(slog.DiscardHandler),
 		Journal: h.journal, Open: func(a audit.Anchor) (anchoring.Place, error) { return anchoring.OpenFile(a.Where) }})
@@ -133,7 +133,7 @@ func (h *house) rebuild(from int64, sign bool) {
 	}
 	h.do("UPDATE audit_head SET hash = ?", last.Hash[:])
 	if sign {
-		signer := secretbox.Signing(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
+		signer := docfile.Signing(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
 		key, err := signer.Peek()
 		require.NoError(h.t, err)
 		head, err := signer.Sign(key, last.Seq, last.Hash)
@@ -234,8 +234,8 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 		"begun anew":                 {func(h *house) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
 		"everything but the file begun anew": {func(h *house) { require.NoError(h.t, os.RemoveAll(h.dir)); h.append(3); h.anchored(); h.again() }, audit.ErrContradicted,
 			"is none that the record tells of", 0, 4},
-		"the key gone":                    {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, secretbox.ErrSigner, "is missing; put that file back from a copy, or begin with a new key on record", 9, 9},
-		"the key gone, and records since": {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))); h.append(1) }, secretbox.ErrSigner, "is missing", 9, 10},
+		"the key gone":                    {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, docfile.ErrSigner, "is missing; put that file back from a copy, or begin with a new key on record", 9, 9},
+		"the key gone, and records since": {func(h *house) { require.NoError(h.t, os.Remove(h.key("audit.key"))); h.append(1) }, docfile.ErrSigner, "is missing", 9, 10},
 		"another key":                     {func(h *house) { h.write(h.key("audit.key"), make([]byte, 32)) }, audit.ErrUnsigned, "the key of this machine is", 9, 9},
 		"the anchor taken from the list":  {func(h *house) { require.NoError(h.t, os.Remove(filepath.Join(h.dir, "anchors.json"))) }, audit.ErrContradicted, "was taken from the list without a record of that", -1, 9},
 		"the file cut":                    {func(h *house) { require.NoError(h.t, os.Truncate(h.file(), 400)) }, audit.ErrContradicted, "was cut", 0, 9},
@@ -244,7 +244,7 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			h.write(h.file(), append(h.read(h.file()), strings.Replace(lastLine(h.read(h.file())), `"seq":9`, `"seq":8`, 1)...))
 		}, audit.ErrContradicted, "has signed record 8", 9, 9},
 		"entries of others, and none": {func(h *house) {
-			signer := secretbox.Signing(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
+			signer := docfile.Signing(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
 			key, err := signer.Key(audit.Key{})
 			require.NoError(h.t, err)
 			other, err := signer.Sign(key, 700, canon.Bytes("test", nil))
@@ -345,7 +345,7 @@ func TestANewKeyIsAnnounced(t *testing.T) {
 	st, err := h.keeper.Standing(t.Context())
 	require.NoError(t, err)
 	require.Len(t, st.Faults, 1)
-	require.ErrorIs(t, st.Faults[0], secretbox.ErrSigner)
+	require.ErrorIs(t, st.Faults[0], docfile.ErrSigner)
 	key, err := h.keeper.NewKey(t.Context(), "terminal")
 	require.NoError(t, err)
 	h.append(1)

@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -102,7 +101,7 @@ func TestAPersonDecides(t *testing.T) {
 		assert.Equal(t, []chat.Pending{p}, h.Waiting())
 		run, err := s.RunRecord(t.Context(), p.ConfirmationID)
 		require.NoError(t, err)
-		assert.Equal(t, toolrun.PendingConfirmation, run.Status)
+		assert.Equal(t, tool.PendingConfirmation, run.Status)
 
 		r = h.ExecuteConfirmed(t.Context(), "toolu_1")
 		require.True(t, r.Success, "%+v", r.Problem)
@@ -113,7 +112,7 @@ func TestAPersonDecides(t *testing.T) {
 		assert.Empty(t, h.Waiting())
 		run, err = s.RunRecord(t.Context(), p.ConfirmationID)
 		require.NoError(t, err)
-		assert.Equal(t, toolrun.Completed, run.Status)
+		assert.Equal(t, tool.Completed, run.Status)
 		assert.Equal(t, chat.By, run.Decision)
 
 		assert.Equal(t, "CONFIRMATION_EXPIRED", why(t, h.ExecuteConfirmed(t.Context(), "toolu_1")), "an approval is good for one use")
@@ -156,8 +155,8 @@ func TestDenying(t *testing.T) {
 		assert.Empty(t, h.Waiting())
 		run, err := s.RunRecord(t.Context(), pending.ConfirmationID)
 		require.NoError(t, err)
-		assert.Equal(t, toolrun.Denied, run.Status)
-		assert.Equal(t, toolrun.UserDenied, run.Reason)
+		assert.Equal(t, tool.Denied, run.Status)
+		assert.Equal(t, tool.UserDenied, run.Reason)
 		assert.Equal(t, "CONFIRMATION_EXPIRED", why(t, h.ExecuteConfirmed(t.Context(), "a")))
 		assert.Equal(t, "CONFIRMATION_EXPIRED", why(t, h.Deny(t.Context(), "a", "again")))
 	}

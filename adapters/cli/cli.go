@@ -18,16 +18,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/connectcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
 	"github.com/countersign-dev/countersign/adapters/cli/ecocmd"
-	"github.com/countersign-dev/countersign/adapters/cli/operator"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
-	"github.com/countersign-dev/countersign/adapters/cli/tour"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -35,17 +31,17 @@ import (
 // Program is what the command line needs from the one who assembles it.
 type Program struct {
 	Version      string
-	Open         shell.Open
+	Open         command.Open
 	ServeMCP     Serve
 	ServeGateway ServeGateway // may be nil
-	Web          servecmd.Machine
+	Web          admincmd.Machine
 
 	heed func() // to be called before anything can be cancelled; nil: nobody waits for signals
 }
 
 // Serve serves one client on the streams until it leaves or ctx ends. env is the environment with what flags stand for. It calls heed before the
 // first call is carried out: from then on SIGINT and SIGTERM end ctx, and no longer the process.
-type Serve func(ctx context.Context, d shell.Door, streams *terminal.Terminal, env func(string) string, heed func()) error
+type Serve func(ctx context.Context, d command.Door, streams *command.Terminal, env func(string) string, heed func()) error
 
 // garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
 // kilobytes each.
@@ -62,7 +58,7 @@ func Main(p Program, args []string) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	return Run(ctx, p, terminal.OS(), args)
+	return Run(ctx, p, command.OS(), args)
 }
 
 // heeding is a context that SIGINT and SIGTERM end from when heed is called. Before, they end the process, as a second one does. Heeding them
@@ -79,8 +75,8 @@ func heeding() (ctx context.Context, heed, stop func()) {
 }
 
 // Run is Main on any streams, and under a context that cancels.
-func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) int {
-	s := &shell.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version, Argv: args}
+func Run(ctx context.Context, p Program, t *command.Terminal, args []string) int {
+	s := &command.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version, Argv: args}
 	document := s.Documents()
 	root := commands(p, s)
 	root.SetArgs(args)
@@ -94,7 +90,7 @@ func Run(ctx context.Context, p Program, t *terminal.Terminal, args []string) in
 	if err == nil {
 		return 0
 	}
-	var exit shell.Exit
+	var exit command.Exit
 	if errors.As(err, &exit) {
 		return int(exit)
 	}
@@ -123,14 +119,14 @@ func classify(cmd *cobra.Command, err error) *fault.Error {
 	}
 	head, _, _ := strings.Cut(err.Error(), "\n")
 	if cmd != nil && (strings.HasPrefix(head, "unknown ") || strings.Contains(head, "flag")) {
-		return shell.ErrUsage.Sayf("%s", head).With(shell.Hint(cmd.CommandPath() + " --help says what there is"))
+		return command.ErrUsage.Sayf("%s", head).With(command.Hint(cmd.CommandPath() + " --help says what there is"))
 	}
 	return fault.From(err)
 }
 
 // way is the way out of a failure, where its message does not say it already.
-func way(f *fault.Error, s *shell.Shell) string {
-	if hint, ok := f.Details.(shell.Hint); ok {
+func way(f *fault.Error, s *command.Shell) string {
+	if hint, ok := f.Details.(command.Hint); ok {
 		return string(hint)
 	}
 	if f.Kind == fault.Internal && s.Lookup("COUNTERSIGN_LOG") == "" {
@@ -147,7 +143,7 @@ const listTools = "list-tools"
 const versionFlag = "version"
 
 // commands is the whole tree. Making it opens nothing.
-func commands(p Program, s *shell.Shell) *cobra.Command {
+func commands(p Program, s *command.Shell) *cobra.Command {
 	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", SilenceErrors: true, SilenceUsage: true,
 		Long: "Agents propose; you countersign. One door between coding agents and your machine: what an agent asks for becomes a plan,\n" +
 			"the plan is what you see, and nothing but that plan can run.",
@@ -155,16 +151,16 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
   countersign connect claude-code      put it into an agent host
   countersign approvals                decide on what agents ask
   countersign pack new login-bug       build a context pack by hand`,
-		Args: shell.Subcommand}
+		Args: command.Subcommand}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if version, _ := cmd.Flags().GetBool(versionFlag); version {
 			_, err := fmt.Fprintln(s.Out, "countersign", p.Version)
 			return err
 		}
 		if listing, _ := cmd.Flags().GetBool(listTools); listing {
-			return operator.List(cmd.Context(), s)
+			return admincmd.List(cmd.Context(), s)
 		}
-		return shell.Alone(cmd, args)
+		return command.Alone(cmd, args)
 	}
 	root.Flags().Bool(listTools, false, "print every tool there is, like tools list")
 	root.Flags().BoolP(versionFlag, "v", false, "version for countersign")
@@ -174,7 +170,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")
 	_ = root.PersistentFlags().MarkHidden("type")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return shell.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(shell.Hint(cmd.CommandPath() + " --help says what there is"))
+		return command.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(command.Hint(cmd.CommandPath() + " --help says what there is"))
 	})
 	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"},
 		&cobra.Group{ID: "projects", Title: "Projects:"}, &cobra.Group{ID: "govern", Title: "Govern:"})
@@ -193,11 +189,11 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 		root.AddCommand(gatewayCommand(p, s)) // nor does the gateway, which a start waits for
 		return root
 	}
-	add("start", connectcmd.Up(s, p.Web), tour.Command(s), servecmd.Serve(s, p.Web), servecmd.Login(s, p.Web), connectcmd.Connect(s, p.Web), servecmd.Status(s, p.Web), mcpCommand(p, s))
-	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), operator.Tools(s))
+	add("start", admincmd.ConnectUp(s, p.Web), packcmd.Command(s), admincmd.Serve(s, p.Web), admincmd.Login(s, p.Web), admincmd.Connect(s, p.Web), admincmd.Status(s, p.Web), mcpCommand(p, s))
+	add("work", packcmd.Commands(s), agentcmd.Commands(s, p.Version), admincmd.Tools(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Commands(s))
-	add("govern", servecmd.Token(s, p.Web), operator.Policy(s), operator.Approvals(s), operator.Confirmations(s), operator.Approve(s), operator.Deny(s), operator.Grants(s), operator.Keys(s), operator.Runs(s), operator.Owners(s), operator.Notify(s), operator.Audit(s))
+	add("govern", admincmd.Token(s, p.Web), admincmd.Policy(s), admincmd.Approvals(s), admincmd.Confirmations(s), admincmd.Approve(s), admincmd.Deny(s), admincmd.Grants(s), admincmd.Keys(s), admincmd.Runs(s), admincmd.Owners(s), admincmd.Notify(s), admincmd.Audit(s))
 	for _, c := range root.Commands() { // what people try first
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}}[c.Name()]
 	}
@@ -205,7 +201,7 @@ func commands(p Program, s *shell.Shell) *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
-		c.Args, c.RunE = shell.Subcommand, shell.Alone // cobra's own takes an unknown shell for a call for help
+		c.Args, c.RunE = command.Subcommand, command.Alone // cobra's own takes an unknown shell for a call for help
 	}
 	s.Everything()
 	return root
@@ -240,9 +236,9 @@ func helpCommand() *cobra.Command {
 				case at >= 0:
 					of = of.Commands()[at]
 				case of.HasAvailableSubCommands():
-					return shell.Subcommand(of, []string{word})
+					return command.Subcommand(of, []string{word})
 				default:
-					return shell.ErrUsage.Sayf("%s has no commands", of.CommandPath()).With(shell.Hint(of.CommandPath() + " --help shows its help"))
+					return command.ErrUsage.Sayf("%s has no commands", of.CommandPath()).With(command.Hint(of.CommandPath() + " --help shows its help"))
 				}
 			}
 			of.InitDefaultHelpFlag()
@@ -250,8 +246,8 @@ func helpCommand() *cobra.Command {
 		}}
 }
 
-func versionCommand(p Program, s *shell.Shell) *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: shell.Args(0, 0), RunE: func(*cobra.Command, []string) error {
+func versionCommand(p Program, s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: command.Args(0, 0), RunE: func(*cobra.Command, []string) error {
 		if s.JSON {
 			return s.PrintJSON(versionOf{p.Version})
 		}

@@ -14,11 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/bind"
@@ -55,9 +53,9 @@ func playDemo() {
 	os.Exit(cli.Main(cli.Program{Version: "1.0", Open: openDemo}, os.Args[1:]))
 }
 
-func openDemo(env func(string) string) (shell.Door, error) {
+func openDemo(env func(string) string) (command.Door, error) {
 	if env("DEMO_BROKEN") != "" {
-		return shell.Door{}, errors.New("the inside of the machine: 0xdeadbeef")
+		return command.Door{}, errors.New("the inside of the machine: 0xdeadbeef")
 	}
 	store := storesOf(env("DEMO_HOME"))
 	operator := policy.Policy{Approval: person.Approval(env("DEMO_HUMAN") != ""), Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
@@ -71,9 +69,9 @@ func openDemo(env func(string) string) (shell.Door, error) {
 		Toolsets: func() []tool.Toolset { return a.Toolsets() }})
 	a, err := app.New(core, app.Options{Policy: operator}, ctl, demo())
 	if err != nil {
-		return shell.Door{}, err
+		return command.Door{}, err
 	}
-	return shell.Door{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return errors.Join(a.Close(context.Background()), store.close()) }}, nil
+	return command.Door{App: a, Principal: policy.Principal{ID: "local", Grants: policy.All}, Root: ".", Close: func() error { return errors.Join(a.Close(context.Background()), store.close()) }}, nil
 }
 
 // stores is what the demo keeps: in memory, or in a directory that several commands share.
@@ -96,7 +94,7 @@ func storesOf(dir string) stores {
 		return stores{store, store, store.Sessions(), store.Runs(), func() error { return nil }}
 	}
 	store := sqlitestore.Open(filepath.Join(dir, "demo.db"))
-	return stores{grantdb.New(store), store, store.Sessions(), rundb.New(store), store.Close}
+	return stores{sqlitestore.NewGrant(store), store, store.Sessions(), sqlitestore.NewCall(store), store.Close}
 }
 
 type input struct {

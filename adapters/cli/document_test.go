@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // lines are the command lines of every command of a tree that can be run.
@@ -33,7 +32,7 @@ func lines(c *cobra.Command, above []string) [][]string {
 // form of its contract; those of no contract but Countersign's own say kind, code, message and what to do. The words for people stay on stderr.
 func TestWhateverFailsUnderJSONEndsWithOneDocument(t *testing.T) {
 	t.Parallel()
-	tree := commands(Program{}, &shell.Shell{Terminal: &terminal.Terminal{}})
+	tree := commands(Program{}, &command.Shell{Terminal: &command.Terminal{}})
 	contracts := []string{"agents", "connect", "eco", "sandbox"} // their commands' errors have forms and, for the first two, codes of their own
 	for _, line := range append(lines(tree, nil), []string{"nonesuch"}, []string{}) {
 		if len(line) > 0 && (line[0] == "completion" || line[0] == "help") { // cobra's own
@@ -41,7 +40,7 @@ func TestWhateverFailsUnderJSONEndsWithOneDocument(t *testing.T) {
 		}
 		name := strings.Join(line, " ")
 		var out, errs bytes.Buffer
-		code := Run(t.Context(), Program{}, &terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: &errs}, append(line, "--json", "--no-such-flag"))
+		code := Run(t.Context(), Program{}, &command.Terminal{In: strings.NewReader(""), Out: &out, Err: &errs}, append(line, "--json", "--no-such-flag"))
 		assert.Equal(t, 2, code, name)
 		if len(line) == 0 || line[0] != "agents" { // whose contract leaves stderr empty
 			assert.Contains(t, errs.String(), "error: ", name)

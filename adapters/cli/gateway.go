@@ -5,8 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -21,12 +20,12 @@ type GatewayOptions struct {
 }
 
 // ServeGateway serves the gateway until ctx ends. It opens no door: what it reads is the table of servers.
-type ServeGateway func(ctx context.Context, streams *terminal.Terminal, env func(string) string, o GatewayOptions) error
+type ServeGateway func(ctx context.Context, streams *command.Terminal, env func(string) string, o GatewayOptions) error
 
 // gatewayCommand is the command gateway, which people do not need: it starts with the first project.
-func gatewayCommand(p Program, s *shell.Shell) *cobra.Command {
+func gatewayCommand(p Program, s *command.Shell) *cobra.Command {
 	var o GatewayOptions
-	c := &cobra.Command{Use: gatewayName, Short: "Serve MCP over HTTP in front of all projects' servers", Args: shell.Args(0, 0), Hidden: true,
+	c := &cobra.Command{Use: gatewayName, Short: "Serve MCP over HTTP in front of all projects' servers", Args: command.Args(0, 0), Hidden: true,
 		Long: "Serve MCP over HTTP on a loopback port, in front of the servers that a table lists; the table is read again whenever it changes. Clients need the token\n" +
 			"that MCP_BEARER_TOKEN holds. countersign sandbox start runs this by itself; countersign sandbox gateway looks after it.",
 		Example: `  MCP_BEARER_TOKEN=… countersign gateway --port 5100 --servers-config ~/.memory/opencode-mcp-tool-servers.json`}
@@ -35,9 +34,9 @@ func gatewayCommand(p Program, s *shell.Shell) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case o.Port < 1 || o.Port > 65535:
-			return shell.Usage(cmd, "--port has to be 1 to 65535")
+			return command.Usage(cmd, "--port has to be 1 to 65535")
 		case o.Servers == "":
-			return shell.Usage(cmd, "--servers-config has to name the table of servers")
+			return command.Usage(cmd, "--servers-config has to name the table of servers")
 		case p.ServeGateway == nil:
 			return fault.ErrInternal.Sayf("the gateway cannot be served here")
 		}

@@ -6,30 +6,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/operator"
-	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // mcpName is the command that hosts start.
 const mcpName = "mcp"
 
 // mcpCommand is the command mcp.
-func mcpCommand(p Program, s *shell.Shell) *cobra.Command {
+func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 	var list bool
-	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, for an agent host to start", Args: shell.Args(0, 0), Version: p.Version,
+	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, for an agent host to start", Args: command.Args(0, 0), Version: p.Version,
 		Long: "Serve MCP on stdin and stdout, for an agent host to start. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE);\n" +
 			"an unknown toolset, tool or mode stops the start.",
 		Example: `  claude mcp add countersign -- countersign mcp
   countersign mcp --toolsets packs --read-only
   countersign mcp --list-tools`}
 	c.Flags().BoolVar(&list, listTools, false, "print the tools these flags would serve, and end")
-	servecmd.HostFlag(c)
-	servecmd.Flags(c, "packs,deployments as far as there are tools")
+	admincmd.HostFlag(c)
+	admincmd.Flags(c, "packs,deployments as far as there are tools")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		servecmd.Apply(cmd, s)
+		admincmd.Apply(cmd, s)
 		if list {
-			return operator.List(cmd.Context(), s)
+			return admincmd.List(cmd.Context(), s)
 		}
 		if s.Lookup("COUNTERSIGN_LOG") == "" && s.Lookup("CONTEXT_PACK_LOG") == "" {
 			s.Set("COUNTERSIGN_LOG", "info")

@@ -16,8 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // proses are what stands behind the program's name in sentences that name no command of it.
@@ -30,7 +29,7 @@ var verbs = []string{"follows", "lists", "shows", "stores"}
 // flags that it has; and it names no other program's.
 func TestCommandsThatAreNamedExist(t *testing.T) {
 	t.Parallel()
-	s := &shell.Shell{Terminal: &terminal.Terminal{}}
+	s := &command.Shell{Terminal: &command.Terminal{}}
 	root := commands(Program{}, s)
 	named := regexp.MustCompile(`\bcountersign((?: +[^ \n]+)+)`)
 	others := regexp.MustCompile(`\b(?:agentpack|amof|packageflow|context-pack) (?:add|bootstrap|deploy|diff|doctor|evolve|fetch|import|init|lock|overlay|plan|preview|rollback|status|sync|update)\b`)

@@ -7,20 +7,14 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/countersign-dev/countersign/adapters/console/activitypages"
+	"github.com/countersign-dev/countersign/adapters/console/adminpages"
 	"github.com/countersign-dev/countersign/adapters/console/agentpages"
-	"github.com/countersign-dev/countersign/adapters/console/approvalpages"
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
-	"github.com/countersign-dev/countersign/adapters/console/keypages"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
-	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/console/projectpages"
 	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
-	"github.com/countersign-dev/countersign/adapters/console/settingpages"
-	"github.com/countersign-dev/countersign/adapters/console/toolpages"
-	"github.com/countersign-dev/countersign/adapters/console/webassets"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -28,31 +22,31 @@ import (
 // Options are what the console stands on. Every field is required.
 type Options struct {
 	App         *app.App
-	Credentials settingpages.Credentials
+	Credentials adminpages.Credentials
 	// Person makes a handler of one for visitors who came by a browser that somebody has logged in.
-	Person func(httpguard.Handler) http.Handler
+	Person func(httpauth.Handler) http.Handler
 	IDs    func() string // makes identifiers that nobody can guess
 }
 
 // section is a part of the console.
 type section interface {
-	Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler)
+	Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 }
 
 // Mount adds the console's pages to mux. What runs at the desk is cancelled when life ends.
 func Mount(life context.Context, mux *http.ServeMux, o Options) {
-	desk := work.New(life, o.App, o.IDs)
-	person := page.Telling(keypages.Holding(o.Person, o.App), func(ctx context.Context) (bool, error) {
+	desk := ui.New(life, o.App, o.IDs)
+	person := ui.Telling(adminpages.Holding(o.Person, o.App), func(ctx context.Context) (bool, error) {
 		rules, err := o.App.PolicyInForce(ctx)
 		return rules.Approval.ByCaller(), err
 	})
 	for _, s := range []section{
-		desk, approvalpages.New(desk, o.App), activitypages.New(life, desk, o.App), toolpages.New(desk, o.App), settingpages.New(desk, o.App, o.Credentials), keypages.New(desk, o.App),
+		desk, adminpages.NewApproval(desk, o.App), adminpages.New(life, desk, o.App), adminpages.NewTool(desk, o.App), adminpages.NewSetting(desk, o.App, o.Credentials), adminpages.NewKeypages(desk, o.App),
 		packpages.New(desk), agentpages.New(desk), projectpages.New(desk), sandboxpages.New(desk), ecopages.New(desk),
 	} {
 		s.Mount(mux, person)
 	}
-	mux.Handle("/assets/", webassets.Handler())
+	mux.Handle("/assets/", ui.Handler())
 	mux.Handle("/", person(missing))
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 }
@@ -60,6 +54,6 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) {
 // ErrPage reports a path that no page has.
 var ErrPage = fault.New(fault.NotFound, "page_unknown", "there is no such page; the sections above have all there are")
 
-func missing(w http.ResponseWriter, _ *http.Request, v httpguard.Visitor) {
-	page.Fail(w, v, "", http.StatusNotFound, ErrPage)
+func missing(w http.ResponseWriter, _ *http.Request, v httpauth.Visitor) {
+	ui.Fail(w, v, "", http.StatusNotFound, ErrPage)
 }

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/console"
-	"github.com/countersign-dev/countersign/adapters/console/page"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -84,7 +84,7 @@ func TestEverySectionIsThere(t *testing.T) {
 	web := open(t)
 	home := web.Get("/")
 	assert.Equal(t, "/approvals", home.Path)
-	for _, s := range page.Sections() {
+	for _, s := range ui.Sections() {
 		got := web.Get(s.Href)
 		assert.Equal(t, http.StatusOK, got.Status, s.Href)
 		assert.Equal(t, 1, strings.Count(got.Body, `aria-current="page"`), s.Href)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -204,7 +204,7 @@ func TestTheMainJob(t *testing.T) {
 // prepared registers the project, and installs an ecosystem that holds work of its own.
 func (m *machine) prepared() {
 	m.t.Helper()
-	me := httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "terminal", Person: true}
+	me := httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "terminal", Person: true}
 	by := func(name, args string) {
 		m.t.Helper()
 		call := me.Call(tool.Name(name), json.RawMessage(args))

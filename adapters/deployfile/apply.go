@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
-	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
-	"github.com/countersign-dev/countersign/adapters/deployfile/record"
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // Apply implements deployport.Machine: lock, check everything again, keep what will be overwritten and what will be written, journal, write,
 // record. A failure on the way is taken back before it is reported. Directories that the deletions leave empty are removed where a deployment
 // made them.
-func (m *Machine) Apply(ctx context.Context, t plan.Transaction, done func(done, total int)) (string, error) {
-	h, err := state.Open(t.Place.Home)
+func (m *Machine) Apply(ctx context.Context, t deployment.Transaction, done func(done, total int)) (string, error) {
+	h, err := Open(t.Place.Home)
 	if err != nil {
 		return "", err
 	}
@@ -42,12 +38,12 @@ func (m *Machine) Apply(ctx context.Context, t plan.Transaction, done func(done,
 		return "", errors.Join(err, op.archive.Abort())
 	}
 	if len(op.jobs) == 0 {
-		return "", ground.Fault(op.archive.Abort(), h.Vault.Dir())
+		return "", observe.Fault(op.archive.Abort(), h.Vault.Dir())
 	}
 	if err := op.run(ctx, done); err != nil {
 		return "", err
 	}
-	if t.Kind == plan.KindEdit {
+	if t.Kind == deployment.KindEdit {
 		return "", nil
 	}
 	return op.id, nil
@@ -57,22 +53,22 @@ func (m *Machine) Apply(ctx context.Context, t plan.Transaction, done func(done,
 func (op *operation) run(ctx context.Context, done func(done, total int)) error {
 	m, h := op.m, op.h
 	if _, err := op.archive.Commit(); err != nil {
-		return ground.Fault(err, h.Vault.Dir())
+		return observe.Fault(err, h.Vault.Dir())
 	}
 	m.options.Step("kept", h.Vault.File(op.id))
 	encoded := h.Encode(op.journal.Snapshot)
-	journal, err := record.EncodeJournal(op.journal, encoded)
+	journal, err := EncodeJournal(op.journal, encoded)
 	if err == nil {
-		err = h.Files.Write(state.JournalName, journal)
+		err = h.Files.Write(JournalName, journal)
 	}
 	if err != nil { // whether the journal is there or not, nothing was written
-		return errors.Join(ground.Fault(err, h.Files.File(state.JournalName)), h.Files.Remove(state.JournalName), h.Vault.Remove(op.id))
+		return errors.Join(observe.Fault(err, h.Files.File(JournalName)), h.Files.Remove(JournalName), h.Vault.Remove(op.id))
 	}
-	m.options.Step("journalled", h.Files.File(state.JournalName))
-	w := m.work(h, op.journal, carry.Forward)
+	m.options.Step("journalled", h.Files.File(JournalName))
+	w := m.work(h, op.journal, Forward)
 	w.Jobs, w.Ground, w.Umask, w.Done = op.jobs, op.ground, op.umask, done
-	if _, err = carry.Run(ctx, w); err == nil {
-		err = m.finish(h, op.journal, plan.Applied, encoded)
+	if _, err = Run(ctx, w); err == nil {
+		err = m.finish(h, op.journal, deployment.Applied, encoded)
 	}
 	if err == nil {
 		return nil
@@ -83,9 +79,9 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 // giveUp takes back what was written before something failed.
 func (op *operation) giveUp(ctx context.Context, reason error) error {
 	ctx = context.WithoutCancel(ctx)
-	_, err := carry.Run(ctx, op.m.work(op.h, op.journal, carry.Backward))
+	_, err := Run(ctx, op.m.work(op.h, op.journal, Backward))
 	if err == nil {
-		err = ground.Fault(errors.Join(op.h.Files.Remove(state.RecordName(op.id)), op.h.Files.Remove(state.JournalName)), op.h.Files.File(state.JournalName))
+		err = observe.Fault(errors.Join(op.h.Files.Remove(RecordName(op.id)), op.h.Files.Remove(JournalName)), op.h.Files.File(JournalName))
 	}
 	if err != nil {
 		return deployment.ErrInterrupted.Sayf("writing failed (%v), and so did taking it back (%v); repair the cause, then finish it with resume or take it back with undo",
@@ -96,18 +92,18 @@ func (op *operation) giveUp(ctx context.Context, reason error) error {
 }
 
 // finish makes the outcome of an operation known and forgets its journal.
-func (m *Machine) finish(h *state.Home, j record.Journal, outcome plan.Status, encoded record.Encoded) error {
-	if j.Kind != plan.KindEdit {
-		if err := h.Files.Write(state.RecordName(j.ID), encoded.As(outcome)); err != nil {
-			return ground.Fault(err, h.Files.File(state.RecordName(j.ID)))
+func (m *Machine) finish(h *Home, j Journal, outcome deployment.Status, encoded Encoded) error {
+	if j.Kind != deployment.KindEdit {
+		if err := h.Files.Write(RecordName(j.ID), encoded.As(outcome)); err != nil {
+			return observe.Fault(err, h.Files.File(RecordName(j.ID)))
 		}
 	}
-	m.options.Step("recorded", h.Files.File(state.RecordName(j.ID)))
-	if err := h.Files.Remove(state.JournalName); err != nil {
-		return ground.Fault(err, h.Files.File(state.JournalName))
+	m.options.Step("recorded", h.Files.File(RecordName(j.ID)))
+	if err := h.Files.Remove(JournalName); err != nil {
+		return observe.Fault(err, h.Files.File(JournalName))
 	}
-	m.options.Step("closed", h.Files.File(state.JournalName))
-	if j.Kind == plan.KindEdit {
+	m.options.Step("closed", h.Files.File(JournalName))
+	if j.Kind == deployment.KindEdit {
 		_ = h.Vault.Remove(j.ID) // nothing needs it; what is left of it, Prune drops
 	}
 	return nil

@@ -11,23 +11,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
 // creates is a transaction that makes n files of about 4 KiB, ten a directory.
-func creates(home, root string, n int) plan.Transaction {
+func creates(home, root string, n int) deployment.Transaction {
 	body := strings.Repeat("Line by line, what an agent should know.\n", 110)
-	t := plan.Transaction{Kind: plan.KindDeploy, Place: deployment.Place{Home: home}, Targets: []string{"codex"}, Claim: true,
-		Roots: []plan.Root{{Target: "codex", Path: root}}}
+	t := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: home}, Targets: []string{"codex"}, Claim: true,
+		Roots: []deployment.Root{{Target: "codex", Path: root}}}
 	for i := range n {
 		path := filepath.Join(root, "skills", fmt.Sprintf("some-skill-%04d", i/10), "references", fmt.Sprintf("topic-%d.md", i%10))
 		data := deployment.Bytes(fmt.Appendf(nil, "%d\n%s", i, body[i%400:]))
-		t.Writes = append(t.Writes, plan.Write{Target: "codex", Op: plan.Create, Path: path, Root: root, Data: data,
-			After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Size: data.Size, Mode: deployment.Plain}})
-		t.Owned = append(t.Owned, plan.Owned{Target: "codex", Root: root, Path: path, Sum: data.Sum, Mode: deployment.Plain, Modules: []string{"skill:some-skill"}})
+		t.Writes = append(t.Writes, deployment.Write{Target: "codex", Op: deployment.Create, Path: path, Root: root, Data: data,
+			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Size: data.Size, Mode: deployment.Plain}})
+		t.Owned = append(t.Owned, deployment.Owned{Target: "codex", Root: root, Path: path, Sum: data.Sum, Mode: deployment.Plain, Modules: []string{"skill:some-skill"}})
 	}
 	return t
 }
@@ -38,7 +37,7 @@ func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		base := b.TempDir()
 		b.Run(fmt.Sprintf("creates/%d", n), func(b *testing.B) {
-			m := deployfile.New(deployfile.Options{Index: statindex.Open(""), Clock: &clock.Fake{}})
+			m := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: &clock.Fake{}})
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				dir := filepath.Join(base, fmt.Sprint("apply", i))
@@ -69,7 +68,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-func writeAll(b *testing.B, t plan.Transaction, workers int) {
+func writeAll(b *testing.B, t deployment.Transaction, workers int) {
 	var group errgroup.Group
 	share := (len(t.Writes) + workers - 1) / workers
 	for begin := 0; begin < len(t.Writes); begin += share {
@@ -85,7 +84,7 @@ func writeAll(b *testing.B, t plan.Transaction, workers int) {
 	require.NoError(b, group.Wait())
 }
 
-func writeOne(w plan.Write) error {
+func writeOne(w deployment.Write) error {
 	temp := w.Path + ".tmp"
 	err := os.WriteFile(temp, w.Data.Data, 0o644)
 	if os.IsNotExist(err) {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
@@ -31,7 +31,7 @@ type order struct {
 	Home   string
 	At     time.Time
 	Die    int // kills itself at this step; zero: never
-	Tx     plan.Transaction
+	Tx     deployment.Transaction
 	IDs    []string
 }
 
@@ -66,7 +66,7 @@ func obey(path string) error {
 	}
 	c := &clock.Fake{}
 	c.Set(o.At)
-	m := deployfile.New(deployfile.Options{Index: statindex.Open(""), Clock: c, Step: step})
+	m := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: c, Step: step})
 	ctx := context.Background()
 	switch o.Action {
 	case "apply":

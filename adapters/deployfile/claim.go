@@ -8,12 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
-	"github.com/countersign-dev/countersign/adapters/deployfile/ledger"
-	"github.com/countersign-dev/countersign/adapters/deployfile/record"
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -24,10 +20,10 @@ const legacyManifest = ".agentpack.manifest.json"
 type holding struct{ target, root string }
 
 // holdings are the roots whose manifests the transaction is about: those it looked at, and those that own something.
-func (op *operation) holdings() []plan.Root {
+func (op *operation) holdings() []deployment.Root {
 	known := map[holding]bool{}
-	var out []plan.Root
-	add := func(r plan.Root) {
+	var out []deployment.Root
+	add := func(r deployment.Root) {
 		if key := (holding{r.Target, r.Path}); !known[key] {
 			known[key] = true
 			out = append(out, r)
@@ -37,7 +33,7 @@ func (op *operation) holdings() []plan.Root {
 		add(r)
 	}
 	for _, f := range op.t.Owned {
-		add(plan.Root{Target: f.Target, Path: f.Root})
+		add(deployment.Root{Target: f.Target, Path: f.Root})
 	}
 	return out
 }
@@ -45,7 +41,7 @@ func (op *operation) holdings() []plan.Root {
 // readLedgers reads the manifests as they are now, under the lock. What is wrong with one was said when the plan was made.
 func (op *operation) readLedgers() error {
 	for _, root := range op.holdings() {
-		l, _, err := ledger.Read(root)
+		l, _, err := observe.OwnershipRead(root)
 		if err != nil {
 			return err
 		}
@@ -57,13 +53,13 @@ func (op *operation) readLedgers() error {
 // claims are the writes of the manifests: of every root that had one, owns something now or had a change. Entries of other owners stay. A
 // manifest that would list nothing is removed, so that going back to before the first deployment leaves none; but where the legacy one would
 // be read instead, an empty one is written.
-func (op *operation) claims() ([]plan.Write, error) {
-	owned := map[holding][]plan.Owned{}
+func (op *operation) claims() ([]deployment.Write, error) {
+	owned := map[holding][]deployment.Owned{}
 	for _, f := range op.t.Owned {
 		key := holding{f.Target, f.Root}
 		owned[key] = append(owned[key], f)
 	}
-	var out []plan.Write
+	var out []deployment.Write
 	for _, l := range op.ledgers {
 		key := holding{l.Root.Target, l.Root.Path}
 		files := owned[key]
@@ -86,34 +82,34 @@ func (op *operation) claims() ([]plan.Write, error) {
 	return out, nil
 }
 
-func (op *operation) claim(root plan.Root, files []plan.Owned) (plan.Write, bool, error) {
-	path := filepath.Join(root.Path, ledger.Name(root.Target))
-	now, err := ground.See(path)
+func (op *operation) claim(root deployment.Root, files []deployment.Owned) (deployment.Write, bool, error) {
+	path := filepath.Join(root.Path, observe.Name(root.Target))
+	now, err := observe.See(path)
 	if err != nil {
-		return plan.Write{}, false, ground.Fault(err, path)
+		return deployment.Write{}, false, observe.Fault(err, path)
 	}
-	w := plan.Write{Target: root.Target, Op: plan.Update, Path: path, Root: root.Path, Before: now.Seen}
+	w := deployment.Write{Target: root.Target, Op: deployment.Update, Path: path, Root: root.Path, Before: now.Seen}
 	_, noLegacy := os.Lstat(filepath.Join(root.Path, legacyManifest))
 	switch {
 	case len(files) == 0 && noLegacy != nil:
-		w.Op = plan.Delete
-		return w, now.Kind != plan.Absent, nil
-	case now.Kind == plan.Absent:
-		w.Op = plan.Create
+		w.Op = deployment.Delete
+		return w, now.Kind != deployment.Absent, nil
+	case now.Kind == deployment.Absent:
+		w.Op = deployment.Create
 	}
-	data, err := ledger.Encode(ledger.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Files: files})
+	data, err := observe.Encode(observe.Manifest{GeneratedAt: op.at, Target: root.Target, Root: root.Path, SnapshotID: op.id, Files: files})
 	if err != nil {
-		return plan.Write{}, false, err
+		return deployment.Write{}, false, err
 	}
 	w.Data = deployment.Bytes(data)
-	w.After = plan.Seen{Kind: plan.Regular, Sum: w.Data.Sum, Size: w.Data.Size, Mode: deployment.Plain}
+	w.After = deployment.Seen{Kind: deployment.Regular, Sum: w.Data.Sum, Size: w.Data.Size, Mode: deployment.Plain}
 	return w, true, nil
 }
 
 // orphans are files that the owner got since the plan was made: its manifests list them, and the plan knows nothing of them. Writing the
 // manifests would leave them behind without an owner. Only plans of what is wanted are complete enough to tell (see plan.Make).
 func (op *operation) orphans() []string {
-	if op.t.Kind != plan.KindDeploy && op.t.Kind != plan.KindBootstrap {
+	if op.t.Kind != deployment.KindDeploy && op.t.Kind != deployment.KindBootstrap {
 		return nil
 	}
 	known := map[string]bool{}
@@ -144,14 +140,14 @@ func (op *operation) orphans() []string {
 }
 
 // registers are the changes of the home's own lists: originals and directories.
-func (op *operation) registers() ([]record.Text, error) {
-	var out []record.Text
+func (op *operation) registers() ([]Text, error) {
+	var out []Text
 	add := func(name string, before, after []byte) {
 		if !bytes.Equal(before, after) {
-			out = append(out, record.Text{Name: name, Before: before, After: after})
+			out = append(out, Text{Name: name, Before: before, After: after})
 		}
 	}
-	before, err := op.h.Document(state.OriginalsName)
+	before, err := op.h.Document(OriginalsName)
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +161,9 @@ func (op *operation) registers() ([]record.Text, error) {
 		return nil, err
 	}
 	if len(first) > 0 || settled {
-		add(state.OriginalsName, before, record.EncodeOriginals(append(originals, first...)))
+		add(OriginalsName, before, EncodeOriginals(append(originals, first...)))
 	}
-	known, err := op.h.Document(state.RootsName)
+	known, err := op.h.Document(RootsName)
 	if err != nil {
 		return nil, err
 	}
@@ -175,18 +171,18 @@ func (op *operation) registers() ([]record.Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	add(state.RootsName, known, after)
+	add(RootsName, known, after)
 	made := op.directories()
 	if !slices.Equal(made, op.made) {
-		add(state.DirectoriesName, op.madeText, record.EncodePaths(made))
+		add(DirectoriesName, op.madeText, EncodePaths(made))
 	}
 	return out, nil
 }
 
 // settle marks the originals that a rollback, or another way back, settles: at a path that it lets go of, what stands there from now on is the user's again, and
 // what a later deployment finds there is the original then. They are kept all the same.
-func (op *operation) settle(originals []plan.Original) (any bool) {
-	if op.t.Kind != plan.KindRollback && !op.t.Settle {
+func (op *operation) settle(originals []deployment.Original) (any bool) {
+	if op.t.Kind != deployment.KindRollback && !op.t.Settle {
 		return false
 	}
 	ours := map[string]bool{}
@@ -211,7 +207,7 @@ func (op *operation) settle(originals []plan.Original) (any bool) {
 
 // firsts are the sights at paths that get an owner for the first time, where something stood that no deployment owned: what is overwritten,
 // and what happens to be as it should be already.
-func (op *operation) firsts(known []plan.Original) ([]plan.Original, error) {
+func (op *operation) firsts(known []deployment.Original) ([]deployment.Original, error) {
 	skip := map[string]bool{}
 	for _, o := range known {
 		skip[o.Path] = o.Settled == "" || skip[o.Path]
@@ -221,10 +217,10 @@ func (op *operation) firsts(known []plan.Original) ([]plan.Original, error) {
 			skip[f.Path] = true
 		}
 	}
-	var out []plan.Original
-	add := func(path string, seen plan.Seen) {
-		if (seen.Kind == plan.Regular || seen.Kind == plan.Link) && !skip[path] {
-			out = append(out, plan.Original{Path: path, Seen: seen, Snapshot: op.id})
+	var out []deployment.Original
+	add := func(path string, seen deployment.Seen) {
+		if (seen.Kind == deployment.Regular || seen.Kind == deployment.Link) && !skip[path] {
+			out = append(out, deployment.Original{Path: path, Seen: seen, Snapshot: op.id})
 		}
 		skip[path] = true
 	}
@@ -235,9 +231,9 @@ func (op *operation) firsts(known []plan.Original) ([]plan.Original, error) {
 		if skip[f.Path] {
 			continue
 		}
-		now, err := ground.See(f.Path)
+		now, err := observe.See(f.Path)
 		if err != nil {
-			return nil, ground.Fault(err, f.Path)
+			return nil, observe.Fault(err, f.Path)
 		}
 		if f.Part == nil {
 			now.Seen.Sum = f.Sum // of a link, too, it is what was found to be as it should be
@@ -264,7 +260,7 @@ func (op *operation) directories() []string {
 
 // prunable are the directories in which the deletions leave nothing, and which deployments made; children first. A directory in which
 // something is written stays, and so does everything above it.
-func (op *operation) prunable() ([]record.Folder, error) {
+func (op *operation) prunable() ([]Folder, error) {
 	keep, above, made := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, dir := range op.made {
 		made[dir] = true
@@ -272,7 +268,7 @@ func (op *operation) prunable() ([]record.Folder, error) {
 	for _, j := range op.jobs {
 		for dir := filepath.Dir(j.Path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			switch {
-			case j.After.Kind != plan.Absent:
+			case j.After.Kind != deployment.Absent:
 				keep[dir] = true
 			case made[dir]:
 				above[dir] = true
@@ -290,8 +286,8 @@ func (op *operation) prunable() ([]record.Folder, error) {
 }
 
 // emptied are those of the directories in which the operation leaves nothing.
-func (op *operation) emptied(candidates []string) ([]record.Folder, error) {
-	var out []record.Folder
+func (op *operation) emptied(candidates []string) ([]Folder, error) {
+	var out []Folder
 	gone := op.ground.Gone
 	pruned := map[string]bool{}
 	for _, dir := range candidates {
@@ -301,14 +297,14 @@ func (op *operation) emptied(candidates []string) ([]record.Folder, error) {
 		}
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			return nil, ground.Fault(err, dir)
+			return nil, observe.Fault(err, dir)
 		}
 		if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 			path := filepath.Join(dir, e.Name())
 			return !gone[path] && !pruned[path]
 		}) {
 			pruned[dir] = true
-			out = append(out, record.Folder{Path: dir, Mode: info.Mode().Perm()})
+			out = append(out, Folder{Path: dir, Mode: info.Mode().Perm()})
 		}
 	}
 	return out, nil

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 )
 
 func mortal(t *testing.T) hosttest.Host {
 	h := host(t)
-	h.Die = func(t *testing.T, tx plan.Transaction, n int) bool {
+	h.Die = func(t *testing.T, tx deployment.Transaction, n int) bool {
 		return dies(t, order{Action: "apply", Home: h.Home, Tx: tx, Die: n, At: h.Clock.Now()})
 	}
 	return h
@@ -27,7 +27,7 @@ func TestRecovering(t *testing.T) { hosttest.Recovering(t, mortal) }
 // stage is a prepared host that is put back to how it was as often as it is needed, at the same paths.
 type stage struct {
 	h     hosttest.Host
-	tx    plan.Transaction
+	tx    deployment.Transaction
 	saved string
 	dirs  []string
 }
@@ -212,8 +212,8 @@ func TestPruneKilledAtEveryStep(t *testing.T) {
 		require.Empty(t, warnings)
 		for _, snapshot := range left {
 			for _, c := range snapshot.Changes {
-				for _, seen := range []plan.Seen{c.Before, c.After} {
-					if seen.Kind == plan.Regular {
+				for _, seen := range []deployment.Seen{c.Before, c.After} {
+					if seen.Kind == deployment.Regular {
 						_, err := h.Snapshots.Blob(t.Context(), h.Home, seen.Sum)
 						require.NoError(t, err, c.Path)
 					}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -21,7 +21,7 @@ func host(t *testing.T) hosttest.Host { return hostWith(t, t.TempDir(), nil) }
 
 func hostWith(t testing.TB, dir string, step func(step, path string)) hosttest.Host {
 	c := &clock.Fake{}
-	m := deployfile.New(deployfile.Options{Index: statindex.Open(""), Clock: c, Step: step})
+	m := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: c, Step: step})
 	return hosttest.Host{Machine: m, Snapshots: m, Recovery: m, Clock: c, Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "place")}
 }
 

@@ -19,7 +19,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 )
@@ -28,7 +27,7 @@ func TestTwoProcessesWithOneTransaction(t *testing.T) {
 	for range 5 {
 		h := host(t)
 		h.Put(t, h.Path("root", "mine"), "mine", 0o600)
-		tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "new"), Text: "x"})
+		tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "new"), Text: "x"})
 		var outcomes [2]string
 		var all sync.WaitGroup
 		for i := range outcomes {
@@ -48,7 +47,7 @@ func TestTwoProcessesWithOneTransaction(t *testing.T) {
 
 func TestWaitsForTheLockAsLongAsTheCallerDoes(t *testing.T) {
 	h := host(t)
-	tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
 	held, err := docfile.At(filepath.Join(h.Home, "state")).Lock(t.Context(), "deploy.lock")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -100,7 +99,7 @@ func TestALinkPutThereWhileWriting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, saboteur := sabotaged(t)
 			h.Put(t, h.Path("root", "sub", "mine"), "mine", 0o600)
-			tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"}, hosttest.Wish{Path: h.Path("root", "sub", "more", "y"), Text: "y"})
+			tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"}, hosttest.Wish{Path: h.Path("root", "sub", "more", "y"), Text: "y"})
 			evil := t.TempDir()
 			require.NoError(t, os.CopyFS(evil, os.DirFS(h.Path(swapped...))))
 			before := hosttest.Tree(t, evil)
@@ -121,7 +120,7 @@ func TestALinkPutThereWhileWriting(t *testing.T) {
 func TestFailureThatCannotBeTakenBack(t *testing.T) {
 	h, saboteur := sabotaged(t)
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
-	tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "sub", "x"), Text: "x"})
 	placed := make(chan struct{})
 	var archive string
 	var kept []byte
@@ -166,7 +165,7 @@ func TestAnEditInTheLastMomentSurvives(t *testing.T) {
 		h, saboteur := sabotaged(t)
 		h.Put(t, h.Path("root", "mine"), "mine", 0o600)
 		h.Put(t, h.Path("root", "other"), "mine", 0o600)
-		tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "other"), Text: "theirs"})
+		tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "other"), Text: "theirs"})
 		act := func(step, path string) {
 			if step == "staged" && path == h.Path("root", "mine") {
 				assert.NoError(t, edit(path))
@@ -190,8 +189,8 @@ func TestPathTooLong(t *testing.T) {
 	require.NoError(t, os.MkdirAll(h.Path("root"), 0o755))
 	data := deployment.Bytes([]byte("x"))
 	long := h.Path("root", strings.Repeat("x", 256))
-	_, err := h.Machine.Apply(t.Context(), plan.Transaction{Kind: plan.KindDeploy, Claim: true, Place: deployment.Place{Home: h.Home}, Roots: []plan.Root{h.Root("codex", "root")},
-		Writes: []plan.Write{{Op: plan.Create, Path: long, Data: data, After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Mode: deployment.Plain}}}}, nil)
+	_, err := h.Machine.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Claim: true, Place: deployment.Place{Home: h.Home}, Roots: []deployment.Root{h.Root("codex", "root")},
+		Writes: []deployment.Write{{Op: deployment.Create, Path: long, Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}}}}, nil)
 	require.ErrorIs(t, err, deployment.ErrPathLong)
 }
 
@@ -204,7 +203,7 @@ func TestPermissionDenied(t *testing.T) {
 	h := hostWith(t, dir, nil)
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
 	require.NoError(t, os.Mkdir(h.Path("root", "fixed"), 0o755))
-	tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "fixed", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "mine"), Text: "theirs"}, hosttest.Wish{Path: h.Path("root", "fixed", "x"), Text: "x"})
 	require.NoError(t, os.Chmod(h.Path("root", "fixed"), 0o555))
 	require.NoError(t, os.MkdirAll(h.Home, 0o755))
 	before := hosttest.Tree(t, h.Dir)
@@ -255,7 +254,7 @@ func copyFile(t testing.TB, from, to string, mode os.FileMode) string {
 
 func TestPermissionDetails(t *testing.T) {
 	h, saboteur := sabotaged(t)
-	tx := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
+	tx := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: h.Path("root", "x"), Text: "x"})
 	act := func(step, _ string) {
 		if step == "journalled" { // the root becomes something that cannot be entered
 			assert.NoError(t, os.MkdirAll(h.Dir, 0o755))

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 )
 
@@ -40,9 +39,9 @@ func TestReadsSnapshotsOfTheOriginalTool(t *testing.T) {
 	foreign(t, h, id, path, "before", "after")
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
-	assert.Equal(t, plan.Applied, s.Status)
-	assert.Equal(t, []plan.Owned{{Target: "codex", Root: h.Path("root"), Path: path, Sum: deployment.SumOf([]byte("after")), Mode: deployment.Plain}}, s.Managed)
-	assert.Equal(t, plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("before")), Mode: deployment.Plain}, s.Changes[0].Before)
+	assert.Equal(t, deployment.Applied, s.Status)
+	assert.Equal(t, []deployment.Owned{{Target: "codex", Root: h.Path("root"), Path: path, Sum: deployment.SumOf([]byte("after")), Mode: deployment.Plain}}, s.Managed)
+	assert.Equal(t, deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("before")), Mode: deployment.Plain}, s.Changes[0].Before)
 	for _, text := range []string{"before", "after"} {
 		data, err := h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte(text)))
 		require.NoError(t, err)
@@ -50,11 +49,11 @@ func TestReadsSnapshotsOfTheOriginalTool(t *testing.T) {
 	}
 
 	h.Put(t, path, "edited", 0o644)
-	back := h.Deploy(t, []plan.Root{h.Root("codex", "root")}, hosttest.Wish{Path: path, Text: "after"})
-	back.Kind, back.RolledBackTo, back.Writes[0].Data = plan.KindRollback, id, deployment.Content{Sum: deployment.SumOf([]byte("after"))}
+	back := h.Deploy(t, []deployment.Root{h.Root("codex", "root")}, hosttest.Wish{Path: path, Text: "after"})
+	back.Kind, back.RolledBackTo, back.Writes[0].Data = deployment.KindRollback, id, deployment.Content{Sum: deployment.SumOf([]byte("after"))}
 	ours := h.Apply(t, back)
 	assert.Equal(t, "-rw-r--r-- after", hosttest.Tree(t, h.Path("root"))[path], "its content is where the original tool put it")
-	assert.True(t, plan.Later(ours, id))
+	assert.True(t, deployment.Later(ours, id))
 
 	freed, err := h.Snapshots.Prune(t.Context(), h.Home, []string{id})
 	require.NoError(t, err)
@@ -77,7 +76,7 @@ func TestDamagedFilesOfTheOriginalToolAreNotTrusted(t *testing.T) {
 
 func TestDamagedState(t *testing.T) {
 	h := host(t)
-	roots := []plan.Root{h.Root("codex", "root")}
+	roots := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
 	tx := h.Deploy(t, roots, hosttest.Wish{Path: h.Path("root", "mine"), Text: "x"})
 	originals := filepath.Join(h.Home, "state", "originals.json")
@@ -108,7 +107,7 @@ func TestDamagedState(t *testing.T) {
 
 func TestLegacyManifestDoesNotComeBack(t *testing.T) {
 	h := host(t)
-	roots := []plan.Root{h.Root("codex", "root")}
+	roots := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "x"), "x", 0o644)
 	h.Put(t, h.Path("root", ".agentpack.manifest.json"), fmt.Sprintf(`{"schema_version":1,"generated_at":"2026-03-01T10:00:00Z","tool":"codex","managed_files":[{"path":"x","sha256":%q}]}`,
 		deployment.SumOf([]byte("x"))), 0o644)

@@ -10,17 +10,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
-	"github.com/countersign-dev/countersign/adapters/deployfile/look"
-	"github.com/countersign-dev/countersign/adapters/deployfile/record"
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/ports"
 )
 
 // Options are what a Machine works with.
 type Options struct {
-	Index *statindex.Index         // what files were when they were last hashed
+	Index *observe.Index         // what files were when they were last hashed
 	Clock ports.Clock              // tells snapshots' identifiers and times
 	Env   func(name string) string // nil: the process's own environment
 	Step  func(step, path string)  // nil, or called before and after everything that changes the disk: tests die in it
@@ -29,7 +25,7 @@ type Options struct {
 // Machine is the computer this runs on: deployport.Machine, Snapshots and Recovery. Its methods may run concurrently, here and in other
 // processes.
 type Machine struct {
-	*look.Looker
+	*observe.Looker
 	options Options
 }
 
@@ -41,7 +37,7 @@ func New(o Options) *Machine {
 	if o.Step == nil {
 		o.Step = func(string, string) {}
 	}
-	return &Machine{look.New(o.Index), o}
+	return &Machine{observe.New(o.Index), o}
 }
 
 // durable reports whether deployed files are to survive a crash of the machine (agentpack contract §1.2). Records, journal and vault always do.
@@ -54,6 +50,6 @@ func (m *Machine) durable() bool {
 }
 
 // work is an operation of this machine's, to be looked at before anything is done.
-func (m *Machine) work(h *state.Home, j record.Journal, to carry.Direction) carry.Work {
-	return carry.Work{Home: h, Journal: j, To: to, Fsync: m.durable(), Step: m.options.Step}
+func (m *Machine) work(h *Home, j Journal, to Direction) Work {
+	return Work{Home: h, Journal: j, To: to, Fsync: m.durable(), Step: m.options.Step}
 }

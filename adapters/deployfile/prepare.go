@@ -8,30 +8,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
-	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
-	"github.com/countersign-dev/countersign/adapters/deployfile/record"
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
-	"github.com/countersign-dev/countersign/adapters/deployfile/vault"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // operation is a transaction on its way.
 type operation struct {
 	m        *Machine
-	h        *state.Home
-	t        plan.Transaction
+	h        *Home
+	t        deployment.Transaction
 	id       string
 	at       time.Time
 	umask    fs.FileMode
-	ledgers  []plan.Ledger
-	jobs     []carry.Job // of t.Writes, then of manifests
-	ground   *ground.Map
+	ledgers  []deployment.Ledger
+	jobs     []Job // of t.Writes, then of manifests
+	ground   *observe.Map
 	made     []string // directories that deployments made so far, sorted
 	madeText []byte   // as it is on disk
-	journal  record.Journal
-	archive  *vault.Writer
+	journal  Journal
+	archive  *Writer
 }
 
 // prepare finds out everything that can be known before something is written, and puts what has to be kept into the archive. Nothing but the
@@ -42,7 +37,7 @@ func (op *operation) prepare(ctx context.Context) error {
 			return err
 		}
 		if lost := op.orphans(); len(lost) > 0 {
-			return carry.Stale(lost)
+			return Stale(lost)
 		}
 	}
 	writes := op.t.Writes
@@ -72,31 +67,31 @@ func (op *operation) prepare(ctx context.Context) error {
 }
 
 // lay finds the directory of every write, what will be made and what will be left empty.
-func (op *operation) lay(writes []plan.Write) error {
+func (op *operation) lay(writes []deployment.Write) error {
 	gone := map[string]bool{}
-	op.jobs = make([]carry.Job, len(writes))
+	op.jobs = make([]Job, len(writes))
 	for i, w := range writes {
 		root, err := op.rootOf(w)
 		if err != nil {
 			return err
 		}
-		op.jobs[i] = carry.Job{Record: plan.Record{Target: w.Target, Op: w.Op, Path: w.Path, Before: w.Before, After: w.After}, Root: root, From: w.Data}
+		op.jobs[i] = Job{Record: deployment.Record{Target: w.Target, Op: w.Op, Path: w.Path, Before: w.Before, After: w.After}, Root: root, From: w.Data}
 		switch w.After.Kind {
-		case plan.Regular:
-			op.jobs[i].After.Mode = ground.FinalMode(w, op.umask)
-		case plan.Absent:
-			gone[w.Path] = w.Before.Kind != plan.Absent
+		case deployment.Regular:
+			op.jobs[i].After.Mode = observe.FinalMode(w, op.umask)
+		case deployment.Absent:
+			gone[w.Path] = w.Before.Kind != deployment.Absent
 		}
 	}
-	op.ground = ground.NewMap(gone)
-	if err := op.place(func(j *carry.Job) bool { return j.After.Kind != plan.Absent }); err != nil {
+	op.ground = observe.NewMap(gone)
+	if err := op.place(func(j *Job) bool { return j.After.Kind != deployment.Absent }); err != nil {
 		return err
 	}
 	if err := op.inProject(); err != nil {
 		return err
 	}
 	op.journal.Made = slices.Clone(op.ground.Made)
-	if err := op.place(func(j *carry.Job) bool { return j.After.Kind == plan.Absent }); err != nil {
+	if err := op.place(func(j *Job) bool { return j.After.Kind == deployment.Absent }); err != nil {
 		return err
 	}
 	if err := op.led(); err != nil {
@@ -109,10 +104,10 @@ func (op *operation) lay(writes []plan.Write) error {
 		return err
 	}
 	var err error
-	if op.madeText, err = op.h.Document(state.DirectoriesName); err != nil {
+	if op.madeText, err = op.h.Document(DirectoriesName); err != nil {
 		return err
 	}
-	if op.made, err = record.DecodePaths(op.madeText); err != nil {
+	if op.made, err = DecodePaths(op.madeText); err != nil {
 		op.made = nil // then nothing is known to be ours, and nothing is removed
 	}
 	op.journal.Pruned, err = op.prunable()
@@ -134,7 +129,7 @@ func (op *operation) led() error {
 		}
 	}
 	if len(changed) > 0 {
-		return carry.Stale(changed)
+		return Stale(changed)
 	}
 	return nil
 }
@@ -153,13 +148,13 @@ func (op *operation) makesWay(dir string) bool {
 // somebody cloned may hold any link. Below the home directory people link as they like.
 func (op *operation) inProject() error {
 	project := filepath.Clean(op.t.Place.ProjectRoot)
-	if op.t.Place.ProjectRoot == "" || plan.Below(project, op.t.Place.UserHome, filepath.Separator) {
+	if op.t.Place.ProjectRoot == "" || deployment.Below(project, op.t.Place.UserHome, filepath.Separator) {
 		return nil
 	}
-	inside := ground.NewMap(op.ground.Gone)
+	inside := observe.NewMap(op.ground.Gone)
 	for i := range op.jobs {
 		j := &op.jobs[i]
-		if j.After.Kind == plan.Absent || !plan.Below(project, j.Path, filepath.Separator) || j.Path == project {
+		if j.After.Kind == deployment.Absent || !deployment.Below(project, j.Path, filepath.Separator) || j.Path == project {
 			continue
 		}
 		if _, err := inside.Parent(project, j.Path); err != nil {
@@ -169,7 +164,7 @@ func (op *operation) inProject() error {
 	return nil
 }
 
-func (op *operation) place(which func(*carry.Job) bool) error {
+func (op *operation) place(which func(*Job) bool) error {
 	for i := range op.jobs {
 		j := &op.jobs[i]
 		if !which(j) {
@@ -184,34 +179,34 @@ func (op *operation) place(which func(*carry.Job) bool) error {
 }
 
 // rootOf is the directory that a write must stay below: the one it names, or the deepest of the transaction.
-func (op *operation) rootOf(w plan.Write) (string, error) {
+func (op *operation) rootOf(w deployment.Write) (string, error) {
 	if w.Root != "" {
 		return filepath.Clean(w.Root), nil
 	}
 	best := ""
 	for _, r := range op.t.Roots {
-		if root := filepath.Clean(r.Path); plan.Below(root, w.Path, filepath.Separator) && len(root) > len(best) && root != w.Path {
+		if root := filepath.Clean(r.Path); deployment.Below(root, w.Path, filepath.Separator) && len(root) > len(best) && root != w.Path {
 			best = root
 		}
 	}
 	if best == "" {
-		return "", ground.Unusable(w.Path, "it is below none of the roots")
+		return "", observe.Unusable(w.Path, "it is below none of the roots")
 	}
 	return best, nil
 }
 
 // nested finds a write below a path that another one makes a file of, by the names they have and by where links between directories lead.
 func (op *operation) nested() error {
-	if err := op.nestedBy(func(j *carry.Job) (path, top string) { return j.Path, j.Root }); err != nil {
+	if err := op.nestedBy(func(j *Job) (path, top string) { return j.Path, j.Root }); err != nil {
 		return err
 	}
-	return op.nestedBy(func(j *carry.Job) (path, top string) { return j.At.File(filepath.Base(j.Path)), j.At.Root })
+	return op.nestedBy(func(j *Job) (path, top string) { return j.At.File(filepath.Base(j.Path)), j.At.Root })
 }
 
-func (op *operation) nestedBy(name func(*carry.Job) (path, top string)) error {
+func (op *operation) nestedBy(name func(*Job) (path, top string)) error {
 	files := make(map[string]bool, len(op.jobs))
 	for i := range op.jobs {
-		if path, _ := name(&op.jobs[i]); op.jobs[i].After.Kind != plan.Absent {
+		if path, _ := name(&op.jobs[i]); op.jobs[i].After.Kind != deployment.Absent {
 			files[path] = true
 		}
 	}
@@ -219,9 +214,9 @@ func (op *operation) nestedBy(name func(*carry.Job) (path, top string)) error {
 	for i := range op.jobs {
 		j := &op.jobs[i]
 		path, top := name(j)
-		for dir := filepath.Dir(path); j.After.Kind != plan.Absent && len(dir) > len(top) && !checked[dir]; dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); j.After.Kind != deployment.Absent && len(dir) > len(top) && !checked[dir]; dir = filepath.Dir(dir) {
 			if checked[dir] = true; files[dir] {
-				return ground.Unusable(j.Path, dir+" is to be a file")
+				return observe.Unusable(j.Path, dir+" is to be a file")
 			}
 		}
 	}
@@ -239,8 +234,8 @@ func (op *operation) twins() error {
 			first[real] = i
 			continue
 		}
-		if o := op.jobs[other]; !ground.Exactly(o.After, j.After) || !ground.Exactly(o.Before, j.Before) {
-			return ground.Unusable(j.Path, "it is the same file as "+o.Path+", which is to be something else")
+		if o := op.jobs[other]; !observe.Exactly(o.After, j.After) || !observe.Exactly(o.Before, j.Before) {
+			return observe.Unusable(j.Path, "it is the same file as "+o.Path+", which is to be something else")
 		}
 		j.Twin = true
 	}
@@ -253,8 +248,8 @@ func (op *operation) check(ctx context.Context) error {
 	for _, dir := range op.journal.Pruned {
 		pruned[dir.Path] = true
 	}
-	var changed carry.Paths
-	err := carry.Each(ctx, len(op.jobs), func(i int) error {
+	var changed Paths
+	err := Each(ctx, len(op.jobs), func(i int) error {
 		j := &op.jobs[i]
 		fine, err := op.checkOne(j, pruned[j.Path])
 		if !fine {
@@ -263,7 +258,7 @@ func (op *operation) check(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		err = carry.Each(ctx, len(op.t.Owned), func(i int) error {
+		err = Each(ctx, len(op.t.Owned), func(i int) error {
 			fine, err := op.keep(op.t.Owned[i])
 			if !fine {
 				changed.Add(op.t.Owned[i].Path)
@@ -272,54 +267,54 @@ func (op *operation) check(ctx context.Context) error {
 		})
 	}
 	if len(changed.All) > 0 { // more to the point than what may have gone wrong besides
-		return carry.Stale(changed.All)
+		return Stale(changed.All)
 	}
 	return err
 }
 
 // checkOne is check for one write. vacated says that a directory stands there which the operation removes.
-func (op *operation) checkOne(j *carry.Job, vacated bool) (fine bool, err error) {
-	var now ground.Sight
+func (op *operation) checkOne(j *Job, vacated bool) (fine bool, err error) {
+	var now observe.Sight
 	if !j.At.Missing { // where there is no directory there is no file
-		if now, err = ground.See(j.At.File(filepath.Base(j.Path))); err != nil {
-			return true, ground.Fault(err, j.Path)
+		if now, err = observe.See(j.At.File(filepath.Base(j.Path))); err != nil {
+			return true, observe.Fault(err, j.Path)
 		}
 	}
-	if vacated && now.Kind == plan.Directory {
-		now, j.Before = ground.Sight{}, plan.Seen{}
+	if vacated && now.Kind == deployment.Directory {
+		now, j.Before = observe.Sight{}, deployment.Seen{}
 	}
-	if j.Before.Kind == plan.Directory || j.Before.Kind == plan.Special {
-		return true, ground.Unusable(j.Path, "no file stands there")
+	if j.Before.Kind == deployment.Directory || j.Before.Kind == deployment.Special {
+		return true, observe.Unusable(j.Path, "no file stands there")
 	}
-	if !ground.Exactly(now.Seen, j.Before) {
+	if !observe.Exactly(now.Seen, j.Before) {
 		return false, nil
 	}
 	j.Then = now.Info
 	switch j.Before.Kind {
-	case plan.Regular:
+	case deployment.Regular:
 		j.Before.Size = now.Size
 		if err := op.archive.Put(now.Sum, now.Data); err != nil {
-			return true, ground.Fault(err, op.h.Vault.Dir())
+			return true, observe.Fault(err, op.h.Vault.Dir())
 		}
-	case plan.Link:
+	case deployment.Link:
 		if j.Before.Link != strings.ToValidUTF8(j.Before.Link, "") {
-			return true, ground.Unusable(j.Path, "the symbolic link there leads to no valid UTF-8")
+			return true, observe.Unusable(j.Path, "the symbolic link there leads to no valid UTF-8")
 		}
 	}
 	return op.source(j)
 }
 
 // source reads what is to be written, checks it and keeps it.
-func (op *operation) source(j *carry.Job) (fine bool, err error) {
-	if j.After.Kind != plan.Regular {
+func (op *operation) source(j *Job) (fine bool, err error) {
+	if j.After.Kind != deployment.Regular {
 		return true, nil
 	}
 	data := j.From.Data
 	switch {
 	case data != nil || j.After.Sum == deployment.SumOf(nil):
 	case j.From.Origin != "":
-		if data, _, err = ground.Read(j.From.Origin); err != nil {
-			return true, ground.Fault(err, j.From.Origin)
+		if data, _, err = observe.Read(j.From.Origin); err != nil {
+			return true, observe.Fault(err, j.From.Origin)
 		}
 	default:
 		if data, err = op.h.Blob(j.After.Sum); err != nil {
@@ -330,48 +325,48 @@ func (op *operation) source(j *carry.Job) (fine bool, err error) {
 		return false, nil
 	}
 	j.After.Size = int64(len(data))
-	return true, ground.Fault(op.archive.Put(j.After.Sum, data), op.h.Vault.Dir())
+	return true, observe.Fault(op.archive.Put(j.After.Sum, data), op.h.Vault.Dir())
 }
 
 // keep makes sure that the content of a file that is owned, and not written now, can be had again.
-func (op *operation) keep(f plan.Owned) (fine bool, err error) {
+func (op *operation) keep(f deployment.Owned) (fine bool, err error) {
 	if f.Part != nil {
 		return true, op.keepWhole(f.Path)
 	}
 	kept, err := op.archive.Has(f.Sum)
 	if kept || err != nil {
-		return true, ground.Fault(err, op.h.Vault.Dir())
+		return true, observe.Fault(err, op.h.Vault.Dir())
 	}
-	data, found, err := ground.Read(f.Path)
+	data, found, err := observe.Read(f.Path)
 	switch {
 	case err != nil:
-		return true, ground.Fault(err, f.Path)
+		return true, observe.Fault(err, f.Path)
 	case !found || deployment.SumOf(data) != f.Sum:
 		return false, nil
 	}
-	return true, ground.Fault(op.archive.Put(f.Sum, data), op.h.Vault.Dir())
+	return true, observe.Fault(op.archive.Put(f.Sum, data), op.h.Vault.Dir())
 }
 
 // keepWhole keeps a document that only a part of is ours, as it is: it may be what its user had.
 func (op *operation) keepWhole(path string) error {
-	data, found, err := ground.Read(path)
+	data, found, err := observe.Read(path)
 	if err != nil || !found {
-		return ground.Fault(err, path)
+		return observe.Fault(err, path)
 	}
 	sum := deployment.SumOf(data)
 	kept, err := op.archive.Has(sum)
 	if err == nil && !kept {
 		err = op.archive.Put(sum, data)
 	}
-	return ground.Fault(err, op.h.Vault.Dir())
+	return observe.Fault(err, op.h.Vault.Dir())
 }
 
 // snapshot is the record of the operation.
-func (op *operation) snapshot() plan.Snapshot {
-	s := plan.Snapshot{
-		ID: op.id, Kind: op.t.Kind, Status: plan.Applying, CreatedAt: op.at, Targets: slices.Compact(slices.Sorted(slices.Values(op.t.Targets))),
+func (op *operation) snapshot() deployment.Snapshot {
+	s := deployment.Snapshot{
+		ID: op.id, Kind: op.t.Kind, Status: deployment.Applying, CreatedAt: op.at, Targets: slices.Compact(slices.Sorted(slices.Values(op.t.Targets))),
 		Roots: op.t.Roots, ProjectRoot: op.t.Place.ProjectRoot, Profile: op.t.Profile, Managed: op.t.Owned,
-		Changes: make([]plan.Record, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock,
+		Changes: make([]deployment.Record, len(op.jobs)), RolledBackTo: op.t.RolledBackTo, Lock: op.t.Lock,
 	}
 	for i, j := range op.jobs {
 		s.Changes[i] = j.Record

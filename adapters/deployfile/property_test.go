@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/internal/testkit/deploytest/hosttest"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -29,7 +28,7 @@ func TestInverseRestoresEverything(t *testing.T) {
 		for _, path := range somePaths(r, "person") {
 			person(r, h.Path("root", path))
 		}
-		roots := []plan.Root{h.Root("codex", "root")}
+		roots := []deployment.Root{h.Root("codex", "root")}
 		start := hosttest.Tree(t, h.Dir)
 		first, ok := tryDeploy(t, r, h, roots)
 		if !ok {
@@ -74,12 +73,12 @@ func person(r *rapid.T, path string) {
 }
 
 // tryDeploy deploys something random; false when that cannot be done here.
-func tryDeploy(t *testing.T, r *rapid.T, h hosttest.Host, roots []plan.Root) (string, bool) {
-	w := plan.Wanted{Roots: roots, Targets: []string{"codex"}}
+func tryDeploy(t *testing.T, r *rapid.T, h hosttest.Host, roots []deployment.Root) (string, bool) {
+	w := deployment.Wanted{Roots: roots, Targets: []string{"codex"}}
 	paths := somePaths(r, "wanted")
 	for _, path := range paths {
 		mode := rapid.SampledFrom([]os.FileMode{deployment.Plain, deployment.Executable}).Draw(r, "executable")
-		w.Files = append(w.Files, plan.Desired{Target: "codex", Root: roots[0].Path, Path: filepath.Join(roots[0].Path, path), Mode: mode,
+		w.Files = append(w.Files, deployment.Desired{Target: "codex", Root: roots[0].Path, Path: filepath.Join(roots[0].Path, path), Mode: mode,
 			Content: deployment.Bytes([]byte(rapid.SampledFrom([]string{"", "one", "two", "three"}).Draw(r, "content")))})
 	}
 	for i := range paths {
@@ -91,12 +90,12 @@ func tryDeploy(t *testing.T, r *rapid.T, h hosttest.Host, roots []plan.Root) (st
 		return "", false // a link leads to itself
 	}
 	require.NoError(r, err)
-	p, err := plan.Make(w, seen)
+	p, err := deployment.Make(w, seen)
 	if errors.Is(err, deployment.ErrPath) {
 		return "", false // a directory stands there
 	}
 	require.NoError(r, err)
-	id, err := h.Machine.Apply(t.Context(), p.Transaction(at, plan.KindDeploy, deployment.Sum{}), nil)
+	id, err := h.Machine.Apply(t.Context(), p.Transaction(at, deployment.KindDeploy, deployment.Sum{}), nil)
 	if errors.Is(err, deployment.ErrPath) {
 		return "", false // a file stands where a directory should
 	}

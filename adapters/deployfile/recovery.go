@@ -5,17 +5,15 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
-	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
 // Pending implements deployport.Recovery. An operation that another process is carrying out is waited for; one that takes longer than a lock is
 // waited for is not interrupted, but at work.
-func (m *Machine) Pending(ctx context.Context, path string) (*plan.Interrupted, error) {
-	h, err := state.Open(path)
+func (m *Machine) Pending(ctx context.Context, path string) (*deployment.Interrupted, error) {
+	h, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -35,15 +33,15 @@ func (m *Machine) Pending(ctx context.Context, path string) (*plan.Interrupted, 
 	if j == nil || err != nil {
 		return nil, err
 	}
-	p := &plan.Interrupted{ID: j.ID, Kind: j.Kind, StartedAt: j.CreatedAt, Total: len(j.Changes)}
-	land := ground.NewMap(nil)
+	p := &deployment.Interrupted{ID: j.ID, Kind: j.Kind, StartedAt: j.CreatedAt, Total: len(j.Changes)}
+	land := observe.NewMap(nil)
 	for i, c := range j.Changes {
 		at, err := land.Parent(j.Roots[i], c.Path)
 		if err != nil {
 			continue // it cannot be looked at, so it does not count as done
 		}
-		now, err := ground.See(at.File(filepath.Base(c.Path)))
-		if err == nil && (ground.Nearly(now.Seen, c.After) || c.After.Kind == plan.Absent && now.Kind == plan.Directory) {
+		now, err := observe.See(at.File(filepath.Base(c.Path)))
+		if err == nil && (observe.Nearly(now.Seen, c.After) || c.After.Kind == deployment.Absent && now.Kind == deployment.Directory) {
 			p.Done++
 		}
 	}
@@ -52,17 +50,17 @@ func (m *Machine) Pending(ctx context.Context, path string) (*plan.Interrupted, 
 
 // Resume implements deployport.Recovery.
 func (m *Machine) Resume(ctx context.Context, path string) ([]string, error) {
-	return m.mend(ctx, path, carry.Forward)
+	return m.mend(ctx, path, Forward)
 }
 
 // Undo implements deployport.Recovery. The record stays, as undone.
 func (m *Machine) Undo(ctx context.Context, path string) ([]string, error) {
-	return m.mend(ctx, path, carry.Backward)
+	return m.mend(ctx, path, Backward)
 }
 
 // mend finishes what was interrupted, or takes it back. With nothing interrupted there is nothing to do.
-func (m *Machine) mend(ctx context.Context, path string, to carry.Direction) ([]string, error) {
-	h, err := state.Open(path)
+func (m *Machine) mend(ctx context.Context, path string, to Direction) ([]string, error) {
+	h, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +81,13 @@ func (m *Machine) mend(ctx context.Context, path string, to carry.Direction) ([]
 	if err := h.Sweep(); err != nil {
 		return nil, err
 	}
-	left, err := carry.Run(ctx, m.work(h, *j, to))
+	left, err := Run(ctx, m.work(h, *j, to))
 	if err != nil {
 		return nil, err
 	}
-	outcome := plan.Applied
-	if to == carry.Backward {
-		outcome = plan.Undone
+	outcome := deployment.Applied
+	if to == Backward {
+		outcome = deployment.Undone
 	}
 	return left, m.finish(h, *j, outcome, h.Encode(j.Snapshot))
 }

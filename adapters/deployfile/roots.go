@@ -6,21 +6,19 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // Roots implements deployport.Registry. A list that cannot be read fails with ErrSnapshotDamaged: without it files could be left behind.
 func (m *Machine) Roots(_ context.Context, path string) ([]deployport.KnownRoot, error) {
-	h, err := state.Open(path)
+	h, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	data, err := h.Document(state.RootsName)
+	data, err := h.Document(RootsName)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +31,7 @@ func decodeRoots(data []byte) ([]deployport.KnownRoot, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(data, &known); err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", state.RootsName, err)
+		return nil, deployment.ErrSnapshotDamaged.Sayf("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", RootsName, err)
 	}
 	return known, nil
 }
@@ -41,13 +39,13 @@ func decodeRoots(data []byte) ([]deployport.KnownRoot, error) {
 // knownRoots is the list of roots once the operation is through: those it owns something in are added, none is ever taken out.
 func (op *operation) knownRoots(before []byte) ([]byte, error) {
 	known, err := decodeRoots(before)
-	if err != nil || op.t.Kind != plan.KindDeploy && op.t.Kind != plan.KindBootstrap {
+	if err != nil || op.t.Kind != deployment.KindDeploy && op.t.Kind != deployment.KindBootstrap {
 		return before, err
 	}
 	added := false
 	for _, f := range op.t.Owned {
 		r := deployport.KnownRoot{Target: f.Target, Path: f.Root, Repo: op.t.Place.Repo}
-		if plan.Below(op.t.Place.ProjectRoot, f.Root, '/') {
+		if deployment.Below(op.t.Place.ProjectRoot, f.Root, '/') {
 			r.Project = op.t.Place.ProjectRoot
 		}
 		if len(known) > 0 && known[len(known)-1] == r || slices.Contains(known, r) {

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/carry"
-	"github.com/countersign-dev/countersign/adapters/deployfile/ground"
-	"github.com/countersign-dev/countersign/adapters/deployfile/record"
-	"github.com/countersign-dev/countersign/adapters/deployfile/state"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // List implements deployport.Snapshots. An operation that was interrupted is among them, as applying; its record is the journal.
-func (m *Machine) List(ctx context.Context, path string) (all []plan.Snapshot, warnings []string, err error) {
-	h, err := state.Open(path)
+func (m *Machine) List(ctx context.Context, path string) (all []deployment.Snapshot, warnings []string, err error) {
+	h, err := Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -23,9 +19,9 @@ func (m *Machine) List(ctx context.Context, path string) (all []plan.Snapshot, w
 	if err != nil {
 		return nil, nil, err
 	}
-	found := make([]*plan.Snapshot, len(ids))
+	found := make([]*deployment.Snapshot, len(ids))
 	wrong := make([]error, len(ids))
-	err = carry.Each(ctx, len(ids), func(i int) error {
+	err = Each(ctx, len(ids), func(i int) error {
 		d, err := h.Load(ids[i])
 		found[i], wrong[i] = &d.Snapshot, err
 		return nil
@@ -45,21 +41,21 @@ func (m *Machine) List(ctx context.Context, path string) (all []plan.Snapshot, w
 	if err != nil {
 		warnings = append(warnings, err.Error())
 	}
-	if j != nil && j.Kind != plan.KindEdit && !slices.Contains(ids, j.ID) {
+	if j != nil && j.Kind != deployment.KindEdit && !slices.Contains(ids, j.ID) {
 		all = append(all, j.Snapshot)
 	}
 	return all, warnings, nil
 }
 
 // Load implements deployport.Snapshots.
-func (m *Machine) Load(_ context.Context, path, id string) (plan.Snapshot, error) {
-	h, err := state.Open(path)
+func (m *Machine) Load(_ context.Context, path, id string) (deployment.Snapshot, error) {
+	h, err := Open(path)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return deployment.Snapshot{}, err
 	}
 	d, err := h.Load(id)
-	if errors.Is(err, deployment.ErrSnapshot) && record.ValidID(id) {
-		if j, wrong := h.Journal(); wrong == nil && j != nil && j.ID == id && j.Kind != plan.KindEdit {
+	if errors.Is(err, deployment.ErrSnapshot) && ValidID(id) {
+		if j, wrong := h.Journal(); wrong == nil && j != nil && j.ID == id && j.Kind != deployment.KindEdit {
 			return j.Snapshot, nil
 		}
 	}
@@ -67,12 +63,12 @@ func (m *Machine) Load(_ context.Context, path, id string) (plan.Snapshot, error
 }
 
 // Originals implements deployport.Snapshots.
-func (m *Machine) Originals(_ context.Context, path string) ([]plan.Original, error) {
-	h, err := state.Open(path)
+func (m *Machine) Originals(_ context.Context, path string) ([]deployment.Original, error) {
+	h, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := h.Document(state.OriginalsName)
+	data, err := h.Document(OriginalsName)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +77,7 @@ func (m *Machine) Originals(_ context.Context, path string) ([]plan.Original, er
 
 // Blob implements deployport.Snapshots.
 func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]byte, error) {
-	h, err := state.Open(path)
+	h, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +88,13 @@ func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]by
 // Prune implements deployport.Snapshots. Records go first and contents after them: whenever the process dies, every record that is left has
 // what it needs. It is refused while an operation is unfinished.
 func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed int64, err error) {
-	h, err := state.Open(path)
+	h, err := Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer h.Close()
 	for _, id := range ids {
-		if _, err := h.Files.Stat(state.RecordName(id)); !record.ValidID(id) || err != nil {
+		if _, err := h.Files.Stat(RecordName(id)); !ValidID(id) || err != nil {
 			return 0, deployment.ErrSnapshot.Sayf("there is no snapshot %q; list the snapshots to see which there are", id).
 				With(deployment.Fields("snapshot_id", id))
 		}
@@ -121,9 +117,9 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 		if err != nil {
 			return freed, err
 		}
-		m.options.Step("forgotten", h.Files.File(state.RecordName(id)))
+		m.options.Step("forgotten", h.Files.File(RecordName(id)))
 	}
 	size, err := h.Vault.Keep(func(sum deployment.Sum) bool { return needed[sum] })
 	m.options.Step("pruned", h.Vault.Dir())
-	return freed + size, ground.Fault(err, h.Vault.Dir())
+	return freed + size, observe.Fault(err, h.Vault.Dir())
 }

@@ -11,9 +11,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/adapters/docedit/jsontext"
-	"github.com/countersign-dev/countersign/adapters/docedit/meaning"
-	"github.com/countersign-dev/countersign/adapters/docedit/tomltext"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -25,14 +22,14 @@ const (
 )
 
 // MaxDepth is how deeply a document and a value may nest.
-const MaxDepth = meaning.MaxDepth
+const MaxDepth = ValueMaxDepth
 
 // What an Editor fails with. ErrFormat reports a document, or a value to set, that is not of its format; the message has the line and the
 // column. ErrShape reports a document, or paths, that leave no safe edit: a path passes through something that is no object, a key is
 // there twice, or the text cannot be changed without changing more than was asked.
 var (
-	ErrFormat = meaning.ErrFormat
-	ErrShape  = meaning.ErrShape
+	ErrFormat = ErrValueFormat
+	ErrShape  = ErrValueShape
 )
 
 // Entry is a value and where it belongs: the keys from the root down, at least one. The value is any JSON value without a key twice;
@@ -50,9 +47,9 @@ type Editor struct{}
 
 // syntax is what differs between the formats. Paths were held against the document's meaning before they get here.
 type syntax interface {
-	Read(doc []byte) (meaning.Document, error)
-	Missing(doc []byte, e meaning.Change) ([][]string, error)
-	Put(doc []byte, e meaning.Change) ([]byte, error)
+	Read(doc []byte) (Document, error)
+	Missing(doc []byte, e Change) ([][]string, error)
+	Put(doc []byte, e Change) ([]byte, error)
 	Drop(doc []byte, path []string) ([]byte, error)
 	Discard(doc []byte, made []string) ([]byte, error)
 }
@@ -80,7 +77,7 @@ func (Editor) Values(format string, doc []byte, paths [][]string) (map[int]json.
 			return nil, err
 		}
 		if found {
-			if values[i], err = meaning.Canonical(v); err != nil {
+			if values[i], err = Canonical(v); err != nil {
 				return nil, err
 			}
 		}
@@ -97,25 +94,25 @@ func (Editor) Set(format string, doc []byte, entries []Entry) ([]byte, error) {
 		return nil, err
 	}
 	if format == TOML { // keys at the root go above the tables; with the tables still to come, Remove can undo the empty lines exactly
-		sorting.Stable(work.changes, func(a, b meaning.Change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
+		sorting.Stable(work.changes, func(a, b Change) int { return cmp.Compare(rootKey(b), rootKey(a)) })
 	}
 	text, now, want := work.text, work.before, work.before
 	for _, e := range work.changes {
 		if old, found, err := now.At(e.Path); err != nil {
 			return nil, err
-		} else if found && meaning.Same(old, e.Value) {
+		} else if found && Same(old, e.Value) {
 			continue
 		}
 		if text, err = work.Put(text, e); err != nil {
 			return nil, err
 		}
 		if now, err = work.Read(text); err != nil {
-			return nil, meaning.Unsafe(e.Path)
+			return nil, Unsafe(e.Path)
 		}
 		want = want.With(e.Path, e.Value)
 	}
 	if !now.Says(want) {
-		return nil, meaning.Unsafe(work.paths...)
+		return nil, Unsafe(work.paths...)
 	}
 	return slices.Concat(work.mark, text), nil
 }
@@ -143,11 +140,11 @@ func (Editor) Remove(format string, doc []byte, paths [][]string, made [][]strin
 			return nil, err
 		}
 		if now, err = work.Read(text); err != nil {
-			return nil, meaning.Unsafe(step.path)
+			return nil, Unsafe(step.path)
 		}
 	}
 	if !now.Pruned(paths, made).Says(want.Pruned(paths, made)) {
-		return nil, meaning.Unsafe(paths...)
+		return nil, Unsafe(paths...)
 	}
 	return slices.Concat(work.mark, text), nil
 }
@@ -182,23 +179,23 @@ func (Editor) Made(format string, doc []byte, entries []Entry) ([][]string, erro
 type job struct {
 	syntax
 	mark, text []byte // a byte order mark, and what follows
-	before     meaning.Document
-	changes    []meaning.Change
+	before     Document
+	changes    []Change
 	paths      [][]string
 }
 
 // open reads the document and the entries, and refuses paths that it or they do not allow.
 func open(format string, doc []byte, entries []Entry) (job, error) {
-	changes := make([]meaning.Change, 0, len(entries))
+	changes := make([]Change, 0, len(entries))
 	paths := make([][]string, 0, len(entries))
 	for _, entry := range entries {
-		e, err := meaning.NewChange(entry.Path, entry.Value)
+		e, err := NewChange(entry.Path, entry.Value)
 		if err != nil {
 			return job{}, err
 		}
 		for _, other := range paths {
-			if meaning.Within(e.Path, other) || meaning.Within(other, e.Path) {
-				return job{}, ErrShape.Sayf("the entries %s and %s overlap; set the outer one alone", meaning.KeyText(other), meaning.KeyText(e.Path))
+			if Within(e.Path, other) || Within(other, e.Path) {
+				return job{}, ErrShape.Sayf("the entries %s and %s overlap; set the outer one alone", KeyText(other), KeyText(e.Path))
 			}
 		}
 		changes, paths = append(changes, e), append(paths, e.Path)
@@ -235,9 +232,9 @@ func openPaths(format string, doc []byte, paths [][]string) (job, error) {
 func syntaxOf(format string) (syntax, error) {
 	switch format {
 	case JSON, JSONC:
-		return jsontext.Syntax{}, nil
+		return Syntax{}, nil
 	case TOML:
-		return tomltext.Syntax{}, nil
+		return TomlSyntax{}, nil
 	}
 	return nil, ErrFormat.Sayf("there is no format %q; json, jsonc and toml can be edited", format)
 }
@@ -252,7 +249,7 @@ func cutMark(doc []byte) (mark, text []byte) {
 }
 
 // rootKey is 1 for a plain key at the root.
-func rootKey(e meaning.Change) int {
+func rootKey(e Change) int {
 	if len(e.Path) == 1 && !e.Table() {
 		return 1
 	}
@@ -268,7 +265,7 @@ type step struct {
 
 // removal is the order in which Remove works: what stands on its own first, plain keys at the root last, the reverse of how Set puts
 // them. Containers go from the innermost out, and the document itself at the very end.
-func removal(m meaning.Document, paths, made [][]string) (steps []step) {
+func removal(m Document, paths, made [][]string) (steps []step) {
 	const tables, keys, containers, root, document = 0, 1, 2, 3, 4
 	for _, path := range paths {
 		s := step{path: path, rank: keys}

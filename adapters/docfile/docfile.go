@@ -301,7 +301,7 @@ func makeDirs(dir string) error {
 	if err != nil {
 		return nil // a parent we may enter but not read cannot be synced
 	}
-	return errors.Join(sync(f), f.Close())
+	return errors.Join(syncDoc(f), f.Close())
 }
 
 func syncDir(root *os.Root, name string) error {
@@ -309,11 +309,11 @@ func syncDir(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(sync(f), f.Close())
+	return errors.Join(syncDoc(f), f.Close())
 }
 
 // sync tolerates file systems that cannot sync a directory.
-func sync(dir *os.File) error {
+func syncDoc(dir *os.File) error {
 	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}

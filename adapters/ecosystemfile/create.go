@@ -11,10 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/countersign-dev/countersign/adapters/ecosystemfile/whereabouts"
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/ecosystem/ecomanifest"
 )
 
 // What is made in a workspace root is for everybody who may read the repository.
@@ -24,7 +22,7 @@ const (
 )
 
 // Create implements ecosystemport.Manifests. Of several that create one name at a time, one does.
-func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecomanifest.New) (string, error) {
+func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.New) (string, error) {
 	doc.Name = l.Name
 	if err := ecosystem.CheckName(l.Name); err != nil {
 		return "", err
@@ -34,7 +32,7 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecomanifest.
 		return "", ecosystem.ErrManifest.Sayf("the ecosystem %s would not be valid: %s: %s", l.Name, p.Path, p.Message).
 			With(map[string]any{"errors": r.Errors, "ecosystem": l.Name})
 	}
-	text, err := yamlcodec.Encode(pairs(ecomanifest.Document(doc)))
+	text, err := yamlcodec.Encode(pairs(ecosystem.Document(doc)))
 	if err != nil {
 		return "", err
 	}
@@ -88,11 +86,11 @@ func exists(l ecosystem.Layout) error {
 }
 
 // pairs are the members in their order, as the codec wants them.
-func pairs(m ecomanifest.Members) yamlcodec.Pairs {
+func pairs(m ecosystem.Members) yamlcodec.Pairs {
 	out := make(yamlcodec.Pairs, 0, len(m))
 	for _, member := range m {
 		value := member.Value
-		if list, ok := value.([]ecomanifest.Members); ok {
+		if list, ok := value.([]ecosystem.Members); ok {
 			items := make([]yamlcodec.Pairs, len(list))
 			for i, item := range list {
 				items[i] = pairs(item)
@@ -106,10 +104,10 @@ func pairs(m ecomanifest.Members) yamlcodec.Pairs {
 
 // furnish makes the directory beside its place and moves it there.
 func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
-	if err := root.MkdirAll(whereabouts.Ecosystems, sharedDir); err != nil {
+	if err := root.MkdirAll(Ecosystems, sharedDir); err != nil {
 		return at(err, l)
 	}
-	temp := path.Join(whereabouts.Ecosystems, "."+l.Name+"."+rand.Text()+".tmp")
+	temp := path.Join(Ecosystems, "."+l.Name+"."+rand.Text()+".tmp")
 	err := root.Mkdir(temp, sharedDir)
 	for _, sub := range []string{"kb", "journal"} {
 		if err == nil {
@@ -117,7 +115,7 @@ func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
 		}
 	}
 	if err == nil {
-		err = write(root, path.Join(temp, whereabouts.ManifestFile), text)
+		err = write(root, path.Join(temp, ManifestFile), text)
 	}
 	if err == nil {
 		err = root.Rename(temp, inside(l.Name)) // takes the place of nothing but an empty directory
@@ -129,7 +127,7 @@ func furnish(root *os.Root, l ecosystem.Layout, text []byte) error {
 		}
 		return at(err, l)
 	}
-	return sync(root, whereabouts.Ecosystems)
+	return syncFile(root, Ecosystems)
 }
 
 func taken(err error) bool {
@@ -155,7 +153,7 @@ func write(root *os.Root, name string, data []byte) error {
 }
 
 // sync makes a directory's names durable, where the file system can.
-func sync(root *os.Root, dir string) error {
+func syncFile(root *os.Root, dir string) error {
 	f, err := root.Open(dir)
 	if err != nil {
 		return nil //nolint:nilerr // what may be entered but not read cannot be synced
@@ -215,7 +213,7 @@ func place(root *os.Root, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return sync(root, parent)
+	return syncFile(root, parent)
 }
 
 // count counts the files in sub and below.

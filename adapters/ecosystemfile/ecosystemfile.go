@@ -10,9 +10,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/countersign-dev/countersign/adapters/ecosystemfile/runfile"
-	"github.com/countersign-dev/countersign/adapters/ecosystemfile/statebook"
-	"github.com/countersign-dev/countersign/adapters/ecosystemfile/whereabouts"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/ports"
@@ -33,25 +30,25 @@ type Options struct {
 // Store is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Places and Manifests;
 // States and Runs have the rest.
 type Store struct {
-	*whereabouts.Finder
+	*PathFinder
 	o      Options
-	states *statebook.Book
-	runs   *runfile.Store
+	states *Book
+	runs   *RunStore
 }
 
 // New is the files that o leads to. Nothing is opened or made yet.
 func New(o Options) *Store {
-	s := &Store{Finder: whereabouts.New(whereabouts.Options{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
-	s.states = statebook.New(statebook.Options{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, Carry: o.Carry, End: o.End})
-	s.runs = runfile.New(runfile.Options{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
+	s := &Store{PathFinder: NewPath(PathOptions{Env: o.Env, Home: o.Home, Dir: o.Dir}), o: o}
+	s.states = NewState(StateOptions{Clock: o.Clock, State: s.StateDir, Config: s.ConfigDir, Carry: o.Carry, End: o.End})
+	s.runs = NewRun(RunOptions{Dir: s.RunsDir, Clock: o.Clock, Redact: o.Redact})
 	return s
 }
 
 // States are what is recorded of installed workspaces. It implements ecosystemport.States.
-func (s *Store) States() *statebook.Book { return s.states }
+func (s *Store) States() *Book { return s.states }
 
 // Runs are the records and logs of runs. It implements ecosystemport.Runs and RunLogs.
-func (s *Store) Runs() *runfile.Store { return s.runs }
+func (s *Store) Runs() *RunStore { return s.runs }
 
 // WorkerDir is where workers keep their places, for package worker.
 func (s *Store) WorkerDir() (string, error) {

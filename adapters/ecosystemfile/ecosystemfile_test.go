@@ -4,13 +4,12 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
-	"github.com/countersign-dev/countersign/adapters/ecosystemfile/worker"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest/runlogtest"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-var _ ecosystemport.Workers = (*worker.Workers)(nil)
+var _ ecosystemport.Workers = (*ecosystemfile.Workers)(nil)
 
 func open(_ testing.TB, u ecosystemtest.User) ecosystemtest.House {
 	s := store(u)

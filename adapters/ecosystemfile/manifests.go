@@ -12,10 +12,8 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/ecosystemfile/whereabouts"
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/ecosystem/ecomanifest"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -29,11 +27,11 @@ const (
 func (s *Store) Names(ctx context.Context, root string) ([]string, error) {
 	dir := docfile.At(root)
 	names := []string{}
-	err := dir.Scan(whereabouts.Ecosystems, func(name string, _ func() (fs.FileInfo, error)) error {
+	err := dir.Scan(Ecosystems, func(name string, _ func() (fs.FileInfo, error)) error {
 		if ecosystem.CheckName(name) != nil {
 			return ctx.Err()
 		}
-		if info, err := dir.Stat(inside(name, whereabouts.ManifestFile)); err == nil && info.Mode().IsRegular() {
+		if info, err := dir.Stat(inside(name, ManifestFile)); err == nil && info.Mode().IsRegular() {
 			names = append(names, name)
 		}
 		return ctx.Err()
@@ -47,7 +45,7 @@ func (s *Store) Names(ctx context.Context, root string) ([]string, error) {
 
 // inside is the way from the root to what lies in an ecosystem's directory.
 func inside(name string, parts ...string) string {
-	return path.Join(append([]string{whereabouts.Ecosystems, name}, parts...)...)
+	return path.Join(append([]string{Ecosystems, name}, parts...)...)
 }
 
 // Load implements ecosystemport.Manifests. What is wrong with the YAML is in the error's details, as ecomanifest.Problems under "errors".
@@ -55,7 +53,7 @@ func (s *Store) Load(ctx context.Context, l ecosystem.Layout) (ecosystemport.Loa
 	if err := cmp.Or(ctx.Err(), ecosystem.CheckName(l.Name)); err != nil {
 		return ecosystemport.Loaded{}, err
 	}
-	text, _, err := docfile.At(l.Root).Read(inside(l.Name, whereabouts.ManifestFile), ecosystem.MaxManifestBytes)
+	text, _, err := docfile.At(l.Root).Read(inside(l.Name, ManifestFile), ecosystem.MaxManifestBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ecosystemport.Loaded{}, s.missing(ctx, l)
 	}
@@ -67,7 +65,7 @@ func (s *Store) Load(ctx context.Context, l ecosystem.Layout) (ecosystemport.Loa
 		return ecosystemport.Loaded{}, unreadable(l, err)
 	}
 	sum := sha256.Sum256(text)
-	return ecosystemport.Loaded{Manifest: ecomanifest.Of(l.Name, doc), SHA256: hex.EncodeToString(sum[:]), Bytes: text}, nil
+	return ecosystemport.Loaded{Manifest: ecosystem.Of(l.Name, doc), SHA256: hex.EncodeToString(sum[:]), Bytes: text}, nil
 }
 
 func (s *Store) missing(ctx context.Context, l ecosystem.Layout) error {
@@ -85,11 +83,11 @@ func (s *Store) missing(ctx context.Context, l ecosystem.Layout) error {
 // unreadable words what is wrong with a manifest that is no mapping.
 func unreadable(l ecosystem.Layout, err error) error {
 	f := fault.From(err)
-	problems := []ecomanifest.Problem{{Message: f.Message, Fix: "mend the file"}}
+	problems := []ecosystem.Problem{{Message: f.Message, Fix: "mend the file"}}
 	if found, ok := f.Details.(yamlcodec.Problems); ok {
 		problems = nil
 		for _, p := range found.Problems {
-			problems = append(problems, ecomanifest.Problem{Message: p.String(), Fix: "mend the line"})
+			problems = append(problems, ecosystem.Problem{Message: p.String(), Fix: "mend the line"})
 		}
 	}
 	return ecosystem.ErrManifest.Sayf("the manifest %s cannot be read: %s", l.Manifest, problems[0].Message).

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/ports/packport"
@@ -60,16 +59,16 @@ func (h *History) Lines(ctx context.Context, at packport.Location, commit pack.C
 
 // object is the blob of that name in the repository around dir.
 func object(ctx context.Context, dir, name string) (string, error) {
-	blob := run.Command{Dir: dir, Args: []string{"cat-file", "blob", name}, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"}, Limit: maxFile, Timeout: timeout}
+	blob := Command{Dir: dir, Args: []string{"cat-file", "blob", name}, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"}, Limit: maxFile, Timeout: timeout}
 	text, err := blob.Output(ctx)
-	var missing *run.MissingError
-	var exit *run.ExitError
+	var missing *MissingError
+	var exit *ExitError
 	switch {
 	case err == nil:
 		return string(text), nil
 	case errors.As(err, &missing):
 		return "", ErrGit.Because(err)
-	case errors.Is(err, run.ErrLarge):
+	case errors.Is(err, ErrLarge):
 		return "", packport.ErrMissing.Sayf("%s is larger than %d MiB", name, maxFile>>20)
 	case errors.As(err, &exit):
 		return "", packport.ErrMissing.Sayf("the repository has no %s", strings.Replace(name, ":./", ":", 1)).Because(err)

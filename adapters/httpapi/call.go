@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -33,7 +32,7 @@ const look = 2 * time.Second
 const beside = 25 * time.Millisecond
 
 // callTool calls a tool. Everything about the answer is its contract's, but for the status, which is that of the kind of the failure.
-func (a *API) callTool(x *exchange.Exchange) error {
+func (a *API) callTool(x *Exchange) error {
 	patience, err := patienceOf(x)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func (a *API) callTool(x *exchange.Exchange) error {
 }
 
 // show writes what came of a call.
-func show(x *exchange.Exchange, out tool.Outcome) {
+func show(x *Exchange, out tool.Outcome) {
 	doc := present.For(out.Spec.Contract)(out)
 	h, status := x.W.Header(), http.StatusOK
 	if out.CallID != "" {
@@ -95,7 +94,7 @@ func retryAfter(f *fault.Error) int64 {
 }
 
 // patienceOf is how long the request waits for a person: a duration or whole seconds, at most as long as a confirmation lives.
-func patienceOf(x *exchange.Exchange) (time.Duration, error) {
+func patienceOf(x *Exchange) (time.Duration, error) {
 	text := x.R.URL.Query().Get("wait")
 	if text == "" {
 		text = x.R.Header.Get(HeaderWait)
@@ -108,7 +107,7 @@ func patienceOf(x *exchange.Exchange) (time.Duration, error) {
 		d, err = time.Duration(seconds)*time.Second, nil
 	}
 	if err != nil || d < 0 {
-		return 0, exchange.ErrQuery.Sayf("wait %q is no duration; write 30s", exchange.Shorten(text))
+		return 0, ErrQuery.Sayf("wait %q is no duration; write 30s", Shorten(text))
 	}
 	return min(d, confirm.MaxTTL), nil
 }
@@ -119,7 +118,7 @@ func asksPeople(out tool.Outcome) bool {
 }
 
 // decided waits until somebody has answered the confirmation, and reports whether that is so. A client that goes away leaves the question standing.
-func (a *API) decided(x *exchange.Exchange, id string, patience time.Duration) bool {
+func (a *API) decided(x *Exchange, id string, patience time.Duration) bool {
 	if !a.patience.TryAcquire(1) {
 		return false
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -38,7 +37,7 @@ type toolList struct {
 }
 
 // served are the tools that this visitor may see, by name.
-func (a *API) served(x *exchange.Exchange) (specs []tool.Spec) {
+func (a *API) served(x *Exchange) (specs []tool.Spec) {
 	for s := range a.App.Specs() {
 		if tool.Covered(x.Visitor.Within, s) {
 			specs = append(specs, s)
@@ -58,7 +57,7 @@ func (a *API) served(x *exchange.Exchange) (specs []tool.Spec) {
 	return specs
 }
 
-func (a *API) listed(x *exchange.Exchange, s tool.Spec) listedTool {
+func (a *API) listed(x *Exchange, s tool.Spec) listedTool {
 	risk := ""
 	if s.Risk > policy.RiskNone {
 		risk = s.Risk.String()
@@ -68,7 +67,7 @@ func (a *API) listed(x *exchange.Exchange, s tool.Spec) listedTool {
 		Decision: a.App.Outlook(x.R.Context(), x.Visitor.Call(s.Name, nil)), Input: s.Input, Output: s.Output}
 }
 
-func (a *API) listTools(x *exchange.Exchange) error {
+func (a *API) listTools(x *Exchange) error {
 	set := x.R.URL.Query().Get("toolset")
 	list := toolList{Tools: []listedTool{}}
 	for _, s := range a.served(x) {
@@ -82,15 +81,15 @@ func (a *API) listTools(x *exchange.Exchange) error {
 }
 
 // find is the tool of that name, as far as this visitor may see it.
-func (a *API) find(x *exchange.Exchange, name tool.Name) (tool.Spec, error) {
+func (a *API) find(x *Exchange, name tool.Name) (tool.Spec, error) {
 	s, ok := a.App.Spec(name)
 	if !ok || s.People && !x.Visitor.Person || !tool.Covered(x.Visitor.Within, s) {
-		return tool.Spec{}, tool.ErrUnknown.Sayf("there is no tool %q here; GET %s/tools has those there are", exchange.Shorten(string(name)), Prefix)
+		return tool.Spec{}, tool.ErrUnknown.Sayf("there is no tool %q here; GET %s/tools has those there are", Shorten(string(name)), Prefix)
 	}
 	return s, nil
 }
 
-func (a *API) showTool(x *exchange.Exchange) error {
+func (a *API) showTool(x *Exchange) error {
 	s, err := a.find(x, tool.Name(x.Name))
 	if err != nil {
 		return err
@@ -100,7 +99,7 @@ func (a *API) showTool(x *exchange.Exchange) error {
 }
 
 // listToolsets lists the toolsets, each with the tools that are left to the visitor.
-func (a *API) listToolsets(x *exchange.Exchange) error {
+func (a *API) listToolsets(x *Exchange) error {
 	sets := a.App.Toolsets()
 	kept := make([]tool.Toolset, 0, len(sets))
 	for _, set := range sets {

@@ -9,8 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -19,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // The ways an answer to a confirmation is refused. Those of package exchange are for every request.
@@ -49,7 +47,7 @@ type pendingList struct {
 }
 
 // waiting are the confirmations that wait or are approved and not yet used, as far as this visitor may see them.
-func (a *API) waiting(x *exchange.Exchange) ([]pending, error) {
+func (a *API) waiting(x *Exchange) ([]pending, error) {
 	views, err := a.App.Confirmations(x.R.Context(), "")
 	if err != nil {
 		return nil, err
@@ -62,7 +60,7 @@ func (a *API) waiting(x *exchange.Exchange) ([]pending, error) {
 		spec, _ := a.App.Spec(tool.Name(v.Tool))
 		p := pending{View: v, Conversation: v.Session, Description: spec.Description, Context: present.ContextOf(v.Plan), Lasting: v.Lasting(), Own: v.Session == x.Visitor.Session}
 		rec, err := a.App.RunRecord(x.R.Context(), v.ID)
-		if err != nil && !errors.Is(err, toolrun.ErrUnknown) {
+		if err != nil && !errors.Is(err, tool.ErrRecordUnknown) {
 			return nil, err
 		}
 		p.Call, p.Client = rec.CallID, rec.Client
@@ -71,7 +69,7 @@ func (a *API) waiting(x *exchange.Exchange) ([]pending, error) {
 	return found, nil
 }
 
-func (a *API) listConfirmations(x *exchange.Exchange) error {
+func (a *API) listConfirmations(x *Exchange) error {
 	found, err := a.waiting(x)
 	if err != nil {
 		return err
@@ -81,7 +79,7 @@ func (a *API) listConfirmations(x *exchange.Exchange) error {
 }
 
 // confirmation is the one that the path names.
-func (a *API) confirmation(x *exchange.Exchange) (pending, error) {
+func (a *API) confirmation(x *Exchange) (pending, error) {
 	found, err := a.waiting(x)
 	if err != nil {
 		return pending{}, err
@@ -91,10 +89,10 @@ func (a *API) confirmation(x *exchange.Exchange) (pending, error) {
 			return p, nil
 		}
 	}
-	return pending{}, confirm.ErrNotFound.Sayf("no confirmation %s waits; GET %s/tool-calls/%s tells what became of its call, if it was there", exchange.Shorten(x.Name), Prefix, exchange.Shorten(x.Name))
+	return pending{}, confirm.ErrNotFound.Sayf("no confirmation %s waits; GET %s/tool-calls/%s tells what became of its call, if it was there", Shorten(x.Name), Prefix, Shorten(x.Name))
 }
 
-func (a *API) showConfirmation(x *exchange.Exchange) error {
+func (a *API) showConfirmation(x *Exchange) error {
 	p, err := a.confirmation(x)
 	if err != nil {
 		return err
@@ -110,14 +108,14 @@ type approval struct {
 	Always   bool   `json:"always"`
 }
 
-func (a *API) approve(x *exchange.Exchange) error {
+func (a *API) approve(x *Exchange) error {
 	var sent approval
 	if err := decide(x, &sent); err != nil {
 		return err
 	}
 	shown, err := canon.Parse(sent.PlanHash)
 	if err != nil {
-		return exchange.ErrBody.Sayf("plan_hash has to be that of the plan that was shown: sha256: and 64 hex digits")
+		return ErrBody.Sayf("plan_hash has to be that of the plan that was shown: sha256: and 64 hex digits")
 	}
 	p, err := a.open(x)
 	if err != nil && p.PlanHash == shown && own(x, p) { // a second click
@@ -128,10 +126,10 @@ func (a *API) approve(x *exchange.Exchange) error {
 		return err
 	}
 	if !x.Visitor.Reaches(a.specOf(p.Tool)) {
-		return httpguard.ErrReach
+		return httpauth.ErrReach
 	}
 	if sent.Always && !p.Lasting {
-		return exchange.ErrBody.Sayf("always: %s is of a kind that is asked about every time", p.ID)
+		return ErrBody.Sayf("always: %s is of a kind that is asked about every time", p.ID)
 	}
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
 }
@@ -150,13 +148,13 @@ type denial struct {
 	Reason string `json:"reason"`
 }
 
-func (a *API) deny(x *exchange.Exchange) error {
+func (a *API) deny(x *Exchange) error {
 	var sent denial
 	if err := decide(x, &sent); err != nil {
 		return err
 	}
 	if n := utf8.RuneCountInString(sent.Reason); n > confirm.MaxReason {
-		return exchange.ErrBody.Sayf("reason has %d characters, more than %d", n, confirm.MaxReason)
+		return ErrBody.Sayf("reason has %d characters, more than %d", n, confirm.MaxReason)
 	}
 	p, err := a.open(x)
 	if err != nil {
@@ -166,15 +164,15 @@ func (a *API) deny(x *exchange.Exchange) error {
 }
 
 // decide reads what a person sends. Nobody else decides.
-func decide(x *exchange.Exchange, into any) error {
+func decide(x *Exchange, into any) error {
 	if !x.Visitor.Person {
-		return ErrPerson.Sayf("a confirmation is answered by a person: in the console, with countersign approve %s, or in a form of the client", exchange.Shorten(x.Name))
+		return ErrPerson.Sayf("a confirmation is answered by a person: in the console, with countersign approve %s, or in a form of the client", Shorten(x.Name))
 	}
 	return x.Decode(into)
 }
 
 // by is who answers, as the audit has it: browsers differ by what let them in.
-func by(x *exchange.Exchange) string {
+func by(x *Exchange) string {
 	if x.Visitor.Credential == "" {
 		return "console"
 	}
@@ -182,7 +180,7 @@ func by(x *exchange.Exchange) string {
 }
 
 // open is the confirmation that the path names, as long as nobody has answered it.
-func (a *API) open(x *exchange.Exchange) (pending, error) {
+func (a *API) open(x *Exchange) (pending, error) {
 	p, err := a.confirmation(x)
 	if err != nil {
 		if past := a.past(x.R.Context(), x.Name); past != nil {
@@ -199,18 +197,18 @@ func (a *API) open(x *exchange.Exchange) (pending, error) {
 }
 
 // own reports a confirmation that this very browser has approved.
-func own(x *exchange.Exchange, p pending) bool {
+func own(x *Exchange, p pending) bool {
 	return p.State == confirm.Approved.String() && p.Answerer == by(x)
 }
 
 // settle gives the answer. Of two people who approve at once, the one whose answer came second is told so.
-func (a *API) settle(x *exchange.Exchange, p pending, answer confirm.Answer) error {
+func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 	v, err := a.App.Answer(x.R.Context(), answer)
 	switch {
 	case errors.Is(err, confirm.ErrMismatch):
 		return outdated(fault.From(err), answer.Shown, p.PlanHash)
 	case errors.Is(err, confirm.ErrTyped):
-		x.Answer(http.StatusUnprocessableEntity, exchange.Refusal{Error: exchange.Problem{Code: confirm.ErrTyped.Code, Message: fault.From(err).Message}})
+		x.Answer(http.StatusUnprocessableEntity, Refusal{Error: Problem{Code: confirm.ErrTyped.Code, Message: fault.From(err).Message}})
 		return nil
 	case errors.Is(err, confirm.ErrAnswered) && answer.Approve && v.State == confirm.Approved.String() && v.Answerer == answer.By:
 		x.Answer(http.StatusOK, v) // a second click
@@ -244,8 +242,8 @@ type outcomeOf struct {
 	Surface    string         `json:"surface,omitempty"` // where: terminal, console, form
 	AnsweredAt time.Time      `json:"answered_at,omitzero"`
 	Call       string         `json:"callId,omitempty"`
-	Status     toolrun.Status `json:"status,omitzero"`
-	Reason     toolrun.Reason `json:"reason,omitempty"`
+	Status     tool.Status `json:"status,omitzero"`
+	Reason     tool.Reason `json:"reason,omitempty"`
 }
 
 func answered(id, state string, first audit.Event) error {
@@ -303,7 +301,7 @@ func (a *API) first(ctx context.Context, id string) (found audit.Event, ok bool)
 // cancelTool is the tool with which a session withdraws its own question: that it is the session's own is checked there.
 const cancelTool = "cancel_confirm"
 
-func (a *API) cancel(x *exchange.Exchange) error {
+func (a *API) cancel(x *Exchange) error {
 	if err := x.Decode(&struct{}{}); err != nil {
 		return err
 	}

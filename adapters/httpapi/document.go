@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
-	"github.com/countersign-dev/countersign/adapters/httpapi/openapi"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -24,7 +22,7 @@ const defaultCookie = "countersign_PORT"
 // describe makes the document of the tools that every one of these leaves over.
 func (a *API) describe(within []tool.Narrowing) (described, error) {
 	specs := slices.DeleteFunc(slices.Collect(a.App.Specs()), func(s tool.Spec) bool { return !tool.Covered(within, s) })
-	doc, err := openapi.Document(openapi.About{Version: a.Version, Prefix: Prefix, Cookie: cmp.Or(a.Cookie, defaultCookie)}, specs)
+	doc, err := Document(About{Version: a.Version, Prefix: Prefix, Cookie: cmp.Or(a.Cookie, defaultCookie)}, specs)
 	if err != nil {
 		return described{}, err
 	}
@@ -32,7 +30,7 @@ func (a *API) describe(within []tool.Narrowing) (described, error) {
 }
 
 // showDocument shows the OpenAPI document, made once for whoever is served everything.
-func (a *API) showDocument(x *exchange.Exchange) error {
+func (a *API) showDocument(x *Exchange) error {
 	d, err := a.document()
 	if len(x.Visitor.Within) > 0 {
 		d, err = a.describe(x.Visitor.Within)

@@ -4,18 +4,17 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // seen reports whether this visitor may see the tool: one that reaches a part of them sees that part.
-func (a *API) seen(x *exchange.Exchange, name string) bool {
+func (a *API) seen(x *Exchange, name string) bool {
 	spec, ok := a.App.Spec(tool.Name(name))
 	return len(x.Visitor.Within) == 0 || ok && tool.Covered(x.Visitor.Within, spec)
 }
 
-func (a *API) listGrants(x *exchange.Exchange) error {
+func (a *API) listGrants(x *Exchange) error {
 	all, err := a.App.AlwaysAllowed(x.R.Context())
 	if err != nil {
 		return err
@@ -26,9 +25,9 @@ func (a *API) listGrants(x *exchange.Exchange) error {
 }
 
 // revokeGrant ends one, from the next call on, and answers with it.
-func (a *API) revokeGrant(x *exchange.Exchange) error {
+func (a *API) revokeGrant(x *Exchange) error {
 	if !x.Visitor.Person {
-		return ErrPerson.Sayf("what is always allowed is revoked by a person: in the console, or with countersign grants revoke %s", exchange.Shorten(x.Name))
+		return ErrPerson.Sayf("what is always allowed is revoked by a person: in the console, or with countersign grants revoke %s", Shorten(x.Name))
 	}
 	ended, err := a.App.RevokeAlways(x.R.Context(), x.Name, by(x))
 	if err != nil {

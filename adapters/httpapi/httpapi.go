@@ -15,15 +15,13 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
-	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpapi/events"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // Prefix is what the path of every route begins with.
@@ -61,8 +59,8 @@ type Desk interface {
 
 // Book is what is on record.
 type Book interface {
-	Runs(ctx context.Context, f app.RunFilter) ([]toolrun.Record, error)
-	RunRecord(ctx context.Context, id string) (toolrun.Record, error)
+	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	RunRecord(ctx context.Context, id string) (tool.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
 	CheckAudit(ctx context.Context) (audit.Report, error)
@@ -81,7 +79,7 @@ type Rules interface {
 type Options struct {
 	App     App
 	Caller  Caller    // what calls go through when that is more than App: measured, say; nil is App
-	Hub     *feed.Hub // what happens
+	Hub     *events.Hub // what happens
 	Version string    // of the product
 	Cookie  string    // name of the cookie of browsers, for the OpenAPI document
 	// Observe is told of every request that was answered: the route as this package has it, never what somebody sent. nil is nobody.
@@ -119,9 +117,9 @@ func New(o Options) *API {
 }
 
 // Serve serves one request of a visitor; it is an httpguard.Handler.
-func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	began := time.Now()
-	x := &exchange.Exchange{W: &exchange.Watched{ResponseWriter: w}, R: r, Visitor: v}
+	x := &Exchange{W: &Watched{ResponseWriter: w}, R: r, Visitor: v}
 	name := a.dispatch(x)
 	a.Observe(name, x.W.Status(), time.Since(began))
 }

@@ -9,13 +9,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // How many records a list has when nobody says, and at most.
@@ -28,12 +26,12 @@ const (
 // callList is calls that wanted to change something, newest first (seed 001, ToolExecutionState).
 type callList struct {
 	Count     int              `json:"count"`
-	ToolCalls []toolrun.Record `json:"toolCalls"`
+	ToolCalls []tool.Record `json:"toolCalls"`
 	Next      string           `json:"next,omitempty"` // before, for the ones that follow
 }
 
 // sees reports whether the visitor may see what is on record of a tool.
-func (a *API) sees(v httpguard.Visitor, name string) bool {
+func (a *API) sees(v httpauth.Visitor, name string) bool {
 	if len(v.Within) == 0 {
 		return true
 	}
@@ -41,7 +39,7 @@ func (a *API) sees(v httpguard.Visitor, name string) bool {
 	return ok && tool.Covered(v.Within, s)
 }
 
-func (a *API) listCalls(x *exchange.Exchange) error {
+func (a *API) listCalls(x *Exchange) error {
 	q := x.R.URL.Query()
 	f := app.RunFilter{Tool: q.Get("tool"), Session: q.Get("conversationId")}
 	var err error
@@ -49,31 +47,31 @@ func (a *API) listCalls(x *exchange.Exchange) error {
 		return err
 	}
 	if err := f.Status.UnmarshalText([]byte(q.Get("status"))); err != nil {
-		return exchange.ErrQuery.Sayf("%s", fault.From(err).Message)
+		return ErrQuery.Sayf("%s", fault.From(err).Message)
 	}
 	if before := q.Get("before"); before != "" {
 		if f.Before, err = time.Parse(time.RFC3339Nano, before); err != nil {
-			return exchange.ErrQuery.Sayf("before %q is no time such as 2026-01-02T15:04:05Z", exchange.Shorten(before))
+			return ErrQuery.Sayf("before %q is no time such as 2026-01-02T15:04:05Z", Shorten(before))
 		}
 	}
 	found, err := a.App.Runs(x.R.Context(), f)
 	if err != nil {
 		return err
 	}
-	list := callList{ToolCalls: []toolrun.Record{}}
+	list := callList{ToolCalls: []tool.Record{}}
 	if len(found) == f.Limit {
 		list.Next = found[len(found)-1].At.UTC().Format(time.RFC3339Nano)
 	}
-	list.ToolCalls = append(list.ToolCalls, slices.DeleteFunc(found, func(r toolrun.Record) bool { return !a.sees(x.Visitor, r.Tool) })...)
+	list.ToolCalls = append(list.ToolCalls, slices.DeleteFunc(found, func(r tool.Record) bool { return !a.sees(x.Visitor, r.Tool) })...)
 	list.Count = len(list.ToolCalls)
 	x.Answer(http.StatusOK, list)
 	return nil
 }
 
-func (a *API) showCall(x *exchange.Exchange) error {
+func (a *API) showCall(x *Exchange) error {
 	rec, err := a.App.RunRecord(x.R.Context(), x.Name)
 	if err == nil && !a.sees(x.Visitor, rec.Tool) {
-		err = toolrun.Unknown(exchange.Shorten(x.Name))
+		err = tool.Unknown(Shorten(x.Name))
 	}
 	if err != nil {
 		return err
@@ -90,7 +88,7 @@ type auditList struct {
 }
 
 // listAudit lists the records after one, or the last ones when none is named, as far as the rest of the query chooses them.
-func (a *API) listAudit(x *exchange.Exchange) error {
+func (a *API) listAudit(x *Exchange) error {
 	q := x.R.URL.Query()
 	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Call: q.Get("callId"), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
 		Unattended: q.Get("unattended") == "true"}
@@ -158,7 +156,7 @@ func number(q url.Values, name string, otherwise, least, most int) (int, error) 
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, exchange.ErrQuery.Sayf("%s %q is no whole number from %d to %d", name, exchange.Shorten(text), least, most)
+		return 0, ErrQuery.Sayf("%s %q is no whole number from %d to %d", name, Shorten(text), least, most)
 	}
 	return n, nil
 }
@@ -167,11 +165,11 @@ func number(q url.Values, name string, otherwise, least, most int) (int, error) 
 type verified struct {
 	Intact bool `json:"intact"`
 	audit.Report
-	Error *exchange.Problem `json:"error,omitempty"` // the worst of what is wrong
+	Error *Problem `json:"error,omitempty"` // the worst of what is wrong
 }
 
 // verifyAudit checks the audit, for one request at a time. That something is wrong with it is an answer.
-func (a *API) verifyAudit(x *exchange.Exchange) error {
+func (a *API) verifyAudit(x *Exchange) error {
 	if err := a.verifying.Acquire(x.R.Context(), 1); err != nil {
 		return fault.From(err)
 	}
@@ -183,14 +181,14 @@ func (a *API) verifyAudit(x *exchange.Exchange) error {
 	f := fault.From(report.Err())
 	v := verified{Intact: f == nil || f.Code == audit.ErrUnchecked.Code, Report: report}
 	if f != nil {
-		v.Error = &exchange.Problem{Code: f.Code, Message: f.Message}
+		v.Error = &Problem{Code: f.Code, Message: f.Message}
 	}
 	x.Answer(http.StatusOK, v)
 	return nil
 }
 
 // exportAudit writes every record as a line of JSON. Where it cannot go on, the connection breaks off, so that half of it is not taken for all.
-func (a *API) exportAudit(x *exchange.Exchange) error {
+func (a *API) exportAudit(x *Exchange) error {
 	after, err := number(x.R.URL.Query(), "after", 0, 0, math.MaxInt)
 	if err != nil {
 		return err
@@ -230,7 +228,7 @@ func (a *API) exportAudit(x *exchange.Exchange) error {
 }
 
 // export begins a body of lines.
-func export(x *exchange.Exchange) {
+func export(x *Exchange) {
 	h := x.W.Header()
 	h.Set("Content-Type", "application/x-ndjson")
 	h.Set("Content-Disposition", `attachment; filename="countersign-audit.jsonl"`)

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/eventstream"
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
 )
 
 // route is one method of one path. A segment {name} stands for any.
 type route struct {
 	method string
 	path   string // below Prefix
-	serve  func(*exchange.Exchange) error
+	serve  func(*Exchange) error
 }
 
 // unrouted is the route of what there is not, for whoever counts requests.
@@ -39,13 +37,13 @@ func (a *API) table() []route {
 		{http.MethodGet, "/audit/export", a.exportAudit},
 		{http.MethodGet, "/settings", a.showSettings},
 		{http.MethodPut, "/settings", a.putSettings},
-		{http.MethodGet, "/events", func(x *exchange.Exchange) error { return eventstream.Serve(x, a.Hub, a.Caller.Call) }},
+		{http.MethodGet, "/events", func(x *Exchange) error { return Serve(x, a.Hub, a.Caller.Call) }},
 		{http.MethodGet, "/openapi.json", a.showDocument},
 	}
 }
 
 // dispatch serves the request and returns the name of its route.
-func (a *API) dispatch(x *exchange.Exchange) string {
+func (a *API) dispatch(x *Exchange) string {
 	path, below := strings.CutPrefix(x.R.URL.Path, Prefix)
 	method := x.R.Method
 	if method == http.MethodHead {
@@ -53,7 +51,7 @@ func (a *API) dispatch(x *exchange.Exchange) string {
 	}
 	var allowed []string
 	for _, rt := range a.routes {
-		name, ok := exchange.Match(rt.path, path)
+		name, ok := Match(rt.path, path)
 		if !ok || !below {
 			continue
 		}
@@ -68,7 +66,7 @@ func (a *API) dispatch(x *exchange.Exchange) string {
 		return rt.method + " " + Prefix + rt.path
 	}
 	if len(allowed) == 0 {
-		x.Refuse(a.Log, exchange.ErrRoute.Sayf("there is no %s here; GET %s/openapi.json has every route", exchange.Shorten(x.R.URL.Path), Prefix))
+		x.Refuse(a.Log, ErrRoute.Sayf("there is no %s here; GET %s/openapi.json has every route", Shorten(x.R.URL.Path), Prefix))
 		return unrouted
 	}
 	if slices.Contains(allowed, http.MethodGet) {
@@ -76,6 +74,6 @@ func (a *API) dispatch(x *exchange.Exchange) string {
 	}
 	slices.Sort(allowed)
 	x.W.Header().Set("Allow", strings.Join(allowed, ", "))
-	x.Refuse(a.Log, exchange.ErrMethod.Sayf("%s is not for this; it takes %s", exchange.Shorten(x.R.Method), strings.Join(allowed, ", ")))
+	x.Refuse(a.Log, ErrMethod.Sayf("%s is not for this; it takes %s", Shorten(x.R.Method), strings.Join(allowed, ", ")))
 	return unrouted
 }

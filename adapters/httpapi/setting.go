@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/exchange"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -86,7 +85,7 @@ func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, erro
 	return shown, nil
 }
 
-func (a *API) showSettings(x *exchange.Exchange) error {
+func (a *API) showSettings(x *Exchange) error {
 	s, err := a.App.Settings(x.R.Context())
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func (a *API) showSettings(x *exchange.Exchange) error {
 	return a.answerSettings(x, s)
 }
 
-func (a *API) answerSettings(x *exchange.Exchange, s app.Settings) error {
+func (a *API) answerSettings(x *Exchange, s app.Settings) error {
 	shown, err := a.shownSettings(x.R.Context(), s)
 	if err == nil {
 		x.Answer(http.StatusOK, shown)
@@ -104,7 +103,7 @@ func (a *API) answerSettings(x *exchange.Exchange, s app.Settings) error {
 
 // putSettings stores settings: what only narrows at once, whoever sends it; what opens something once a person has approved it in the console or at a
 // terminal, and the same request is made again. They name the revision they were made from; when there is a newer one, nothing is stored.
-func (a *API) putSettings(x *exchange.Exchange) error {
+func (a *API) putSettings(x *Exchange) error {
 	sent := settings{Revision: -1}
 	if err := x.Decode(&sent); err != nil {
 		return err
@@ -113,7 +112,7 @@ func (a *API) putSettings(x *exchange.Exchange) error {
 		sent.InForce, sent.Warnings = nil, nil // as they were shown: nobody sets them
 	}
 	if sent.Revision < 0 || sent.Level == policy.LevelUnset {
-		return exchange.ErrBody.Sayf("revision and permission_level have to be there; GET %s/settings shows those there are", Prefix)
+		return ErrBody.Sayf("revision and permission_level have to be there; GET %s/settings shows those there are", Prefix)
 	}
 	for name, to := range sent.Tools {
 		if to == policy.SettingNone {
@@ -148,7 +147,7 @@ func (a *API) putSettings(x *exchange.Exchange) error {
 }
 
 // pend answers that a person has to approve it first. There is no token in the answer: whoever sends the request does not approve it.
-func pend(x *exchange.Exchange, u *app.Unconfirmed) error {
+func pend(x *Exchange, u *app.Unconfirmed) error {
 	i := u.Issued
 	x.W.Header().Set(HeaderConfirmation, i.ID)
 	return u.Err.Sayf("%s; a person approves it in the console, or in a terminal with countersign approve %s; then send the same again", i.Prompt, i.ID).With(struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/httpapi/eventstream"
-	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
+	"github.com/countersign-dev/countersign/adapters/httpapi"
+	adaptersevents "github.com/countersign-dev/countersign/adapters/httpapi/events"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -111,13 +111,13 @@ func TestEventsOverTheWire(t *testing.T) {
 	assert.Equal(t, "text/event-stream", s.header.Get("Content-Type"))
 	assert.Equal(t, "no-store", s.header.Get("Cache-Control"))
 	answered := d.calling("POST /api/v1/tools/wipe?wait=10m", `{"name":"Carthage"}`)
-	q := s.until(feed.Confirmation)
+	q := s.until(adaptersevents.Confirmation)
 	assert.Equal(t, "wipe Carthage", q.data["prompt"])
 	d.get(200, "POST /api/v1/confirmations/"+q.data["confirmationId"].(string)+"/approve", fmt.Sprintf(`{"plan_hash":%q}`, q.data["planHash"]), "person")
-	r := s.until(feed.Result)
+	r := s.until(adaptersevents.Result)
 	assert.Equal(t, true, r.data["success"])
 	assert.Equal(t, 200, (<-answered).status)
-	last := s.until(feed.Audit)
+	last := s.until(adaptersevents.Audit)
 	require.NotEmpty(t, last.id)
 	s.leave()
 
@@ -131,12 +131,12 @@ func TestEventsOverTheWire(t *testing.T) {
 			query = "?lastEventId=" + strconv.Itoa(id)
 		}
 		again := d.open(t, query, "", headers...)
-		assert.Equal(t, strconv.Itoa(id+1), again.until(feed.Audit).id)
+		assert.Equal(t, strconv.Itoa(id+1), again.until(adaptersevents.Audit).id)
 	}
 	only := d.open(t, "?events=ai-tool-confirmation,ai-tool-result&conversationId=s1", "")
 	d.send("POST /api/v1/tools/raze", `{"name":"y"}`, "")
 	e := <-only.events
-	assert.Equal(t, feed.Confirmation, e.kind)
+	assert.Equal(t, adaptersevents.Confirmation, e.kind)
 	assert.Equal(t, "y", e.data["typeToConfirm"])
 	assert.Empty(t, e.id)
 	for _, query := range []string{"?events=everything", "?topics=weather", "?lastEventId=x", "?lastEventId=-1"} {
@@ -166,8 +166,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	d := newDepot(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for range eventstream.MaxStreams {
-		d.hub.Subscribe(ctx, feed.Filter{})
+	for range httpapi.MaxStreams {
+		d.hub.Subscribe(ctx, adaptersevents.Filter{})
 	}
 	assert.Equal(t, "streams_exhausted", problem(t, d.get(http.StatusServiceUnavailable, "GET /api/v1/events", "", "")))
 }
@@ -218,7 +218,7 @@ func TestAnotherProcessIsHeardOverTheWire(t *testing.T) {
 	for i := range 5 {
 		_, err := fmt.Fprintf(in, "w%d\n", i)
 		require.NoError(t, err)
-		q := events.until(feed.Confirmation)
+		q := events.until(adaptersevents.Confirmation)
 		heard := time.Now()
 		require.True(t, said.Scan())
 		began, err := time.Parse(time.RFC3339Nano, said.Text())
@@ -236,10 +236,10 @@ func TestAnotherProcessIsHeardOverTheWire(t *testing.T) {
 // TestTopicsOverTheWire are read as the visitor: who may not call the tool is told so.
 func TestTopicsOverTheWire(t *testing.T) {
 	s := home(t, nil)
-	e := s.open(t, "?topics=processes", "narrow").until(feed.Unreadable)
+	e := s.open(t, "?topics=processes", "narrow").until(adaptersevents.Unreadable)
 	assert.Equal(t, "processes", e.data["topic"])
 	assert.Equal(t, "tool_unknown", e.data["code"])
-	e = s.open(t, "?process=run_none&run=none", "").until(feed.Unreadable)
+	e = s.open(t, "?process=run_none&run=none", "").until(adaptersevents.Unreadable)
 	assert.Contains(t, []any{"process", "run"}, e.data["topic"])
 }
 

@@ -23,13 +23,11 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
-	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpapi/events"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/bind"
@@ -66,8 +64,8 @@ func (r room) Run() int { return workroom.Run(r.M, "") }
 const as = "Test-Visitor"
 
 // visitors are who can send requests. The empty name is a program.
-func visitor(name string) httpguard.Visitor {
-	v := httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "s1", Client: "tester/1", Credential: "key_program"}
+func visitor(name string) httpauth.Visitor {
+	v := httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "s1", Client: "tester/1", Credential: "key_program"}
 	switch name {
 	case "person":
 		v.Session, v.Client, v.Person, v.Credential = "console", "browser", true, "key_ada"
@@ -91,7 +89,7 @@ type site struct {
 	t        testing.TB
 	url      string
 	app      *app.App
-	hub      *feed.Hub
+	hub      *events.Hub
 	mu       sync.Mutex
 	observed map[string]int // answers by route and status
 }
@@ -99,7 +97,7 @@ type site struct {
 // serve serves a door on a socket of its own until the test ends.
 func serve(t testing.TB, door *app.App) *site {
 	t.Helper()
-	s := &site{t: t, app: door, hub: feed.New(door, nil), observed: map[string]int{}}
+	s := &site{t: t, app: door, hub: events.New(door, nil), observed: map[string]int{}}
 	api := httpapi.New(httpapi.Options{App: door, Hub: s.hub, Version: "1.2.3", Observe: func(route string, status int, _ time.Duration) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -182,8 +180,8 @@ func newDepot(t testing.TB) *depot {
 	}
 	wipe := func(_ context.Context, _ tool.Scope, p wiping) (wiping, error) { return p, nil }
 	spec := tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Risk: policy.RiskMedium}
-	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Audit: store, Settings: store, Sessions: store.Sessions(),
-		Runs: rundb.New(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(d.clock, func(key string) memstore.Rate {
+	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewGrant(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+		Runs: sqlitestore.NewCall(store), Owner: system.Owner{}, Limiter: memstore.NewLimiter(d.clock, func(key string) memstore.Rate {
 			if strings.HasPrefix(key, "depot/read/") {
 				return memstore.Rate{Events: 60, Per: time.Minute, Burst: 2000}
 			}

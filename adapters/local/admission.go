@@ -1,14 +1,14 @@
 package local
 
 import (
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/accessdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
-	"github.com/countersign-dev/countersign/app/admission"
+	"github.com/countersign-dev/countersign/app"
 )
 
 // Admission is what makes and knows the credentials of those who come over a network. It opens nothing, and is good until Close.
-func (l *Local) Admission() *admission.Keeper {
-	return admission.New(admission.Parts{Credentials: accessdb.New(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
+func (l *Local) Admission() *app.Keeper {
+	return app.NewCredentials(app.Parts{Credentials: sqlitestore.New(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
 }
 
 // Home is the directory of Countersign's own state, which may not exist yet.

@@ -8,23 +8,12 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
-	"github.com/countersign-dev/countersign/adapters/deployfile/org"
-	"github.com/countersign-dev/countersign/adapters/deployfile/place"
-	"github.com/countersign-dev/countersign/adapters/deployfile/scan"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
-	"github.com/countersign-dev/countersign/adapters/local/deployhost"
-	"github.com/countersign-dev/countersign/adapters/local/hostside"
-	"github.com/countersign-dev/countersign/adapters/textdiff"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
-	"github.com/countersign-dev/countersign/app/deployments/bootstrapping"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/governing"
-	"github.com/countersign-dev/countersign/app/deployments/keeping"
-	"github.com/countersign-dev/countersign/app/deployments/layering"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -43,7 +32,7 @@ func (l *Local) deployments(core app.Core) []toolset {
 	return []toolset{
 		{name: deployments.Name, build: func() tool.Capability {
 			c := deployments.Capability(parts().deps)
-			c.Entries = append(c.Entries, hostside.Tools(hostside.Parts{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
+			c.Entries = append(c.Entries, Tools(Parts{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock,
 				Admission: l.Admission(), Default: l.config.Toolsets, Policy: func(ctx context.Context) (policy.Resolved, error) { return l.PolicyInForce(ctx) }})...)
 			return c
 		}},
@@ -61,34 +50,34 @@ type deploymentParts struct {
 
 func (l *Local) deploymentParts(core app.Core) deploymentParts {
 	c, env := l.config.Deployments, l.config.Env
-	index := statindex.Open(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
+	index := observe.Open(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
 	l.atClose = append(l.atClose, index.Save)
 	files := configrepo.NewFiles(index)
 	git := confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
 		return files.Local(ctx, deployment.Place{Repo: root}, first(sub, "."))
 	}})
 	machine := deployfile.New(deployfile.Options{Index: index, Clock: core.Clock, Env: env})
-	compile := compiler.Compiler{
-		Places: place.New(env, c.Dir), Configs: deployhost.NewConfigs(index), Sources: deployhost.Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
+	compile := planner.Compiler{
+		Places: configrepo.NewLocation(env, c.Dir), Configs: NewConfigs(index), Sources: Sources{Files: files, Repositories: git}, Overlays: configrepo.NewOverlays(files),
 		Offline: c.Offline || truthy(env("AGENTPACK_OFFLINE")), Sep: os.PathSeparator,
 	}
 	plans := planner.Planner{Machine: machine, Snapshots: machine, Registry: machine, Documents: docedit.Documents{}}
 	return deploymentParts{git: git, files: files, machine: machine, deps: deployments.Deps{Compiler: compile, Planner: plans, Recovery: machine,
-		Differ: textdiff.Differ{}, History: git, Remote: git, Clock: core.Clock, Version: l.config.Options.Version}}
+		Differ: docedit.Differ{}, History: git, Remote: git, Clock: core.Clock, Version: l.config.Options.Version}}
 }
 
 // authoring is the toolset that looks after the config repository itself.
 func (p deploymentParts) authoring() tool.Capability {
 	compile, machine, git, clock := p.deps.Compiler, p.machine, p.git, p.deps.Clock
-	boot := bootstrapping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Version: p.deps.Version}
-	rules := org.New()
+	boot := deployments.BootstrapDeps{Compiler: compile, Machine: machine, Snapshots: machine, Version: p.deps.Version}
+	rules := configrepo.New()
 	return deployments.AuthoringCapability(
-		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: scan.New(p.files), Clock: clock,
-			Bootstrap: bootstrapping.Starting(boot)}),
-		keeping.Entries(keeping.Deps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
+		authoring.Entries(authoring.Deps{Compiler: compile, Machine: machine, Remote: git, Scanner: configrepo.NewScan(p.files), Clock: clock,
+			Bootstrap: deployments.Starting(boot)}),
+		deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: compile, Machine: machine, Snapshots: machine, Recovery: machine, Events: configrepo.NewEvents(),
 			Clock: clock, Doctor: deployments.DoctorQuery(p.deps)}),
-		layering.Entries(layering.Deps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: textdiff.Differ{}, Clock: clock}),
-		bootstrapping.Entries(boot),
-		governing.Entries(governing.Deps{Compiler: compile, Machine: machine, History: git, Ancestry: git, Orgs: rules, Lister: rules}),
+		authoring.OverlayEntries(authoring.OverlayDeps{Compiler: compile, Machine: machine, History: git, Merger: git, Differ: docedit.Differ{}, Clock: clock}),
+		deployments.Entries(boot),
+		authoring.PolicyEntries(authoring.PolicyDeps{Compiler: compile, Machine: machine, History: git, Ancestry: git, Orgs: rules, Lister: rules}),
 	)
 }

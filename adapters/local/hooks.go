@@ -3,12 +3,11 @@ package local
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/adapters/local/inbound"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/projectdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 )
 
 // ServeHooks lets signed requests start the workflows that a person has opened to them, on a loopback address, until ctx ends. Where it
 // listens, and then every answer, is reported in a line.
 func (l *Local) ServeHooks(ctx context.Context, addr string, report func(line string)) error {
-	return inbound.Hooks{Door: l.App, Flows: projectdb.Open(l.store).Workflows}.Serve(ctx, addr, report)
+	return Hooks{Door: l.App, Flows: sqlitestore.ProjectOpen(l.store).Workflows}.Serve(ctx, addr, report)
 }

@@ -17,22 +17,18 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
 	"github.com/countersign-dev/countersign/adapters/bell"
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
-	"github.com/countersign-dev/countersign/adapters/local/ecohost"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/adapters/notifying"
+	"github.com/countersign-dev/countersign/adapters/notify"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/passkey"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/keydb"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/adapters/sshkeys"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
-	"github.com/countersign-dev/countersign/app/sandboxes/mending"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
@@ -66,12 +62,12 @@ type Local struct {
 	operator  policy.Policy // what no person's settings change while the process lives
 	store     *sqlitestore.Store
 	audit     *anchoring.Keeper
-	notifier  *notifying.Notifier
+	notifier  *notify.Notifier
 	processes func() *osproc.Processes  // of projects
 	servers   func() *osproc.Processes  // of sandboxes
 	files     func() *sandboxfile.Store // likewise
-	mender    func() mending.Mender     // likewise
-	ecosystem func() *ecohost.Host      // of ecosystems
+	mender    func() sandboxes.Mender     // likewise
+	ecosystem func() *Host      // of ecosystems
 	atClose   []func() error
 }
 
@@ -109,7 +105,7 @@ func Open(c Config) (*Local, error) {
 	sets := l.toolsets(core)
 	c.Options.Serve = c.selection(sets)
 	caps, options := choose(sets, c.Options)
-	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == ecohost.Toolset }) {
+	if slices.ContainsFunc(caps, func(c tool.Capability) bool { return c.Name == Toolset }) {
 		options = l.ecosystem().Over(options)
 	}
 	options.Place, options.Sight = c.place(), sight()
@@ -134,9 +130,9 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 		return redact.New(redact.Options{Known: known})
 	})
 	return app.Core{
-		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: grantdb.New(store), Dated: grantdb.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: rundb.New(store), Owner: owners, Leases: leases, Outreach: run.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
-		Keys: keydb.New(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
+		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewGrant(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
+		Runs: sqlitestore.NewCall(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: memstore.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log,
+		Keys: sqlitestore.NewKeydb(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }
 

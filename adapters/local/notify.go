@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/notifying"
-	"github.com/countersign-dev/countersign/adapters/notifying/channels"
-	"github.com/countersign-dev/countersign/adapters/notifying/desktop"
+	"github.com/countersign-dev/countersign/adapters/notify"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -71,7 +69,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		}
 		n.Channels = append(n.Channels, c)
 	}
-	wanted := n.Desktop && desktop.Session(s.env)
+	wanted := n.Desktop && notify.Session(s.env)
 	switch strings.ToLower(strings.TrimSpace(f.Desktop)) {
 	case "", "auto":
 	case "true", "on", "yes":
@@ -82,14 +80,14 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		s.problem("notify.desktop", "it is true, false or auto")
 	}
 	if wanted {
-		keep("desktop", desktop.New(s.env), nil)
+		keep("desktop", notify.NewDesktop(s.env), nil)
 	}
 	if f.Ntfy != nil {
-		c, err := channels.NewNtfy(channels.NtfySettings{URL: f.Ntfy.URL, Topic: f.Ntfy.Topic, Token: f.Ntfy.Token}, s.env)
+		c, err := notify.NewNtfy(notify.NtfySettings{URL: f.Ntfy.URL, Topic: f.Ntfy.Topic, Token: f.Ntfy.Token}, s.env)
 		keep("ntfy", c, err)
 	}
 	if f.Webhook != nil {
-		c, err := channels.NewWebhook(channels.WebhookSettings{URL: f.Webhook.URL, Secret: f.Webhook.Secret, Preset: f.Webhook.Preset, Template: f.Webhook.Template,
+		c, err := notify.NewWebhook(notify.WebhookSettings{URL: f.Webhook.URL, Secret: f.Webhook.Secret, Preset: f.Webhook.Preset, Template: f.Webhook.Template,
 			ContentType: f.Webhook.ContentType, Chat: f.Webhook.Chat}, s.env, system.Clock{})
 		keep("webhook", c, err)
 	}
@@ -102,7 +100,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		default:
 			s.problem("notify.mail.starttls", "it is true or false")
 		}
-		c, err := channels.NewMail(channels.MailSettings{SMTP: f.Mail.SMTP, From: f.Mail.From, To: f.Mail.To, User: f.Mail.User, Password: f.Mail.Password, Plain: plain}, s.env)
+		c, err := notify.NewMail(notify.MailSettings{SMTP: f.Mail.SMTP, From: f.Mail.From, To: f.Mail.To, User: f.Mail.User, Password: f.Mail.Password, Plain: plain}, s.env)
 		keep("mail", c, err)
 	}
 	return n
@@ -125,10 +123,10 @@ func (s *settings) reminder(written string) time.Duration {
 }
 
 // notifier tells people what waits in this home. It opens nothing.
-func (c Config) notifier(core app.Core) *notifying.Notifier {
+func (c Config) notifier(core app.Core) *notify.Notifier {
 	rules := c.Notify.Rules
 	rules.Link = func(id string) string { return c.console(core.Owner, id) }
-	return notifying.New(notifying.Parts{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
+	return notify.New(notify.Parts{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
 }
 
 // console is the page of a question, or of all of them, where a server of this home is on record and not known to have ended; empty otherwise.
@@ -150,4 +148,4 @@ func (c Config) console(owners ports.Owner, id string) string {
 }
 
 // Notifier tells people what waits.
-func (l *Local) Notifier() *notifying.Notifier { return l.notifier }
+func (l *Local) Notifier() *notify.Notifier { return l.notifier }

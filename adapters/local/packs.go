@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/packfile"
-	"github.com/countersign-dev/countersign/adapters/srcfile"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/packs"
 	"github.com/countersign-dev/countersign/domain/pack"
@@ -105,7 +104,7 @@ func (l *Local) packs(core app.Core) []toolset {
 				roots[pack.Root(name)] = p.Sources[name]
 				named = append(named, pack.Root(name))
 			}
-			return packs.Capability(packs.Deps{Repo: store(), Excerpts: srcfile.New(roots), History: gitcli.NewHistory(roots), Clock: core.Clock, IDs: core.IDs,
+			return packs.Capability(packs.Deps{Repo: store(), Excerpts: packfile.NewSource(roots), History: gitcli.NewHistory(roots), Clock: core.Clock, IDs: core.IDs,
 				Roots: named, Mask: func(lines []string) ([]string, int) { return core.Redact().Lines(lines) }})
 		}},
 		{name: Upkeep, build: func() tool.Capability { return upkeep(store()) }},

@@ -22,7 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -72,7 +72,7 @@ func newFarm(b testing.TB, files int, targets ...string) *farm {
 		f.roots = append(f.roots, filepath.Join(f.home, dir))
 	}
 	f.deploy(files * len(targets))
-	<-time.After(statindex.RacyWindow + 100*time.Millisecond)
+	<-time.After(observe.RacyWindow + 100*time.Millisecond)
 	return f
 }
 

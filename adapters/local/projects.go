@@ -8,24 +8,16 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/countersign-dev/countersign/adapters/codefile"
-	"github.com/countersign-dev/countersign/adapters/gitcli/projgit"
-	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/projectfile"
-	"github.com/countersign-dev/countersign/adapters/shellparse"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/projectdb"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/adapters/webhookhttp"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/projects"
-	"github.com/countersign-dev/countersign/app/projects/acting"
-	"github.com/countersign-dev/countersign/app/projects/browsing"
-	"github.com/countersign-dev/countersign/app/projects/engine"
-	"github.com/countersign-dev/countersign/app/projects/flows"
-	"github.com/countersign-dev/countersign/app/projects/registering"
-	"github.com/countersign-dev/countersign/app/projects/running"
-	"github.com/countersign-dev/countersign/app/projects/scripting"
-	"github.com/countersign-dev/countersign/app/projects/sites"
+	"github.com/countersign-dev/countersign/app/projects/workflows"
+	"github.com/countersign-dev/countersign/app/projects/runner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -47,22 +39,22 @@ func (l *Local) projects(core app.Core) []toolset {
 	tools := sync.OnceValue(func() projectTools { return l.projectTools(core) })
 	return []toolset{
 		{name: projects.Name, build: func() tool.Capability { return projects.Capability(tools().agents) }},
-		{name: registering.Name, way: "the command line, for people alone", build: func() tool.Capability { return projects.Workbench(tools().people) }},
+		{name: projects.AdminName, way: "the command line, for people alone", build: func() tool.Capability { return projects.Workbench(tools().people) }},
 	}
 }
 
 // projectTools is what the tools about projects work with: those of agents, and those of people.
 type projectTools struct {
 	agents projects.Deps
-	people registering.Deps
+	people projects.AdminDeps
 }
 
 func (l *Local) projectTools(core app.Core) projectTools {
-	catalogue := projectdb.Open(l.store)
+	catalogue := sqlitestore.ProjectOpen(l.store)
 	home := first(l.config.Projects.Home, l.config.Env("HOME"))
 	dirs := projectfile.New(projectfile.Options{Home: home, Own: []string{l.config.Dir}, Env: os.Environ})
-	git := projgit.New(projgit.Options{})
-	finder := sites.Finder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
+	git := gitcli.New(gitcli.Options{})
+	finder := runner.Finder{Projects: catalogue.Projects, Dirs: dirs, Git: git, Trees: git}
 	ids := system.IDs{}
 	hooks := webhookhttp.New(webhookhttp.Options{})
 	mask := func(doc json.RawMessage) json.RawMessage {
@@ -72,20 +64,20 @@ func (l *Local) projectTools(core app.Core) projectTools {
 		}
 		return masked
 	}
-	runner := running.Runner{Dirs: dirs, Parser: shellparse.Parser{}, Processes: l.processes(), Table: l.processes(), Mask: mask,
-		Code: codefile.Reader{Parser: shellparse.Parser{}, Home: home}}
-	steps := engine.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
+	runner := runner.Runner{Dirs: dirs, Parser: projectfile.Parser{}, Processes: l.processes(), Table: l.processes(), Mask: mask,
+		Code: projectfile.Reader{Parser: projectfile.Parser{}, Home: home}}
+	steps := workflows.Engine{Runner: runner, Executions: catalogue.Executions, Clock: core.Clock, Owner: core.Owner, Mask: mask}
 	return projectTools{
 		agents: projects.Deps{
-			Browsing:  browsing.Deps{Sites: finder, Heads: git, Workflows: catalogue.Workflows},
-			Scripting: scripting.Deps{Sites: finder, Runner: runner},
-			Flows: flows.Deps{Sites: finder, Workflows: catalogue.Workflows, Templates: catalogue.Templates, Executions: catalogue.Executions,
+			Browsing:  projects.InfoDeps{Sites: finder, Heads: git, Workflows: catalogue.Workflows},
+			Scripting: projects.ScriptDeps{Sites: finder, Runner: runner},
+			Flows: workflows.Deps{Sites: finder, Workflows: catalogue.Workflows, Templates: catalogue.Templates, Executions: catalogue.Executions,
 				Engine: steps, Webhooks: hooks, Clock: core.Clock, UUIDs: ids},
-			Acting: acting.Deps{Sites: finder, Actions: catalogue.Actions, Rules: catalogue.Rules, Executions: catalogue.Executions,
+			Acting: projects.ActionDeps{Sites: finder, Actions: catalogue.Actions, Rules: catalogue.Rules, Executions: catalogue.Executions,
 				Webhooks: hooks, Runner: runner, Runs: core.Runs, Owner: core.Owner, Clock: core.Clock, UUIDs: ids, Mask: mask},
 		},
-		people: registering.Deps{Sites: finder, Workflows: catalogue.Workflows, Actions: catalogue.Actions, Rules: catalogue.Rules,
-			Templates: catalogue.Templates, Parser: shellparse.Parser{}, Clock: core.Clock, UUIDs: ids},
+		people: projects.AdminDeps{Sites: finder, Workflows: catalogue.Workflows, Actions: catalogue.Actions, Rules: catalogue.Rules,
+			Templates: catalogue.Templates, Parser: projectfile.Parser{}, Clock: core.Clock, UUIDs: ids},
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
 	"github.com/countersign-dev/countersign/adapters/gitcli/anchorgit"
-	"github.com/countersign-dev/countersign/adapters/secretbox"
+	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -14,7 +14,7 @@ import (
 // recorded is the audit of a store: its ends signed by the key of this machine, and put into the anchors.
 func (c Config) recorded(store *sqlitestore.Store) *anchoring.Keeper {
 	home, machine := settledPath(c.Dir), system.Machine()
-	signer := secretbox.Signing(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)
+	signer := docfile.Signing(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)
 	store.SignWith(signer)
 	parts := anchoring.Parts{Log: store, Signer: signer, Dir: c.Dir, Home: home, Machine: machine, Clock: system.Clock{}, Slog: c.Log,
 		Open: func(a audit.Anchor) (anchoring.Place, error) {

@@ -7,17 +7,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/agentserver"
-	"github.com/countersign-dev/countersign/adapters/gateway"
-	"github.com/countersign-dev/countersign/adapters/gitcli/treegit"
-	"github.com/countersign-dev/countersign/adapters/modelfile"
-	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/opencode"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
+	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/sandboxes"
-	"github.com/countersign-dev/countersign/app/sandboxes/basis"
-	"github.com/countersign-dev/countersign/app/sandboxes/mending"
-	"github.com/countersign-dev/countersign/app/sandboxes/routing"
+	"github.com/countersign-dev/countersign/app/sandboxes/gateway"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -51,21 +47,21 @@ func (l *Local) sandboxes(core app.Core) []toolset {
 		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "servers"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,
 			Supervisor: l.config.Projects.Supervisor, Background: maxServers})
 	})
-	l.mender = sync.OnceValue(func() mending.Mender { return mending.Mender{Deps: l.sandboxDeps(core)} })
+	l.mender = sync.OnceValue(func() sandboxes.Mender { return sandboxes.Mender{Deps: l.sandboxDeps(core)} })
 	return []toolset{
 		{name: sandboxes.Name, build: func() tool.Capability { return sandboxes.Capability(l.mender().Deps) }},
-		{name: routing.Name, build: l.routing},
+		{name: gateway.Name, build: l.routing},
 	}
 }
 
 // sandboxDeps is what the tools work with.
-func (l *Local) sandboxDeps(core app.Core) basis.Deps {
-	files, servers, git := l.files(), l.servers(), treegit.New(treegit.Options{})
-	return basis.Deps{
+func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
+	files, servers, git := l.files(), l.servers(), worktree.New(worktree.Options{})
+	return sandboxes.Deps{
 		States: files, Homes: files, Keys: files, Remotes: git, Trees: git, Keeping: git, Setup: git,
-		Launcher: agentserver.New(agentserver.Options{Processes: servers}), Sockets: agentserver.Sockets{},
-		Front:  gateway.Front{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
-		Models: modelfile.Open(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
+		Launcher: opencode.New(opencode.Options{Processes: servers}), Sockets: opencode.Sockets{},
+		Front:  opencode.Front{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
+		Models: sandboxfile.Open(l.sandboxHome(), l.config.Env), Processes: servers, Table: servers, Owner: core.Owner, Clock: core.Clock,
 		Audit: core.Audit,
 	}
 }
@@ -84,14 +80,14 @@ func (l *Local) places() map[string]string {
 // routing is the toolset of the gateway. What it routes to is in the table of servers.
 func (l *Local) routing() tool.Capability {
 	router := l.Router()
-	return routing.Capability(routing.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure, Used: l.serving})
+	return gateway.Capability(gateway.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure, Used: l.serving})
 }
 
 // serving notes that a server is in use, now and as long as it is.
 func (l *Local) serving(ctx context.Context, id string) (done func()) {
 	over := make(chan struct{})
 	go func() {
-		tick := time.NewTicker(mending.Noted)
+		tick := time.NewTicker(sandboxes.Noted)
 		defer tick.Stop()
 		for {
 			l.mender().Used(context.WithoutCancel(ctx), id) //nolint:errcheck // at worst a server is taken for idle a little early
@@ -106,8 +102,8 @@ func (l *Local) serving(ctx context.Context, id string) (done func()) {
 }
 
 // Router reaches the agent servers of the table.
-func (l *Local) Router() *gateway.Router {
-	return gateway.New(gateway.Options{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Secret: func(ctx context.Context, variable string) (string, error) {
+func (l *Local) Router() *opencode.Router {
+	return opencode.NewGateway(opencode.GatewayOptions{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Secret: func(ctx context.Context, variable string) (string, error) {
 		settings, err := l.files().Settings(ctx, "")
 		if err != nil || variable != "OPENCODE_PASSWORD" {
 			return "", err

@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/sorting"
-	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
 
 // Runs is a ports.Runs; Store.Runs makes it. A function handed to Change must not call it: it would wait for itself.
 type Runs struct {
 	mu  sync.Mutex
-	all []toolrun.Record // in order of being added
+	all []tool.Record // in order of being added
 }
 
 // Runs is the store's ports.Runs.
 func (s *Store) Runs() *Runs { return &s.runs }
 
 // Add stores a new record, or fails with toolrun.ErrTaken or toolrun.ErrMove.
-func (s *Runs) Add(ctx context.Context, r toolrun.Record) error {
+func (s *Runs) Add(ctx context.Context, r tool.Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -30,15 +30,15 @@ func (s *Runs) Add(ctx context.Context, r toolrun.Record) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.ContainsFunc(s.all, func(have toolrun.Record) bool { return have.CallID == r.CallID }) {
-		return toolrun.Taken(r.CallID)
+	if slices.ContainsFunc(s.all, func(have tool.Record) bool { return have.CallID == r.CallID }) {
+		return tool.Taken(r.CallID)
 	}
 	s.all = append(s.all, r.Copy())
 	return nil
 }
 
 // Change runs change on the record that goes by id and stores what it leaves, unless it fails.
-func (s *Runs) Change(ctx context.Context, id string, change func(*toolrun.Record) error) error {
+func (s *Runs) Change(ctx context.Context, id string, change func(*tool.Record) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -56,31 +56,31 @@ func (s *Runs) Change(ctx context.Context, id string, change func(*toolrun.Recor
 }
 
 // Load is a copy of the record that goes by id.
-func (s *Runs) Load(ctx context.Context, id string) (toolrun.Record, error) {
+func (s *Runs) Load(ctx context.Context, id string) (tool.Record, error) {
 	if err := ctx.Err(); err != nil {
-		return toolrun.Record{}, err
+		return tool.Record{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.find(id)
 	if err != nil {
-		return toolrun.Record{}, err
+		return tool.Record{}, err
 	}
 	return r.Copy(), nil
 }
 
 // find is the record that goes by id: of a call sooner than of its redemption, and of that sooner than of a confirmation.
-func (s *Runs) find(id string) (*toolrun.Record, error) {
-	for _, by := range []func(toolrun.Record) bool{
-		func(r toolrun.Record) bool { return r.CallID == id },
-		func(r toolrun.Record) bool { return r.Redeemed == id },
-		func(r toolrun.Record) bool { return r.ConfirmationID == id },
+func (s *Runs) find(id string) (*tool.Record, error) {
+	for _, by := range []func(tool.Record) bool{
+		func(r tool.Record) bool { return r.CallID == id },
+		func(r tool.Record) bool { return r.Redeemed == id },
+		func(r tool.Record) bool { return r.ConfirmationID == id },
 	} {
 		if i := slices.IndexFunc(s.all, by); id != "" && i >= 0 {
 			return &s.all[i], nil
 		}
 	}
-	return nil, toolrun.Unknown(id)
+	return nil, tool.Unknown(id)
 }
 
 // newest is the places of the records, newest first.
@@ -94,13 +94,13 @@ func (s *Runs) newest() []int {
 }
 
 // List is copies of the records that the filter chooses, newest first.
-func (s *Runs) List(ctx context.Context, f ports.RunFilter) ([]toolrun.Record, error) {
+func (s *Runs) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []toolrun.Record
+	var found []tool.Record
 	for _, i := range s.newest() {
 		if len(found) < f.Most() && f.Matches(&s.all[i]) {
 			found = append(found, s.all[i].Copy())
@@ -122,6 +122,6 @@ func (s *Runs) Purge(ctx context.Context, keep int, before time.Time) (int, erro
 			gone[r.CallID] = true
 		}
 	}
-	s.all = slices.DeleteFunc(s.all, func(r toolrun.Record) bool { return gone[r.CallID] })
+	s.all = slices.DeleteFunc(s.all, func(r tool.Record) bool { return gone[r.CallID] })
 	return len(gone), nil
 }

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
-	"github.com/countersign-dev/countersign/adapters/osproc/spool"
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
@@ -23,9 +21,9 @@ type child struct {
 	p     *Processes
 	rec   record
 	cmd   *exec.Cmd
-	kin   kin.Kin
-	spool *spool.Spool
-	box   *kin.Box
+	kin   Kin
+	spool *Spool
+	box   *Box
 	began time.Time
 	spec  process.Spec
 
@@ -39,7 +37,7 @@ type child struct {
 
 // launch starts the program of a record that this process owns. When it fails with process.ErrStart the child's record says why.
 func (p *Processes) launch(rec record, s process.Spec) (*child, error) {
-	c := &child{p: p, rec: rec, began: time.Now(), spec: s, spool: spool.New(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
+	c := &child{p: p, rec: rec, began: time.Now(), spec: s, spool: NewOutput(p.path(rec.State.ID, ""), p.o.Redact, s.Secrets),
 		stops: make(chan time.Duration, 8), exited: make(chan struct{}), quiet: make(chan struct{}), full: make(chan struct{}),
 	}
 	c.spool.LogTo(s.Log)
@@ -62,11 +60,11 @@ func (c *child) start(s process.Spec) error {
 	} else if !info.IsDir() {
 		return &os.PathError{Op: "chdir", Path: s.Dir, Err: syscall.ENOTDIR}
 	}
-	program, err := kin.Program(s.Argv[0], s.Env["PATH"])
+	program, err := Program(s.Argv[0], s.Env["PATH"])
 	if err != nil {
 		return err
 	}
-	if c.box, err = kin.OpenBox(c.p.path(c.rec.State.ID, boxName)); err != nil {
+	if c.box, err = OpenBox(c.p.path(c.rec.State.ID, boxName)); err != nil {
 		return err
 	}
 	c.cmd = &exec.Cmd{Path: program, Args: s.Argv, Dir: s.Dir}
@@ -76,17 +74,17 @@ func (c *child) start(s process.Spec) error {
 		}
 	}
 	c.cmd.Env = append(c.cmd.Env, mark(c.rec.State.ID), runIDName+"="+string(c.rec.State.ID))
-	kin.Group(c.cmd)
-	kin.Seal()
+	Group(c.cmd)
+	Seal()
 	if err := c.spawn(); err != nil {
 		return err
 	}
 	c.rec.State.PID = c.cmd.Process.Pid
-	c.rec.Leader, _ = kin.Of(c.rec.State.PID) // it is there: nobody has waited for it
+	c.rec.Leader, _ = Of(c.rec.State.PID) // it is there: nobody has waited for it
 	c.kin = kinOf(c.rec)
 	c.kin.Child = true
 	c.tasks.Go(func() {
-		_ = kin.Await(c.rec.State.PID) // it cannot fail for a child that nobody waited for
+		_ = Await(c.rec.State.PID) // it cannot fail for a child that nobody waited for
 		close(c.exited)
 	})
 	c.tasks.Go(func() { c.box.Listen(c.hear) })
@@ -110,7 +108,7 @@ func (c *child) spawn() error {
 			c.closeFiles()
 			return err
 		}
-		kin.Widen(w)
+		Widen(w)
 		c.pipes[i], writers[i] = r, w
 	}
 	c.cmd.Stdout, c.cmd.Stderr = writers[0], writers[1]

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
@@ -49,7 +49,7 @@ func TestWhatItLeaves(t *testing.T) {
 			}
 			pid, err := strconv.Atoi(strings.TrimSpace(printed))
 			require.NoError(t, err)
-			left, there := kin.Of(pid)
+			left, there := osproc.Of(pid)
 			alive := there && left.Alive() // one that ended and that nobody waited for is there
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			assert.Equal(t, c.lives, alive)

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
@@ -95,11 +94,11 @@ type systemClock struct{}
 func (systemClock) Now() time.Time { return time.Now().UTC() }
 
 // Self identifies this process for Judge, here or anywhere else: a word without blanks.
-func Self() string { return string(kin.Self()) }
+func Self() string { return string(TreeSelf()) }
 
 // Judge is what the system tells of the process that Self named. It is not misled by numbers that came again, by restarts of the machine or by
 // namespaces: what it cannot see it knows nothing of.
-func Judge(identity string) owner.Verdict { return kin.Judge(identity, false) }
+func Judge(identity string) owner.Verdict { return TreeJudge(identity, false) }
 
 // Run is ports.Processes.
 func (p *Processes) Run(ctx context.Context, s process.Spec, watch func(process.State)) (process.Result, error) {
@@ -145,10 +144,10 @@ func (p *Processes) check(ctx context.Context, s process.Spec) error {
 	if !strings.HasPrefix(s.Dir, "/") {
 		return process.ErrSpec.Sayf("the directory %q is not absolute", s.Dir)
 	}
-	if !kin.Supported {
+	if !Supported {
 		return process.ErrStart.Sayf("programs cannot be run on this system: there are no process groups to end them by")
 	}
-	if !kin.Sighted() {
+	if !Sighted() {
 		return process.ErrStart.Sayf("programs cannot be run here: /proc shows the processes of another PID namespace, so that what is started could not be ended; mount it anew (unshare has --mount-proc for that)")
 	}
 	return nil
@@ -187,11 +186,11 @@ func title(s process.State) string {
 func (p *Processes) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.supervisors = slices.DeleteFunc(p.supervisors, kin.Reap)
+	p.supervisors = slices.DeleteFunc(p.supervisors, Reap)
 }
 
 // mark is the variable that a process and all it starts carry.
 func mark(id process.ID) string { return markName + "=" + string(id) }
 
 // kinOf is everything that belongs to the process of a record.
-func kinOf(rec record) kin.Kin { return kin.Kin{Leader: rec.Leader, Mark: mark(rec.State.ID)} }
+func kinOf(rec record) Kin { return Kin{Leader: rec.Leader, Mark: mark(rec.State.ID)} }

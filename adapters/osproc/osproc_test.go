@@ -18,7 +18,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/osproc"
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/internal/testkit/porttest/processtest"
@@ -128,7 +127,7 @@ func TestNumbersThatCameAgain(t *testing.T) {
 		"its own, of a program that Countersign never started": func(pid string) string {
 			n, err := strconv.Atoi(pid)
 			require.NoError(t, err)
-			own, ok := kin.Of(n)
+			own, ok := osproc.Of(n)
 			require.True(t, ok)
 			return string(own)
 		},

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
@@ -39,8 +38,8 @@ const maxState = 8 << 20
 // record is what is kept of a process besides its output.
 type record struct {
 	State  process.State `json:"state"`
-	Owner  kin.Identity  `json:"owner"`  // who looks after it; the only one to write while alive
-	Leader kin.Identity  `json:"leader"` // of its process group; empty before it runs
+	Owner  Identity  `json:"owner"`  // who looks after it; the only one to write while alive
+	Leader Identity  `json:"leader"` // of its process group; empty before it runs
 }
 
 // idForm is the names that newPlace gives. It is made when it is needed: most programs that are built with this package start nothing.
@@ -77,14 +76,14 @@ func (p *Processes) claim(ctx context.Context, s process.Spec, background bool) 
 		state.Argv[i], _ = redactor.Text(redact.Clean(arg))
 	}
 	state.Background = background
-	rec := record{State: state}.ownedBy(kin.Self())
+	rec := record{State: state}.ownedBy(TreeSelf())
 	if err := p.save(rec); err != nil {
 		return record{}, errors.Join(err, os.RemoveAll(p.path(id, "")))
 	}
 	return rec, p.setActive(id)
 }
 
-func (r record) ownedBy(owner kin.Identity) record {
+func (r record) ownedBy(owner Identity) record {
 	r.Owner, r.State.Owner = owner, owner.PID()
 	return r
 }
@@ -249,7 +248,7 @@ func (p *Processes) elsewhere(rec record) string {
 	if p.o.Judge(string(rec.Owner)) != owner.Unknown {
 		return ""
 	}
-	return owner.Elsewhere(string(rec.Owner), kin.Here())
+	return owner.Elsewhere(string(rec.Owner), Here())
 }
 
 // lastSign is when something was last written of a process.

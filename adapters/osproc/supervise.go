@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
-	"github.com/countersign-dev/countersign/adapters/osproc/order"
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
@@ -68,10 +66,10 @@ func (p *Processes) handOver(ctx context.Context, rec record, s process.Spec) (s
 	}
 	defer answers.Close()
 	cmd := exec.Command(p.o.Supervisor[0], p.o.Supervisor[1:]...)
-	cmd.Env = order.Environ(os.Environ(), markName) // with the mark it would end with the run that we may be part of
+	cmd.Env = Environ(os.Environ(), markName) // with the mark it would end with the run that we may be part of
 	cmd.Dir, cmd.Stdin, cmd.ExtraFiles = "/", told, []*os.File{answer}
-	kin.Session(cmd)
-	kin.Seal()
+	Session(cmd)
+	Seal()
 	err = errors.Join(cmd.Start(), told.Close(), answer.Close())
 	if cmd.Process == nil {
 		return state, errors.Join(err, tell.Close())
@@ -79,7 +77,7 @@ func (p *Processes) handOver(ctx context.Context, rec record, s process.Spec) (s
 	deadline := time.Now().Add(startWait)
 	_, _ = tell.SetDeadline(deadline), answers.SetDeadline(deadline)
 	defer context.AfterFunc(ctx, func() { _, _ = tell.SetDeadline(time.Unix(1, 0)), answers.SetDeadline(time.Unix(1, 0)) })()
-	err = errors.Join(err, order.Order{Dir: p.o.Dir, ID: rec.State.ID, Owner: rec.Owner, Spec: s}.Write(tell), tell.Close())
+	err = errors.Join(err, Order{Dir: p.o.Dir, ID: rec.State.ID, Owner: rec.Owner, Spec: s}.Write(tell), tell.Close())
 	if err == nil {
 		err = json.NewDecoder(answers).Decode(&state)
 	}
@@ -98,13 +96,13 @@ func (p *Processes) handOver(ctx context.Context, rec record, s process.Spec) (s
 func Supervise(in io.Reader, o Options) error {
 	ctx, quiet := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer quiet()
-	told, err := order.Read(in)
+	told, err := Read(in)
 	if err != nil {
 		return process.ErrSpec.Sayf("a supervisor is started by Countersign itself, which tells it what to run").Because(err)
 	}
 	answer := os.NewFile(answerFD, "answer")
 	defer answer.Close()
-	kin.Seal()
+	Seal()
 	o.Dir = told.Dir
 	p := New(o)
 	rec, err := p.takeOver(ctx, told)
@@ -129,7 +127,7 @@ func say(answer *os.File, s process.State) error {
 }
 
 // takeOver makes this process the owner, unless whoever asked has given up meanwhile or was found dead.
-func (p *Processes) takeOver(ctx context.Context, told order.Order) (record, error) {
+func (p *Processes) takeOver(ctx context.Context, told Order) (record, error) {
 	lock, err := docfile.At(p.o.Dir).Lock(ctx, string(told.ID)+"/"+lockName)
 	if err != nil {
 		return record{}, err
@@ -142,6 +140,6 @@ func (p *Processes) takeOver(ctx context.Context, told order.Order) (record, err
 	if rec.State.Status != process.Starting || rec.Owner != told.Owner {
 		return record{}, process.ErrTransition.Sayf("process %s is not to be started any more", told.ID)
 	}
-	rec = rec.ownedBy(kin.Self())
+	rec = rec.ownedBy(TreeSelf())
 	return rec, p.save(rec)
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
-	"github.com/countersign-dev/countersign/adapters/osproc/spool"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
@@ -81,7 +79,7 @@ func (p *Processes) output(id process.ID, from process.Cursor) (process.Chunk, e
 	if err != nil {
 		return process.Chunk{}, err
 	}
-	chunk, err := spool.Read(p.path(id, ""), from)
+	chunk, err := OutputRead(p.path(id, ""), from)
 	chunk.Ended = s.Status.Final()
 	return chunk, err
 }
@@ -127,9 +125,9 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 			return p.settle(ctx, id, settlement{grace: grace, asked: true})
 		}
 		if !asked { // nobody reads yet when it is just starting, and nobody any more when it is just ending
-			asked = kin.Post(p.path(id, boxName), stopLine(grace))
+			asked = Post(p.path(id, boxName), stopLine(grace))
 		}
-		if tries++; tries > unheard && !kin.Reads(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
+		if tries++; tries > unheard && !Reads(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
 			if where := p.elsewhere(rec); where != "" {
 				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped from here: it is %s", id, where)
 			}

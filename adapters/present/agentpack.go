@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -46,13 +45,13 @@ func agentpack(o tool.Outcome) Document {
 		e.Warnings = append(e.Warnings, takeWarnings(e.Errors[0].Details)...)
 	}
 	e.Warnings = append(e.Warnings, o.Warnings...)
-	compact := plain.Object(e)
+	compact := Object(e)
 	d := Document{Text: laidOut(compact), Object: compact, Fail: f != nil}
 	if f != nil {
 		d.Kind = f.Kind
 		e.Command, _, _ = strings.Cut(e.Command, ".")
 	}
-	d.Body = json.RawMessage(laidOut(plain.Object(e)))
+	d.Body = json.RawMessage(laidOut(Object(e)))
 	return d
 }
 
@@ -110,20 +109,20 @@ func reportOf(o tool.Outcome) (json.RawMessage, []string) {
 	if json.Unmarshal(report.Data, &data) != nil || data == nil {
 		return report.Data, report.Warnings
 	}
-	data["confirm_plan_hash"] = plain.Object(o.Issued.PlanHash.Hex())
-	data["confirm_token_expires_at"] = plain.Object(o.Issued.ExpiresAt.UTC().Format(time.RFC3339Nano))
+	data["confirm_plan_hash"] = Object(o.Issued.PlanHash.Hex())
+	data["confirm_token_expires_at"] = Object(o.Issued.ExpiresAt.UTC().Format(time.RFC3339Nano))
 	if token := o.Issued.Token.Reveal(); token != "" {
-		data["confirm_token"] = plain.Object(token)
+		data["confirm_token"] = Object(token)
 	} else {
-		data["confirmation_id"] = plain.Object(o.Issued.ID)
+		data["confirmation_id"] = Object(o.Issued.ID)
 	}
-	return plain.Object(data), report.Warnings
+	return Object(data), report.Warnings
 }
 
 // errorOf is a fault in the contract's words.
 func errorOf(o tool.Outcome, f *fault.Error, command string) envelopeError {
 	row := rowOf(o, f)
-	e := envelopeError{Code: row.code, Message: f.Message, Details: plain.Details(f)}
+	e := envelopeError{Code: row.code, Message: f.Message, Details: Details(f)}
 	switch f.Code {
 	case "deployment_yes_required":
 		e.set("command", command)

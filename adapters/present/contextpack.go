@@ -3,7 +3,6 @@ package present
 import (
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -17,12 +16,12 @@ func contextPack(o tool.Outcome) Document {
 	}
 	switch {
 	case o.DryRun:
-		body := plain.Object(map[string]any{"dry_run": true, "plan": o.Value})
+		body := Object(map[string]any{"dry_run": true, "plan": o.Value})
 		return Document{Text: string(body), Body: body}
 	case o.Value != nil:
 		return Document{Text: string(o.Value), Body: o.Value}
 	}
-	return Document{Text: o.Text, Body: plain.Object(map[string]string{"markdown": o.Text})}
+	return Document{Text: o.Text, Body: Object(map[string]string{"markdown": o.Text})}
 }
 
 // packFailure is the envelope of context-pack contract §4.1.
@@ -44,7 +43,7 @@ func contextPackFailure(o tool.Outcome, f *fault.Error) Document {
 		e.RequestID = json.RawMessage("null")
 	}
 	e.Details = packDetails(o, f)
-	body := plain.Object(e)
+	body := Object(e)
 	return Document{Text: string(body), Body: body, Fail: true, Kind: f.Kind}
 }
 

@@ -3,7 +3,6 @@ package present
 import (
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -14,10 +13,10 @@ func control(o tool.Outcome) Document {
 	if f == nil {
 		value := o.Value
 		if value == nil {
-			value = plain.Object(o.Text)
+			value = Object(o.Text)
 		}
 		if o.DryRun {
-			value = plain.Object(map[string]any{"dry_run": true, "plan": json.RawMessage(value)})
+			value = Object(map[string]any{"dry_run": true, "plan": json.RawMessage(value)})
 		}
 		text := o.Text
 		if text == "" {
@@ -25,7 +24,7 @@ func control(o tool.Outcome) Document {
 		}
 		return Document{Text: text, Body: value}
 	}
-	body := plain.Object(struct {
+	body := Object(struct {
 		Error        bool            `json:"error"`
 		Kind         string          `json:"kind"`
 		Code         string          `json:"code"`

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/adapters/present/plain"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -30,7 +29,7 @@ type opencodeError struct {
 // the tool's own object, which says its status itself; a dry run shows the plan; isError is set if and only if the status is error.
 func opencode(o tool.Outcome) Document {
 	if f := failure(o); f != nil {
-		doc := plain.Object(opencodeFailure(o))
+		doc := Object(opencodeFailure(o))
 		return Document{Text: string(doc), Object: doc, Body: doc, Fail: true, Kind: f.Kind}
 	}
 	doc := opencodeSuccess(o)
@@ -46,7 +45,7 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	var doc json.RawMessage
 	switch {
 	case o.DryRun:
-		doc = plain.Object(struct {
+		doc = Object(struct {
 			Status  string          `json:"status"`
 			Plan    json.RawMessage `json:"plan,omitempty"`
 			Message string          `json:"message"`
@@ -54,7 +53,7 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	case isObject(o.Value):
 		doc = withStatus(bytes.TrimSpace(o.Value))
 	default:
-		doc = plain.Object(struct {
+		doc = Object(struct {
 			Status  string          `json:"status"`
 			Result  json.RawMessage `json:"result,omitempty"`
 			Message string          `json:"message,omitempty"`
@@ -66,8 +65,8 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 	}
 	var warnings []string
 	_ = json.Unmarshal(fields["warnings"], &warnings) // the contract knows them as a list of texts
-	fields["warnings"] = plain.Object(append(warnings, o.Warnings...))
-	return plain.Object(fields)
+	fields["warnings"] = Object(append(warnings, o.Warnings...))
+	return Object(fields)
 }
 
 // withStatus puts a status in front of an object that has none, such as the head of one that was too long.
@@ -87,7 +86,7 @@ func withStatus(doc json.RawMessage) json.RawMessage {
 // failure, the former better than the standing one, because the raising site knows more.
 func opencodeFailure(o tool.Outcome) opencodeError {
 	f := failure(o)
-	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: plain.Details(f), Confirmation: confirmationOf(o.Issued)}
+	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: Details(f), Confirmation: confirmationOf(o.Issued)}
 	e.Suggestion = e.take("suggestion")
 	if e.Suggestion == "" {
 		e.Suggestion = opencodeSuggestion(f.Code, e.Error)
@@ -134,13 +133,13 @@ func opencodeURL(o tool.Outcome, fromFault string) string {
 		known = append(known, urlIn(o.Issued.Plan))
 	}
 	for _, s := range known {
-		if u, err := gitref.Parse(s); err == nil && !gitref.CarriesCredentials(s) {
+		if u, err := git.Parse(s); err == nil && !git.CarriesCredentials(s) {
 			return u.String()
 		}
 	}
 	raw := urlIn(o.Args)
-	u, err := gitref.Parse(raw)
-	if err != nil || u.IsLocal() || gitref.CarriesCredentials(raw) {
+	u, err := git.Parse(raw)
+	if err != nil || u.IsLocal() || git.CarriesCredentials(raw) {
 		return ""
 	}
 	return u.String()

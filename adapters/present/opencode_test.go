@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -321,10 +321,10 @@ func FuzzOpencodeURL(f *testing.F) {
 		if w.GitURL == "" {
 			return
 		}
-		u, err := gitref.Parse(w.GitURL)
+		u, err := git.Parse(w.GitURL)
 		require.NoError(t, err)
 		require.Equal(t, w.GitURL, u.String())
-		require.False(t, gitref.CarriesCredentials(w.GitURL))
+		require.False(t, git.CarriesCredentials(w.GitURL))
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/adapters/present/plain"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -35,13 +34,13 @@ func packageflow(o tool.Outcome) Document {
 		return packageflowPending(o, f)
 	}
 	if f != nil {
-		doc := plain.Object(map[string]Problem{"error": ProblemOf(o)})
-		body := plain.Object(Envelope{Error: &f.Message})
+		doc := Object(map[string]Problem{"error": ProblemOf(o)})
+		body := Object(Envelope{Error: &f.Message})
 		return Document{Text: string(doc), Object: doc, Body: body, Fail: true, Kind: f.Kind, Meta: packageflowMeta(o)}
 	}
 	value := o.Value
 	if o.DryRun {
-		value = plain.Object(map[string]any{"dry_run": true, "plan": value})
+		value = Object(map[string]any{"dry_run": true, "plan": value})
 	}
 	d := Document{Text: string(value), Meta: packageflowMeta(o)}
 	switch {
@@ -54,7 +53,7 @@ func packageflow(o tool.Outcome) Document {
 		d.Object = value
 	}
 	ms := o.Elapsed.Milliseconds()
-	d.Body = plain.Object(Envelope{Success: true, Output: d.Text, DurationMS: &ms})
+	d.Body = Object(Envelope{Success: true, Output: d.Text, DurationMS: &ms})
 	return d
 }
 
@@ -62,7 +61,7 @@ func packageflow(o tool.Outcome) Document {
 // working around it.
 func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 	p := ProblemOf(o)
-	doc := plain.Object(struct {
+	doc := Object(struct {
 		Status       string `json:"status"`
 		Code         string `json:"code"`
 		CallID       string `json:"callId"`
@@ -71,12 +70,12 @@ func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 		Hint         string `json:"hint"`
 		Confirmation any    `json:"confirmation"`
 	}{"pending_confirmation", p.Code, o.CallID, o.Issued.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), p.Message, p.Hint, packageflowConfirmation(o)})
-	return Document{Text: string(doc), Object: doc, Body: plain.Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
+	return Document{Text: string(doc), Object: doc, Body: Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
 }
 
 // packageflowMeta is what the contract says about a result beside the result.
 func packageflowMeta(o tool.Outcome) json.RawMessage {
-	return plain.Object(struct {
+	return Object(struct {
 		CallID     string   `json:"callId"`
 		DurationMS int64    `json:"durationMs"`
 		Truncated  bool     `json:"truncated"`
@@ -99,7 +98,7 @@ func cutShort(value json.RawMessage) bool {
 // ProblemOf is an outcome's failure in the words of packageflow.v1; the outcome has one.
 func ProblemOf(o tool.Outcome) Problem {
 	f := failure(o)
-	p := Problem{Code: packageflowCode(f), Message: f.Message, Details: plain.Details(f)}
+	p := Problem{Code: packageflowCode(f), Message: f.Message, Details: Details(f)}
 	if hint, ok := p.Details["hint"].(string); ok { // the raising site knows a better one
 		p.Hint = hint
 		delete(p.Details, "hint")
@@ -196,5 +195,5 @@ func packageflowListing(s tool.Spec) json.RawMessage {
 	if s.Risk > policy.RiskNone {
 		listing.Risk = s.Risk.String()
 	}
-	return plain.Object(listing)
+	return Object(listing)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
-	"github.com/countersign-dev/countersign/app/grants"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -77,7 +76,7 @@ func flows() map[string]tool.Outcome {
 		"timeout":     flow(project.ErrExecutionTimeout.With(partial)),
 		"failed":      flow(project.ErrExecutionFailed.With(map[string]any{"hint": "use runInBackground: true", "stderr": "boom"})),
 		"rate":        flow(fault.New(fault.Unavailable, "rate_limited", "too many calls").With(map[string]any{"retry_after_ms": 2000})),
-		"limit":       flow(grants.ErrLimit),
+		"limit":       flow(app.ErrLimit),
 		"odd_details": flow(project.ErrArgument.With([]string{"a", "b"})),
 		"internal":    flow(fault.ErrInternal),
 	}

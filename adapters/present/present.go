@@ -5,7 +5,6 @@ package present
 import (
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/adapters/present/amof"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -66,7 +65,7 @@ func of(c tool.Contract) Func {
 		return opencode
 	case Amof:
 		return func(o tool.Outcome) Document {
-			a := amof.Present(o)
+			a := Present(o)
 			return Document{Text: a.Text, Object: a.Object, Body: a.Object, Fail: a.Fail, Kind: a.Kind}
 		}
 	default:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
@@ -17,20 +17,20 @@ import (
 func (s *Store) Layout(name, base string) sandbox.Layout { return sandbox.LayoutOf(s.dirs, name, base) }
 
 // Identify implements sandboxport.Homes.
-func (s *Store) Identify(ctx context.Context, raw string) (url gitref.URL, cloneURL string, warnings []string, err error) {
+func (s *Store) Identify(ctx context.Context, raw string) (url git.URL, cloneURL string, warnings []string, err error) {
 	raw = strings.TrimSpace(raw)
 	path, local, err := localPath(raw)
 	if err != nil {
-		return gitref.URL{}, "", nil, err
+		return git.URL{}, "", nil, err
 	}
 	if local {
 		url, warnings, err = s.identifyLocal(ctx, path)
 		return url, url.String(), warnings, err
 	}
-	if url, err = gitref.Parse(raw); err != nil {
-		return gitref.URL{}, "", nil, urlFault(err)
+	if url, err = git.Parse(raw); err != nil {
+		return git.URL{}, "", nil, urlFault(err)
 	}
-	if gitref.CarriesCredentials(raw) {
+	if git.CarriesCredentials(raw) {
 		warnings = append(warnings, "the user name or password in the URL was dropped and is kept nowhere; a private repository is reached with an SSH key")
 	}
 	return url, sandbox.CloneURL(raw, url), warnings, nil
@@ -58,8 +58,8 @@ func localPath(raw string) (path string, local bool, err error) {
 		return "", false, nil
 	}
 	switch {
-	case len(path) > gitref.MaxURLBytes:
-		return "", false, sandbox.ErrURL.Sayf("the path has %d bytes; at most %d are allowed", len(path), gitref.MaxURLBytes)
+	case len(path) > git.MaxURLBytes:
+		return "", false, sandbox.ErrURL.Sayf("the path has %d bytes; at most %d are allowed", len(path), git.MaxURLBytes)
 	case path == "" || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "", false, sandbox.ErrURL.Sayf("the path is empty, or has control characters")
 	case path[0] == '/' && hasDots(path):
@@ -77,17 +77,17 @@ func hasDots(path string) bool {
 	return false
 }
 
-func (s *Store) identifyLocal(ctx context.Context, path string) (gitref.URL, []string, error) {
+func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []string, error) {
 	abs := path
 	switch {
 	case strings.HasPrefix(path, "~"):
 		if abs = s.absolute(path); s.o.Home == "" {
-			return gitref.URL{}, nil, sandbox.ErrURL.Sayf("no home directory is known for ~; give an absolute path")
+			return git.URL{}, nil, sandbox.ErrURL.Sayf("no home directory is known for ~; give an absolute path")
 		}
 	case !filepath.IsAbs(path):
 		var err error
 		if abs, err = filepath.Abs(path); err != nil {
-			return gitref.URL{}, nil, sandbox.ErrURL.Sayf("this process stands in no directory, so a relative path leads nowhere; give an absolute one").Because(err)
+			return git.URL{}, nil, sandbox.ErrURL.Sayf("this process stands in no directory, so a relative path leads nowhere; give an absolute one").Because(err)
 		}
 	}
 	real, err := filepath.EvalSymlinks(abs)
@@ -95,37 +95,37 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (gitref.URL, []s
 		return s.departed(ctx, abs)
 	}
 	if err != nil {
-		return gitref.URL{}, nil, sandbox.ErrURL.Sayf("%.200q cannot be looked at", abs).Because(err)
+		return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q cannot be looked at", abs).Because(err)
 	}
 	if filepath.Base(real) == ".git" && isGitDir(real) {
 		real = filepath.Dir(real)
 	}
 	if !isRepository(real) {
 		if top := enclosing(real); top != "" {
-			return gitref.URL{}, nil, sandbox.ErrURL.Sayf("%.200q lies inside a repository and is none itself; give %.200q", real, top)
+			return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q lies inside a repository and is none itself; give %.200q", real, top)
 		}
-		return gitref.URL{}, nil, sandbox.ErrURL.Sayf("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
+		return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
 	}
-	url, err := gitref.Parse("file://" + real)
+	url, err := git.Parse("file://" + real)
 	if err != nil {
-		return gitref.URL{}, nil, urlFault(err)
+		return git.URL{}, nil, urlFault(err)
 	}
 	return url, nil, nil
 }
 
 // departed is a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
-func (s *Store) departed(ctx context.Context, abs string) (gitref.URL, []string, error) {
+func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, error) {
 	gone := sandbox.ErrURL.Sayf("there is no repository at %.200q", abs)
-	url, err := gitref.Parse("file://" + filepath.Clean(abs))
+	url, err := git.Parse("file://" + filepath.Clean(abs))
 	if err != nil {
-		return gitref.URL{}, nil, gone
+		return git.URL{}, nil, gone
 	}
 	state, err := s.Load(ctx)
 	if err != nil {
-		return gitref.URL{}, nil, gone.Because(err)
+		return git.URL{}, nil, gone.Because(err)
 	}
 	if _, known := state.Projects[url.String()]; !known {
-		return gitref.URL{}, nil, gone
+		return git.URL{}, nil, gone
 	}
 	return url, []string{"the repository is not there any more; its project still is"}, nil
 }

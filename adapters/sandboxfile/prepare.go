@@ -13,11 +13,9 @@ import (
 	"syscall"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/sandboxfile/settingfile"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/domain/sandbox/envfile"
 )
 
 const (
@@ -63,19 +61,19 @@ func (s *Store) Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout
 
 // arrange writes the project's settings file: what is missing in it, and the key path when it is another one.
 func (s *Store) arrange(p sandbox.Project, l sandbox.Layout) error {
-	old, _, err := settingfile.Read(l.Secrets)
+	old, _, err := Read(l.Secrets)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sandbox.ErrConfig.Sayf("%s cannot be read", l.Secrets).Because(err)
 	}
 	text := string(old)
-	values, _ := envfile.Parse(text)
+	values, _ := sandbox.Parse(text)
 	if had := values["GIT_URL"]; had == "" {
-		text, err = envfile.Set(text, "GIT_URL", p.URL.String())
-	} else if url, parseErr := gitref.Parse(had); parseErr != nil || url != p.URL {
+		text, err = sandbox.Set(text, "GIT_URL", p.URL.String())
+	} else if url, parseErr := git.Parse(had); parseErr != nil || url != p.URL {
 		return sandbox.ErrConfig.Sayf("%s is about another repository; correct its GIT_URL to %s, or move the file away", l.Secrets, p.URL)
 	}
 	if had := values["SSH_KEY_PATH"]; err == nil && (had == "" || p.SSHKey != "" && s.absolute(had) != p.SSHKey) {
-		text, err = envfile.Set(text, "SSH_KEY_PATH", cmp.Or(p.SSHKey, l.Key))
+		text, err = sandbox.Set(text, "SSH_KEY_PATH", cmp.Or(p.SSHKey, l.Key))
 	}
 	if err != nil {
 		return sandbox.ErrConfig.Sayf("%s", err.Error())

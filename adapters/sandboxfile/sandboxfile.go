@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/sandboxfile/deploykey"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -50,7 +49,7 @@ type Options struct {
 
 // Store is the files. Any number of Stores, in any number of processes, may share them. It implements sandboxport.States, Homes and Keys.
 type Store struct {
-	*deploykey.Ring
+	*Ring
 	o      Options
 	dirs   sandbox.Dirs
 	memory *docfile.Dir
@@ -79,7 +78,7 @@ func New(o Options) *Store {
 		Memory:   s.place("MEMORY_PATH", ".memory"),
 	}
 	s.memory = docfile.At(s.dirs.Memory)
-	s.Ring = deploykey.New(deploykey.Options{
+	s.Ring = NewKey(KeyOptions{
 		Path: func(name string) string { return s.Layout(name, "").Key }, Home: o.Home, KeyGen: o.KeyGen,
 		Exclude: func(ctx context.Context, name string) (func(), error) {
 			return s.exclude(ctx, locksDir+"/key-"+name+".lock", "the deploy key of "+name)
@@ -124,7 +123,7 @@ func (s *Store) homeless() error {
 }
 
 // Hold implements sandboxport.States.
-func (s *Store) Hold(ctx context.Context, url gitref.URL) (release func(), err error) {
+func (s *Store) Hold(ctx context.Context, url git.URL) (release func(), err error) {
 	if url.IsZero() {
 		return s.exclude(ctx, locksDir+"/gateway.lock", "the gateway")
 	}

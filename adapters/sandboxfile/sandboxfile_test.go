@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/filetest"
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 		})
 		fmt.Println(err)
 	case "hold": // hold a project until told to end
-		url, err := gitref.Parse(origin)
+		url, err := git.Parse(origin)
 		must(err)
 		_, err = s.Hold(context.Background(), url)
 		must(err)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
-	"github.com/countersign-dev/countersign/adapters/sandboxfile/settingfile"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
@@ -77,7 +76,7 @@ func TestConfigurationIsRefused(t *testing.T) {
 			assert.ErrorContains(t, err, key)
 		}
 		assert.NotContains(t, err.Error(), "s3cr3t")
-		details := fault.From(err).Details.(settingfile.ConfigurationFault)
+		details := fault.From(err).Details.(sandboxfile.ConfigurationFault)
 		assert.Equal(t, want, slices.Concat(details.Missing, details.Unset))
 	}
 

@@ -10,19 +10,16 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/countersign-dev/countersign/adapters/sandboxfile/statefile"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/domain/sandbox/jsonobject"
-	"github.com/countersign-dev/countersign/domain/sandbox/migration"
 )
 
 // document is a file as it was found, and what it becomes.
 type document struct {
 	name   string
 	found  []byte // nil: there is none
-	object *jsonobject.Object
-	report migration.Report // what bringing it up to date changed
+	object *sandbox.Object
+	report sandbox.Report // what bringing it up to date changed
 	err    error            // it cannot be used, and is left alone
 }
 
@@ -112,11 +109,11 @@ func consistent(s sandbox.State) error {
 
 // read is both documents, brought up to date in memory.
 func (s *Store) read() (state, table document) {
-	return s.open(stateName, migration.State), s.open(tableName, migration.Servers)
+	return s.open(stateName, sandbox.LegacyState), s.open(tableName, sandbox.Servers)
 }
 
-func (s *Store) open(name string, upgrade func(*jsonobject.Object) (migration.Report, error)) document {
-	d := document{name: name, object: &jsonobject.Object{}}
+func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Report, error)) document {
+	d := document{name: name, object: &sandbox.Object{}}
 	found, _, err := s.memory.Read(name, fileLimit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -126,12 +123,12 @@ func (s *Store) open(name string, upgrade func(*jsonobject.Object) (migration.Re
 		return d
 	}
 	d.found = found
-	if d.object, err = jsonobject.Parse(found); err == nil {
+	if d.object, err = sandbox.ObjectParse(found); err == nil {
 		d.report, err = upgrade(d.object)
 	}
 	if err != nil {
 		why := "it is no JSON object"
-		if errors.Is(err, migration.ErrShape) {
+		if errors.Is(err, sandbox.ErrShape) {
 			why = fault.From(err).Message
 		}
 		d.err = sandbox.ErrState.Sayf("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew", s.memory.File(name), why).Because(err)
@@ -148,8 +145,8 @@ func (s *Store) decode(d document) (sandbox.State, error) {
 	return state, nil
 }
 
-func (s *Store) form() statefile.Form {
-	return statefile.Form{DeployKey: func(name string) string { return s.Layout(name, "").Key }, Now: s.o.Clock.Now()}
+func (s *Store) form() Form {
+	return Form{DeployKey: func(name string) string { return s.Layout(name, "").Key }, Now: s.o.Clock.Now()}
 }
 
 // commit stores both documents, or neither: the table is laid beside its place with the sum of the state it belongs to, the state is the decision, and

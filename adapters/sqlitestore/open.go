@@ -17,7 +17,6 @@ import (
 	"modernc.org/sqlite"
 	"modernc.org/sqlite/lib"
 
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/sealed"
 )
 
 // A call waits so long for another process that writes, and looks that often whether its context has ended meanwhile.
@@ -318,7 +317,7 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	if version < sealedSince {
-		if _, err := sealed.Again(ctx, tx, s.secrets); err != nil {
+		if _, err := Again(ctx, tx, s.secrets); err != nil {
 			return err
 		}
 	}

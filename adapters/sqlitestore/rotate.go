@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/sealed"
 )
 
 // Rotate exchanges the key and seals everything anew, in one transaction. It is how many values could not be opened with the old key;
@@ -12,7 +11,7 @@ import (
 func (s *Store) Rotate(ctx context.Context) (lost int, err error) {
 	err = s.secrets.Rotate(ctx, func() error {
 		_, err := s.Alter(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			lost, err = sealed.Again(ctx, tx, s.secrets)
+			lost, err = Again(ctx, tx, s.secrets)
 			return err
 		})
 		return err

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/secretbox"
+	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -25,7 +25,7 @@ import (
 // Change or Update must not write to the same Store: it would wait for itself until its context ends.
 type Store struct {
 	path     string
-	secrets  *secretbox.Box
+	secrets  *docfile.Box
 	signer   ports.Signer // nil where nothing is signed
 	sessions Sessions
 	calls    sync.WaitGroup // calls under way; Close waits for them
@@ -48,13 +48,13 @@ type handle struct {
 // Open is a store in the database at path, which need not exist. The key of what it seals is in the directory keys beside the database.
 // The caller closes it.
 func Open(path string) *Store {
-	s := &Store{path: path, secrets: secretbox.Open(filepath.Join(filepath.Dir(path), "keys"))}
+	s := &Store{path: path, secrets: docfile.Open(filepath.Join(filepath.Dir(path), "keys"))}
 	s.sessions.store = s
 	return s
 }
 
 // Secrets is what seals the columns that package sealed names.
-func (s *Store) Secrets() *secretbox.Box { return s.secrets }
+func (s *Store) Secrets() *docfile.Box { return s.secrets }
 
 // Sessions is the store's ports.Sessions.
 func (s *Store) Sessions() *Sessions { return &s.sessions }

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -78,13 +77,13 @@ func TestOpensNothingUntilSomethingIsStored(t *testing.T) {
 		require.NoError(t, err)
 		_, err = s.Tail(t.Context(), 5)
 		require.NoError(t, err)
-		_, err = grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+		_, err = sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 		require.NoError(t, err)
-		_, err = grantdb.New(s).Purge(t.Context(), g.IssuedAt)
+		_, err = sqlitestore.NewGrant(s).Purge(t.Context(), g.IssuedAt)
 		require.NoError(t, err)
 		require.NoError(t, s.Sessions().End(t.Context(), "key"))
 		require.NoError(t, s.Append(t.Context()))
-		require.ErrorIs(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return nil }), confirm.ErrUnknown)
+		require.ErrorIs(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return nil }), confirm.ErrUnknown)
 	}
 	assert.Empty(t, entries(t, dir))
 	require.NoError(t, s.Close())
@@ -118,9 +117,9 @@ func TestTokenIsNowhereOnDisk(t *testing.T) {
 	s := openAt(t, filepath.Join(dir, "countersign.db"))
 	g, token := porttest.Grant(1)
 	g.Strength = policy.Typed
-	require.NoError(t, grantdb.New(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
 	for _, typed := range []string{"", "wrong", "work"} {
-		grantdb.New(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(g.Binding, typed, g.IssuedAt) }) //nolint:errcheck // either way
+		sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(g.Binding, typed, g.IssuedAt) }) //nolint:errcheck // either way
 	}
 	secret := []byte(token.Reveal())
 	bare := bytes.ReplaceAll(secret, []byte("-"), nil)
@@ -152,13 +151,13 @@ func TestSurvivesRestart(t *testing.T) {
 	for n := range 3 {
 		s := sqlitestore.Open(path)
 		g, token := porttest.Grant(1)
-		err := grantdb.New(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(g.Binding, "", g.IssuedAt) })
+		err := sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Redeem(g.Binding, "", g.IssuedAt) })
 		if n == 0 {
 			require.NoError(t, err, "a token outlives the process that issued it")
 		} else {
 			require.ErrorIs(t, err, confirm.ErrUsed, "and so does its being spent")
 		}
-		pending, err := grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
+		pending, err := sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, g.IssuedAt)
 		require.NoError(t, err)
 		assert.Empty(t, pending)
 		assert.Equal(t, int64(2+n), porttest.Verify(t, s))
@@ -212,11 +211,11 @@ func TestSettleWithoutChangeWritesNothing(t *testing.T) {
 	}
 	before := version()
 	other := errors.New("other")
-	require.ErrorIs(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return other }), other)
-	require.NoError(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Check(g.Binding, "", g.IssuedAt) }))
+	require.ErrorIs(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(*confirm.Grant) error { return other }), other)
+	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { return g.Check(g.Binding, "", g.IssuedAt) }))
 	require.NoError(t, s.Sessions().Update(t.Context(), "key", func(have *ports.Session) error { have.Grant(porttest.Always("deploy")[0]); return nil }))
 	assert.Equal(t, before, version())
-	require.NoError(t, grantdb.New(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { g.Misses++; return nil }))
+	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), token.Digest(), func(g *confirm.Grant) error { g.Misses++; return nil }))
 	assert.NotEqual(t, before, version(), "the version would have told")
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -202,7 +201,7 @@ func TestUnprivilegedUser(t *testing.T) {
 			if c.live {
 				require.NoError(t, os.Chmod(path, 0o644)) // the log's files get the mode of the database
 				s := openAt(t, path)
-				require.NoError(t, grantdb.New(s).Issue(t.Context(), crowded()))
+				require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), crowded()))
 				require.NoError(t, s.Sessions().End(t.Context(), "other"))
 			}
 			require.NoError(t, os.Chmod(path, c.file))
@@ -338,15 +337,15 @@ func TestHeldLockRefusesInTime(t *testing.T) {
 func TestCanceledChangeIsUndone(t *testing.T) {
 	s := open(t)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, grantdb.New(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := grantdb.New(s).Settle(ctx, g.Digest, func(g *confirm.Grant) error {
+	err := sqlitestore.NewGrant(s).Settle(ctx, g.Digest, func(g *confirm.Grant) error {
 		cancel()
 		g.State = confirm.Spent
 		return nil
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, grantdb.New(s).Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
+	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), g.Digest, func(g *confirm.Grant) error {
 		assert.Equal(t, confirm.Pending, g.State)
 		return nil
 	}))
@@ -391,15 +390,15 @@ func TestClosedStoreRefuses(t *testing.T) {
 func TestCloseWaitsForCallsUnderWay(t *testing.T) {
 	s := open(t)
 	g, _ := porttest.Grant(1)
-	require.NoError(t, grantdb.New(s).Issue(t.Context(), g))
+	require.NoError(t, sqlitestore.NewGrant(s).Issue(t.Context(), g))
 	inside, closing := make(chan struct{}), make(chan error, 1)
 	done := make(chan error, 1)
 	go func() {
-		done <- grantdb.New(s).Settle(context.Background(), g.Digest, func(g *confirm.Grant) error {
+		done <- sqlitestore.NewGrant(s).Settle(context.Background(), g.Digest, func(g *confirm.Grant) error {
 			close(inside)
 			for {
 				// Close has begun once calls are refused; this one goes on.
-				if _, err := grantdb.New(s).Pending(context.Background(), ports.PendingFilter{}, g.IssuedAt); err != nil {
+				if _, err := sqlitestore.NewGrant(s).Pending(context.Background(), ports.PendingFilter{}, g.IssuedAt); err != nil {
 					g.State = confirm.Spent
 					return nil
 				}

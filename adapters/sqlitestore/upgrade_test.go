@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/accessdb"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
+	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -37,14 +36,14 @@ func TestOlderDatabaseIsBroughtUpToDate(t *testing.T) {
 	require.NoError(t, db.Close())
 
 	s := openAt(t, path)
-	found, err := grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
+	found, err := sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
 	require.NoError(t, err)
 	assert.Equal(t, []confirm.Grant{want}, found)
-	require.NoError(t, grantdb.New(s).Settle(t.Context(), digest, func(g *confirm.Grant) error {
+	require.NoError(t, sqlitestore.NewGrant(s).Settle(t.Context(), digest, func(g *confirm.Grant) error {
 		g.Scope, g.Risk = "web build", policy.RiskHigh
 		return g.Approve("terminal", "", want.IssuedAt.Add(time.Second))
 	}))
-	found, err = grantdb.New(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
+	found, err = sqlitestore.NewGrant(s).Pending(t.Context(), ports.PendingFilter{}, want.IssuedAt)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, "web build", found[0].Scope)
@@ -54,12 +53,12 @@ func TestOlderDatabaseIsBroughtUpToDate(t *testing.T) {
 // TestADatabaseWithoutCredentialsIsBroughtUpToDate: the fourth schema had none; what it holds stays, and credentials find their place. A look for
 // one does it as well, and to a program that knows the fourth schema the database is too new.
 func TestADatabaseWithoutCredentialsIsBroughtUpToDate(t *testing.T) {
-	for name, first := range map[string]func(*testing.T, *accessdb.Credentials){
-		"reading": func(t *testing.T, c *accessdb.Credentials) {
+	for name, first := range map[string]func(*testing.T, *sqlitestore.Credentials){
+		"reading": func(t *testing.T, c *sqlitestore.Credentials) {
 			_, err := c.Find(t.Context(), access.DigestOf("x"))
 			require.ErrorIs(t, err, access.ErrUnknown)
 		},
-		"writing": func(*testing.T, *accessdb.Credentials) {},
+		"writing": func(*testing.T, *sqlitestore.Credentials) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "countersign.db")
@@ -74,7 +73,7 @@ func TestADatabaseWithoutCredentialsIsBroughtUpToDate(t *testing.T) {
 			require.NoError(t, db.Close())
 
 			s := openAt(t, path)
-			credentials := accessdb.New(s)
+			credentials := sqlitestore.New(s)
 			first(t, credentials)
 			require.NoError(t, credentials.Add(t.Context(), accesstest.Credential(1)))
 			got, err := credentials.Find(t.Context(), accesstest.Credential(1).Digest)

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/ports"
 )
@@ -17,17 +17,17 @@ import (
 type Owner struct{}
 
 // Self is this process.
-func (Owner) Self() string { return string(kin.Self()) }
+func (Owner) Self() string { return string(osproc.TreeSelf()) }
 
 // Judge is what the system tells of the process of that name. A number that belongs to another process now is not it.
-func (Owner) Judge(name string) owner.Verdict { return kin.Judge(name, false) }
+func (Owner) Judge(name string) owner.Verdict { return osproc.TreeJudge(name, false) }
 
 // Elsewhere says where a process is that the system tells nothing of.
 func (o Owner) Elsewhere(name string) string {
 	if o.Judge(name) != owner.Unknown {
 		return ""
 	}
-	return owner.Elsewhere(name, kin.Here())
+	return owner.Elsewhere(name, osproc.Here())
 }
 
 // findWait bounds how long a verdict waits for a lease.
@@ -122,7 +122,7 @@ func (o *Owners) Judge(name string) owner.Verdict {
 	case !lease.Forgotten.IsZero():
 		return owner.Dead
 	}
-	return kin.Judge(name, lease.Lapsed(o.clock.Now()))
+	return osproc.TreeJudge(name, lease.Lapsed(o.clock.Now()))
 }
 
 // Elsewhere says where a process is that nothing is known of.
@@ -130,5 +130,5 @@ func (o *Owners) Elsewhere(name string) string {
 	if o.Judge(name) != owner.Unknown {
 		return ""
 	}
-	return owner.Elsewhere(name, kin.Here())
+	return owner.Elsewhere(name, osproc.Here())
 }

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 	"github.com/countersign-dev/countersign/domain/redact"
 )
 
@@ -26,7 +25,7 @@ const (
 type attempt struct {
 	client   *Client
 	request  webhook.Request
-	endpoint egress.Endpoint
+	endpoint webhook.Endpoint
 	rules    webhook.Rules
 	redactor *redact.Redactor
 }

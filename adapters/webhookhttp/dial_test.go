@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 )
 
 // TestTheSocketItselfIsJudged: should a bad address ever get past the vetting, the connection does not come about.
@@ -24,7 +23,7 @@ func TestTheSocketItselfIsJudged(t *testing.T) {
 		accepted <- err
 	}()
 
-	a := attempt{client: New(Options{}), endpoint: egress.Endpoint{Scheme: "https", Host: "hooks.example.com", Port: 443}}
+	a := attempt{client: New(Options{}), endpoint: webhook.Endpoint{Scheme: "https", Host: "hooks.example.com", Port: 443}}
 	for _, addr := range []string{"127.0.0.1", "::ffff:127.0.0.1"} {
 		target := webhook.Target{Host: "hooks.example.com", Port: at.Port(), Addresses: []netip.Addr{netip.MustParseAddr(addr)}}
 		_, err = a.dial(t.Context(), "tcp", target)

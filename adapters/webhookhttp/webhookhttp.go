@@ -16,7 +16,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 	"github.com/countersign-dev/countersign/domain/redact"
 )
 
@@ -85,7 +84,7 @@ func (c *Client) complete(rules webhook.Rules) webhook.Rules {
 }
 
 // vet looks a host up, once, and judges all its addresses.
-func (c *Client) vet(ctx context.Context, e egress.Endpoint, rules webhook.Rules) (webhook.Target, error) {
+func (c *Client) vet(ctx context.Context, e webhook.Endpoint, rules webhook.Rules) (webhook.Target, error) {
 	addrs := []netip.Addr{e.Addr}
 	if !e.Addr.IsValid() {
 		ctx, cancel := context.WithTimeout(ctx, lookupTime)
@@ -140,7 +139,7 @@ func (c *Client) rest(ctx context.Context, d time.Duration) bool {
 }
 
 // verdict is what an attempt that was the last means to the caller; nil for success.
-func verdict(ctx context.Context, r webhook.Request, e egress.Endpoint, answer webhook.Response, err error) error {
+func verdict(ctx context.Context, r webhook.Request, e webhook.Endpoint, answer webhook.Response, err error) error {
 	switch {
 	case errors.Is(err, project.ErrURLBlocked):
 		return innermost(err)

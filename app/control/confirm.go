@@ -6,7 +6,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -41,7 +40,7 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 	})
 	if err != nil {
 		if errors.Is(err, confirm.ErrBurnt) {
-			s.ended(ctx, grant.ID, toolrun.Mistyped)
+			s.ended(ctx, grant.ID, tool.Mistyped)
 		}
 		return nil, err
 	}
@@ -58,9 +57,9 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (a
 
 // withdrawn takes back, with a token that names a plan, the question about that plan.
 func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
-	reason := toolrun.Cancelled
+	reason := tool.Cancelled
 	if token.State == confirm.Denied {
-		reason = toolrun.UserDenied
+		reason = tool.UserDenied
 	}
 	s.ended(ctx, token.ID, reason)
 	if !token.Names {
@@ -70,15 +69,15 @@ func (s service) withdrawn(ctx context.Context, token confirm.Grant) {
 	asked, err := s.Ledger.Pending(ctx, ports.PendingFilter{Binding: &token.Binding}, now)
 	for _, g := range asked {
 		if err == nil && s.Ledger.Settle(ctx, g.Digest, func(g *confirm.Grant) error { return g.Cancel(now) }) == nil {
-			s.ended(ctx, g.ID, toolrun.Cancelled)
+			s.ended(ctx, g.ID, tool.Cancelled)
 		}
 	}
 }
 
 // ended puts on record that nobody will carry out what a confirmation was asked for. The confirmation itself has ended already, so
 // nothing depends on it; a record that stays open expires.
-func (s service) ended(ctx context.Context, confirmation string, reason toolrun.Reason) {
-	_ = s.Runs.Change(ctx, confirmation, toolrun.Denial(reason, s.Clock.Now()))
+func (s service) ended(ctx context.Context, confirmation string, reason tool.Reason) {
+	_ = s.Runs.Change(ctx, confirmation, tool.Denial(reason, s.Clock.Now()))
 	if s.Bell != nil {
 		s.Bell.Ring(confirmation)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
-	"github.com/countersign-dev/countersign/app/admission"
 	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/domain/access"
 	"github.com/countersign-dev/countersign/domain/audit"
@@ -29,7 +28,7 @@ import (
 type gate struct {
 	*app.App
 	t     *testing.T
-	keys  *admission.Keeper
+	keys  *app.Keeper
 	store *memstore.Store
 	clock *clock.Fake
 }
@@ -40,7 +39,7 @@ func gated(t *testing.T, p policy.Policy) *gate {
 	log := slog.New(slog.DiscardHandler)
 	core := app.Core{Clock: g.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: g.store, Audit: g.store, Settings: g.store, Sessions: g.store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: g.store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: log}
-	g.keys = admission.New(admission.Parts{Credentials: g.store.Credentials(), Clock: g.clock, IDs: system.IDs{}, Audit: g.store, Log: log})
+	g.keys = app.NewCredentials(app.Parts{Credentials: g.store.Credentials(), Clock: g.clock, IDs: system.IDs{}, Audit: g.store, Log: log})
 	p.Ceiling, p.Level = policy.Execute, policy.ExecuteWithConfirm
 	var err error
 	g.App, err = app.New(core, app.Options{Policy: p}, control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions,

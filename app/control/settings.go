@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/preference"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -117,11 +117,11 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 	if err != nil {
 		return settingsPlan{}, err
 	}
-	opens := preference.Opens(effective(had, rules), next, s.Operator.Level)
+	opens := app.Opens(effective(had, rules), next, s.Operator.Level)
 	if rules.OffRecord {
 		opens = append(opens, "what was stored until now is not what the last change on record stored, so something else may have loosened it; from here on it counts as approved")
 	}
-	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, preference.Changes(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
+	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, app.Changes(had, next)...), Settings: next, Had: had, require: strongest(rules)}, nil
 }
 
 // effective is the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.

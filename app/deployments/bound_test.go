@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -148,7 +148,7 @@ func TestNothingToDeployAsksNobody(t *testing.T) {
 func prepared(t *testing.T, dir string, c *clock.Fake) func() error {
 	t.Helper()
 	wired := wiredOver(dir, c)
-	entries := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: textdiff.Differ{},
+	entries := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: docedit.Differ{},
 		History: wired.Git, Remote: wired.Git, Clock: c, Version: "test"}).Entries
 	at := slices.IndexFunc(entries, func(e tool.Entry) bool { return e.Spec.Name == "deploy_apply" })
 	i, err := entries[at].Handler.Decode(json.RawMessage(`{"yes":true}`))

@@ -8,12 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -21,9 +18,9 @@ import (
 // pending is a deployment that was worked out and not carried out.
 type pending struct {
 	shown
-	state   compiler.State
+	state   planner.State
 	exhibit func(ctx context.Context) (any, error)
-	handed  action.Handed
+	handed  planner.Handed
 	adopt   bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
 }
 
@@ -58,12 +55,12 @@ func (p *pending) Gate() error {
 	if p.adopt || len(adoptions) == 0 {
 		return nil
 	}
-	return action.AdoptRefusal(adoptions)
+	return planner.AdoptRefusal(adoptions)
 }
 
 // offer is the answer of deploy: its data, and the plan that deploy_apply gets a token for.
 type offer struct {
-	report  action.Report
+	report  planner.Report
 	args    json.RawMessage
 	pending *pending
 }
@@ -77,62 +74,62 @@ func (o offer) Offer() (tool.Name, json.RawMessage, tool.Plan) {
 }
 
 // deploy is plan, and a token for it.
-func (s *service) deploy(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
+func (s *service) deploy(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
 	p, err := s.pend(ctx, sc, c)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.settled(ctx, p.state.Place.Home); err != nil { // a token would be good for nothing
-		return nil, action.Warned(err, p.warnings)
+		return nil, planner.Warned(err, p.warnings)
 	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
 	data.Applied = new(bool)
-	if listed := (plan.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
+	if listed := (deployment.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
 		// A token would cover overwriting what nobody was shown.
-		return nil, action.Warned(action.AdoptRefusal(p.result.Plan.Adoptions()), append(p.warnings, cut...))
+		return nil, planner.Warned(planner.AdoptRefusal(p.result.Plan.Adoptions()), append(p.warnings, cut...))
 	}
 	args, err := tool.Encode(Arguments{Repo: p.state.Place.Repo, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine, Yes: true})
-	return offer{action.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
+	return offer{planner.Report{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
 }
 
-func (s *service) pend(ctx context.Context, sc tool.Scope, c inputs.Call) (*pending, error) {
+func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Call) (*pending, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	handed, err := action.HandedOn(result.Plan.Changes, func(c plan.Change) ([]byte, error) { return s.Compiler.Sources.Content(ctx, c.After) })
+	handed, err := planner.HandedOn(result.Plan.Changes, func(c deployment.Change) ([]byte, error) { return s.Compiler.Sources.Content(ctx, c.After) })
 	if err != nil {
-		return nil, action.Warned(err, result.Warnings)
+		return nil, planner.Warned(err, result.Warnings)
 	}
-	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: action.Unique(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
+	return &pending{shown: shown{result: result, limit: sc.MaxOutput, warnings: planner.Unique(handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: c.Adopt,
 		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
 }
 
 // prepareApply makes the plan again: its hash is what the token must have been given for.
-func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareApply(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
 	return s.pend(ctx, sc, c)
 }
 
 // apply carries out the very plan that was confirmed.
-func (s *service) apply(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
+func (s *service) apply(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
 	ready := p.(*pending)
 	data, cut := dataOf(ready.result.Plan, sc.MaxOutput)
 	warnings := append(slices.Clone(ready.warnings), cut...)
 	data.Applied = new(bool)
 	if ready.result.Plan.Empty() {
 		if err := s.settled(ctx, ready.state.Place.Home); err != nil {
-			return nil, action.Warned(err, warnings)
+			return nil, planner.Warned(err, warnings)
 		}
 		data.Reason = "no_changes"
-		return action.Report{Data: data, Warnings: action.Unique(warnings)}, nil
+		return planner.Report{Data: data, Warnings: planner.Unique(warnings)}, nil
 	}
-	t := ready.result.Plan.Transaction(ready.state.Place, plan.KindDeploy, ready.state.Config.LockSum)
-	id, err := s.Planner.Machine.Apply(ctx, t, action.Progress(sc, "deploying"))
+	t := ready.result.Plan.Transaction(ready.state.Place, deployment.KindDeploy, ready.state.Config.LockSum)
+	id, err := s.Planner.Machine.Apply(ctx, t, planner.Progress(sc, "deploying"))
 	if err != nil {
-		return nil, action.Warned(err, warnings)
+		return nil, planner.Warned(err, warnings)
 	}
 	*data.Applied, data.SnapshotID = true, id
-	return action.Report{Data: data, Warnings: action.Unique(warnings)}, nil
+	return planner.Report{Data: data, Warnings: planner.Unique(warnings)}, nil
 }
 
 // settled fails with ErrInterrupted while an earlier operation is unfinished: one that was killed after its last write, too, has to be

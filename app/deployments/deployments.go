@@ -26,9 +26,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -47,17 +44,17 @@ const TokenTTL = 10 * time.Minute
 
 // The typed handles of the tools.
 var (
-	Plan          = tool.Ref[Arguments, action.Report]{Name: "plan"}
-	Diff          = tool.Ref[Arguments, action.Report]{Name: "diff"}
-	Preview       = tool.Ref[Arguments, action.Report]{Name: "preview"}
-	Status        = tool.Ref[Arguments, action.Report]{Name: "status"}
-	Doctor        = tool.Ref[Arguments, action.Report]{Name: "doctor"}
-	Deploy        = tool.Ref[Arguments, action.Report]{Name: "deploy"}
-	DeployApply   = tool.Ref[Arguments, action.Report]{Name: "deploy_apply"}
-	Rollback      = tool.Ref[Arguments, action.Report]{Name: "rollback"}
-	EvolvePropose = tool.Ref[Arguments, action.Report]{Name: "evolve_propose"}
-	EvolveRestore = tool.Ref[Arguments, action.Report]{Name: "evolve_restore"}
-	Explain       = tool.Ref[Arguments, action.Report]{Name: "explain"}
+	Plan          = tool.Ref[Arguments, planner.Report]{Name: "plan"}
+	Diff          = tool.Ref[Arguments, planner.Report]{Name: "diff"}
+	Preview       = tool.Ref[Arguments, planner.Report]{Name: "preview"}
+	Status        = tool.Ref[Arguments, planner.Report]{Name: "status"}
+	Doctor        = tool.Ref[Arguments, planner.Report]{Name: "doctor"}
+	Deploy        = tool.Ref[Arguments, planner.Report]{Name: "deploy"}
+	DeployApply   = tool.Ref[Arguments, planner.Report]{Name: "deploy_apply"}
+	Rollback      = tool.Ref[Arguments, planner.Report]{Name: "rollback"}
+	EvolvePropose = tool.Ref[Arguments, planner.Report]{Name: "evolve_propose"}
+	EvolveRestore = tool.Ref[Arguments, planner.Report]{Name: "evolve_restore"}
+	Explain       = tool.Ref[Arguments, planner.Report]{Name: "explain"}
 )
 
 // Arguments is what any of the tools takes; each takes the fields its schema lists. Absent fields have the schema's defaults.
@@ -80,7 +77,7 @@ type Arguments struct {
 
 // Deps is what the use cases need. All of it is required, but Version.
 type Deps struct {
-	Compiler compiler.Compiler
+	Compiler planner.Compiler
 	Planner  planner.Planner
 	Recovery deployport.Recovery
 	Differ   deployport.Differ
@@ -98,30 +95,30 @@ const unlessAlike = "unless nothing would change"
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
 	s := &service{d}
-	about := func(name tool.Name, title, description, schema string) action.About {
-		return action.About{Name: name, Title: title, Description: description, Input: schema}
+	about := func(name tool.Name, title, description, schema string) planner.About {
+		return planner.About{Name: name, Title: title, Description: description, Input: schema}
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
-		action.Read(about("plan", "Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
-		action.Read(about("diff", "Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
-		action.Read(about("preview", "Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
-		action.Read(about("status", "Show drift",
+		planner.Read(about("plan", "Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
+		planner.Read(about("diff", "Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
+		planner.Read(about("preview", "Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
+		planner.Read(about("status", "Show drift",
 			"Show deployed agent configuration files that are missing, modified, extra or not deployed yet, and what to do next.", statusSchema), s.status),
-		action.Read(about("doctor", "Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
-		action.Read(about("deploy", "Prepare a deployment",
+		planner.Read(about("doctor", "Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
+		planner.Read(about("deploy", "Prepare a deployment",
 			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
-		action.Change(about("deploy_apply", "Apply",
+		planner.Change(about("deploy_apply", "Apply",
 			"Apply exactly the plan that deploy showed.", deployApplySchema),
-			action.Command{NeedsYes: true, Issuer: "deploy", When: unlessAlike, Prepare: s.prepareApply, Commit: s.apply}),
-		action.Change(about("rollback", "Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
+			planner.Command{NeedsYes: true, Issuer: "deploy", When: unlessAlike, Prepare: s.prepareApply, Commit: s.apply}),
+		planner.Change(about("rollback", "Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
 			"Edits made since are kept in a new snapshot.", rollbackSchema),
-			action.Command{NeedsYes: true, When: unlessAlike, Prepare: s.prepareRollback, Commit: s.rollback}),
-		action.Change(about("evolve_propose", "Propose drift",
+			planner.Command{NeedsYes: true, When: unlessAlike, Prepare: s.prepareRollback, Commit: s.rollback}),
+		planner.Change(about("evolve_propose", "Propose drift",
 			"Propose drift as overlay edits on a new git branch.", evolveProposeSchema),
-			action.Command{When: "unless there is nothing to propose", Prepare: s.preparePropose, Commit: s.propose}),
-		action.Change(about("evolve_restore", "Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema),
-			action.Command{When: "unless nothing is missing", Prepare: s.prepareRestore, Commit: s.restore}),
-		action.Read(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
+			planner.Command{When: "unless there is nothing to propose", Prepare: s.preparePropose, Commit: s.propose}),
+		planner.Change(about("evolve_restore", "Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema),
+			planner.Command{When: "unless nothing is missing", Prepare: s.prepareRestore, Commit: s.restore}),
+		planner.Read(about("explain", "Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
 	}}
 }
 
@@ -135,34 +132,34 @@ func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
 }
 
 // DoctorQuery is the tool doctor as a use case, for doctor_fix, which answers as it does.
-func DoctorQuery(d Deps) action.Query { return (&service{d}).doctor }
+func DoctorQuery(d Deps) planner.Query { return (&service{d}).doctor }
 
 // request is what a call asks the compiler for.
-func request(c inputs.Call) compiler.Request {
-	return compiler.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target}
+func request(c planner.Call) planner.Request {
+	return planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target}
 }
 
 // look compiles and plans; what was warned of before a failure comes back in its details.
-func (s *service) look(ctx context.Context, c inputs.Call) (compiler.State, planner.Result, error) {
+func (s *service) look(ctx context.Context, c planner.Call) (planner.State, planner.Result, error) {
 	return s.with(ctx, c, s.Planner.Deploy)
 }
 
 // with compiles and has the planner do something with that.
-func (s *service) with(ctx context.Context, c inputs.Call, do func(context.Context, compiler.State) (planner.Result, error)) (compiler.State, planner.Result, error) {
+func (s *service) with(ctx context.Context, c planner.Call, do func(context.Context, planner.State) (planner.Result, error)) (planner.State, planner.Result, error) {
 	state, err := s.Compiler.Compile(ctx, request(c))
 	if err != nil {
-		return state, planner.Result{}, action.Warned(err, state.Warnings)
+		return state, planner.Result{}, planner.Warned(err, state.Warnings)
 	}
 	result, err := do(ctx, state)
-	result.Warnings = action.Unique(state.Warnings, result.Warnings, s.interrupted(ctx, state))
+	result.Warnings = planner.Unique(state.Warnings, result.Warnings, s.interrupted(ctx, state))
 	if err != nil {
-		return state, result, action.Warned(err, result.Warnings)
+		return state, result, planner.Warned(err, result.Warnings)
 	}
 	return state, result, nil
 }
 
 // interrupted warns of an operation that was begun and never finished.
-func (s *service) interrupted(ctx context.Context, state compiler.State) []string {
+func (s *service) interrupted(ctx context.Context, state planner.State) []string {
 	pending, err := s.Recovery.Pending(ctx, state.Place.Home)
 	if err != nil || pending == nil { // what cannot be read is said by whoever has to write
 		return nil

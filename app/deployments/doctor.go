@@ -8,12 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/drift"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -51,11 +47,11 @@ type doctorRoot struct {
 }
 
 // doctor looks at everything a deployment needs, writes nothing, and reports a broken module instead of failing on it.
-func (s *service) doctor(ctx context.Context, _ tool.Scope, c inputs.Call) (any, error) {
+func (s *service) doctor(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
 	state, err := s.Compiler.Compile(ctx, request(c))
 	warnings := slices.Clone(state.Warnings)
 	if state.Targets == nil && err != nil { // there is no configuration to look any further with
-		return nil, action.Warned(err, warnings)
+		return nil, planner.Warned(err, warnings)
 	}
 	if err != nil {
 		warnings = append(warnings, problem(err))
@@ -72,19 +68,19 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, c inputs.Call) (any,
 	for _, root := range state.Output.Roots {
 		more, err := s.doctorRoot(ctx, &data, root, unignored)
 		if err != nil {
-			return nil, action.Warned(err, warnings)
+			return nil, planner.Warned(err, warnings)
 		}
 		warnings = append(warnings, more...)
 	}
 	if len(unignored) > 0 {
-		data.NextActions = append(data.NextActions, drift.Prefix(c)+" doctor --fix --yes --json")
+		data.NextActions = append(data.NextActions, planner.Prefix(c)+" doctor --fix --yes --json")
 	}
 	warnings = append(warnings, s.doctorHidden(ctx, state)...)
 	more, err := s.doctorOverlays(ctx, state)
 	if err != nil {
-		return nil, action.Warned(err, warnings)
+		return nil, planner.Warned(err, warnings)
 	}
-	return action.Report{Data: data, Warnings: action.Unique(warnings, more, s.interrupted(ctx, state))}, nil
+	return planner.Report{Data: data, Warnings: planner.Unique(warnings, more, s.interrupted(ctx, state))}, nil
 }
 
 // problem is a fault as a warning that names its reason.
@@ -93,7 +89,7 @@ func problem(err error) string {
 	return "this would stop a deployment: " + f.Message
 }
 
-func (s *service) doctorRoot(ctx context.Context, data *doctorData, root plan.Root, unignored map[string]bool) ([]string, error) {
+func (s *service) doctorRoot(ctx context.Context, data *doctorData, root deployment.Root, unignored map[string]bool) ([]string, error) {
 	health, err := s.Planner.Machine.Check(ctx, root)
 	if err != nil {
 		return nil, err
@@ -105,7 +101,7 @@ func (s *service) doctorRoot(ctx context.Context, data *doctorData, root plan.Ro
 	}
 	suggestion := ""
 	switch {
-	case slices.Contains(row.Issues, drift.Missing):
+	case slices.Contains(row.Issues, planner.Missing):
 		suggestion = "create directory: mkdir -p " + root.Path
 		data.NextActions = append(data.NextActions, "mkdir -p "+root.Path)
 	case slices.Contains(row.Issues, "not_writable"):
@@ -130,7 +126,7 @@ func (s *service) doctorRoot(ctx context.Context, data *doctorData, root plan.Ro
 const maxHidden = 20
 
 // doctorHidden warns of what a reader would not see in files that would be deployed, or in their names.
-func (s *service) doctorHidden(ctx context.Context, state compiler.State) []string {
+func (s *service) doctorHidden(ctx context.Context, state planner.State) []string {
 	var out []string
 	more := 0
 	for _, f := range state.Output.Files {
@@ -153,7 +149,7 @@ func (s *service) doctorHidden(ctx context.Context, state compiler.State) []stri
 }
 
 // doctorOverlays warns of overlays that stand in more than one place or belong to another module.
-func (s *service) doctorOverlays(ctx context.Context, state compiler.State) ([]string, error) {
+func (s *service) doctorOverlays(ctx context.Context, state planner.State) ([]string, error) {
 	var warnings []string
 	for _, m := range state.Config.Manifest.Modules {
 		for _, scope := range deployment.OverlayScopes() {

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
-	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -33,7 +33,7 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "pack/repo"), os.DirFS("testdata/sample")))
 	project := filepath.Join(dir, "project")
 	require.NoError(t, os.MkdirAll(project, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(project, place.MarkerFile), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(project, configrepo.MarkerFile), nil, 0o644))
 	return sampleDoorOver(t, dir, c)
 }
 
@@ -44,7 +44,7 @@ func sampleDoorOver(t *testing.T, dir string, c *clock.Fake, who ...policy.Appro
 	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	wired := wiredOver(dir, c)
-	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: textdiff.Differ{},
+	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: docedit.Differ{},
 		History: wired.Git, Remote: wired.Git, Clock: c, Version: "test"})
 	door, err := app.New(core, app.Options{Policy: policy.Policy{Approval: append(who, policy.ApprovalCaller)[0], Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, capability)
 	require.NoError(t, err)

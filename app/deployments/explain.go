@@ -3,13 +3,8 @@ package deployments
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/drift"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -24,7 +19,7 @@ type explainData struct {
 
 type explainedChange struct {
 	Modules   []explainedModule `json:"modules"`
-	Op        plan.Op           `json:"op"`
+	Op        deployment.Op           `json:"op"`
 	Path      string            `json:"path"`
 	PathPosix string            `json:"path_posix"`
 	Target    string            `json:"target"`
@@ -56,7 +51,7 @@ type explainStatusData struct {
 	Targets []string         `json:"targets"`
 }
 
-func (s *service) explain(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
+func (s *service) explain(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
 	state, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -72,12 +67,12 @@ func (s *service) explain(ctx context.Context, sc tool.Scope, c inputs.Call) (an
 		}
 		data.Changes = append(data.Changes, out)
 	}
-	data.Changes, data.Omitted = action.Fit(data.Changes, sc.MaxOutput-action.Slack)
-	return action.Report{Data: data, Warnings: result.Warnings}, nil
+	data.Changes, data.Omitted = planner.Fit(data.Changes, sc.MaxOutput-planner.Slack)
+	return planner.Report{Data: data, Warnings: result.Warnings}, nil
 }
 
 // explainModule credits the highest layer that gave or patched the module's file.
-func (s *service) explainModule(state compiler.State, r planner.Result, c plan.Change, id string) explainedModule {
+func (s *service) explainModule(state planner.State, r planner.Result, c deployment.Change, id string) explainedModule {
 	out := explainedModule{ModuleID: id}
 	m, ok := state.Module(id)
 	if !ok {
@@ -85,7 +80,7 @@ func (s *service) explainModule(state compiler.State, r planner.Result, c plan.C
 	}
 	kind := typeName(m.Type)
 	out.ModuleType = &kind
-	root, _ := plan.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep)
+	root, _ := deployment.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep)
 	path := target.ModulePath(c.Target, m.Module, root.Path, c.Path, s.Compiler.Sep)
 	layer := m.Layer(path)
 	if path == "" {
@@ -112,10 +107,10 @@ func typeName(t deployment.ModuleType) string {
 	return "Settings"
 }
 
-func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state compiler.State, r planner.Result) (any, error) {
-	d, err := drift.Find(ctx, s.Planner.Machine, r, false)
+func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state planner.State, r planner.Result) (any, error) {
+	d, err := planner.Find(ctx, s.Planner.Machine, r, false)
 	if err != nil {
-		return nil, action.Warned(err, r.Warnings)
+		return nil, planner.Warned(err, r.Warnings)
 	}
 	data := explainStatusData{Drift: []explainedDrift{}, Profile: state.Request.Profile, Targets: state.Targets}
 	for _, i := range d.Items {
@@ -125,6 +120,6 @@ func (s *service) explainStatus(ctx context.Context, sc tool.Scope, state compil
 		}
 		data.Drift = append(data.Drift, explainedDrift{i.Actual, i.Expected, i.Kind, modules, i.Path, i.PathPosix, i.Target})
 	}
-	data.Drift, data.Omitted = action.Fit(data.Drift, sc.MaxOutput-action.Slack)
-	return action.Report{Data: data, Warnings: action.Unique(r.Warnings, d.Warnings)}, nil
+	data.Drift, data.Omitted = planner.Fit(data.Drift, sc.MaxOutput-planner.Slack)
+	return planner.Report{Data: data, Warnings: planner.Unique(r.Warnings, d.Warnings)}, nil
 }

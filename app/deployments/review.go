@@ -7,11 +7,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/domain/visible"
 )
@@ -19,20 +16,20 @@ import (
 // changesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
 type changesData struct {
 	Applied    *bool         `json:"applied,omitempty"`
-	Changes    []plan.Change `json:"changes"`
+	Changes    []deployment.Change `json:"changes"`
 	Omitted    int           `json:"changes_omitted,omitempty"` // of a list too long for the caller
 	Profile    string        `json:"profile"`
 	Reason     string        `json:"reason,omitempty"`
 	SnapshotID string        `json:"snapshot_id,omitempty"`
-	Summary    plan.Summary  `json:"summary"`
+	Summary    deployment.Summary  `json:"summary"`
 	Targets    []string      `json:"targets"`
 }
 
 // dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
 // listed before anything else, because a confirmation covers it.
-func dataOf(p plan.Plan, limit int) (changesData, []string) {
+func dataOf(p deployment.Plan, limit int) (changesData, []string) {
 	d := changesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
-	size := action.Slack
+	size := planner.Slack
 	for _, c := range p.Changes {
 		size += weight(c)
 	}
@@ -40,7 +37,7 @@ func dataOf(p plan.Plan, limit int) (changesData, []string) {
 		return d, nil
 	}
 	listed := make([]bool, len(p.Changes))
-	left, adoptions := limit-action.Slack, 0
+	left, adoptions := limit-planner.Slack, 0
 	for _, adopting := range []bool{true, false} {
 		for i, c := range p.Changes {
 			if c.Gate.Adopts() != adopting {
@@ -52,7 +49,7 @@ func dataOf(p plan.Plan, limit int) (changesData, []string) {
 			listed[i] = true
 		}
 	}
-	d.Changes = []plan.Change{}
+	d.Changes = []deployment.Change{}
 	for i, c := range p.Changes {
 		if listed[i] {
 			d.Changes = append(d.Changes, c)
@@ -69,16 +66,16 @@ func dataOf(p plan.Plan, limit int) (changesData, []string) {
 }
 
 // weight is at most how many bytes a change takes as JSON.
-func weight(c plan.Change) int { return len(c.Path)*2 + 420 }
+func weight(c deployment.Change) int { return len(c.Path)*2 + 420 }
 
 // plan is the tools plan and diff.
-func (s *service) plan(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
+func (s *service) plan(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
 	_, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	data, cut := dataOf(result.Plan, sc.MaxOutput)
-	return action.Report{Data: data, Warnings: append(result.Warnings, cut...)}, nil
+	return planner.Report{Data: data, Warnings: append(result.Warnings, cut...)}, nil
 }
 
 // previewData is the data of preview.
@@ -90,21 +87,21 @@ type previewData struct {
 }
 
 type planSummary struct {
-	Changes []plan.Change `json:"changes"`
-	Summary plan.Summary  `json:"summary"`
+	Changes []deployment.Change `json:"changes"`
+	Summary deployment.Summary  `json:"summary"`
 }
 
 type diffData struct {
-	Changes []plan.Change `json:"changes"`
+	Changes []deployment.Change `json:"changes"`
 	Files   []fileDiff    `json:"files"`
-	Summary plan.Summary  `json:"summary"`
+	Summary deployment.Summary  `json:"summary"`
 }
 
 // fileDiff is one file of a preview with diffs. Path is relative to Root.
 type fileDiff struct {
 	AfterHash  *string `json:"after_hash"`
 	BeforeHash *string `json:"before_hash"`
-	Op         plan.Op `json:"op"`
+	Op         deployment.Op `json:"op"`
 	Path       string  `json:"path"`
 	PathPosix  string  `json:"path_posix"`
 	Root       string  `json:"root"`
@@ -116,7 +113,7 @@ type fileDiff struct {
 // maxUnified is how long one file's diff may be, in bytes (agentpack contract §5.4).
 const maxUnified = 102400
 
-func (s *service) preview(ctx context.Context, sc tool.Scope, c inputs.Call) (any, error) {
+func (s *service) preview(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
 	_, result, err := s.look(ctx, c)
 	if err != nil {
 		return nil, err
@@ -135,21 +132,21 @@ func (s *service) preview(ctx context.Context, sc tool.Scope, c inputs.Call) (an
 		}
 		out.Diff, warnings = &diffData{data.Changes, files, data.Summary}, append(warnings, more...)
 	}
-	return action.Report{Data: out, Warnings: warnings}, nil
+	return planner.Report{Data: out, Warnings: warnings}, nil
 }
 
 // diffs shows each change as a unified diff, the longest ones and binary ones left out with a warning, within limit bytes of text.
-func (s *service) diffs(ctx context.Context, r planner.Result, changes []plan.Change, limit int) ([]fileDiff, []string, error) {
+func (s *service) diffs(ctx context.Context, r planner.Result, changes []deployment.Change, limit int) ([]fileDiff, []string, error) {
 	out := make([]fileDiff, 0, len(changes))
 	var warnings []string
 	size := 0
 	for _, c := range changes {
 		f := fileDiff{AfterHash: labelled(c.After.Sum), BeforeHash: labelled(c.Before.Sum), Op: c.Op, Path: c.Path, Root: "<unknown>", Target: c.Target}
-		if root, ok := plan.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep); ok {
+		if root, ok := deployment.BestRoot(r.Plan.Roots, c.Target, c.Path, s.Compiler.Sep); ok {
 			f.Root, f.Path = root.Path, strings.TrimLeft(c.Path[len(root.Path):], `/\`)
 		}
 		f.RootPosix, f.PathPosix = deployment.Posix(f.Root), deployment.Posix(f.Path)
-		if c.Op != plan.Delete {
+		if c.Op != deployment.Delete {
 			text, problem, err := s.unified(ctx, c, f.PathPosix)
 			switch {
 			case err != nil:
@@ -182,7 +179,7 @@ type exhibited struct {
 }
 
 // exhibit is the lines that those changes would change.
-func (s *service) exhibit(ctx context.Context, r planner.Result, changes []plan.Change) (any, error) {
+func (s *service) exhibit(ctx context.Context, r planner.Result, changes []deployment.Change) (any, error) {
 	most := changes[:min(len(changes), filesExhibited)]
 	files, warnings, err := s.diffs(ctx, r, most, maxExhibit)
 	if left := len(changes) - len(most); left > 0 {
@@ -192,8 +189,8 @@ func (s *service) exhibit(ctx context.Context, r planner.Result, changes []plan.
 }
 
 // unified is the diff of one change, or why there is none.
-func (s *service) unified(ctx context.Context, c plan.Change, name string) (text, problem string, err error) {
-	if c.Before.Kind == plan.Link { // what it leads to may be anybody's, and is not shown
+func (s *service) unified(ctx context.Context, c deployment.Change, name string) (text, problem string, err error) {
+	if c.Before.Kind == deployment.Link { // what it leads to may be anybody's, and is not shown
 		return "", "a symbolic link to " + c.Before.Link + " stands there", nil
 	}
 	before, _, err := s.Planner.Machine.Read(ctx, c.Path)
@@ -236,5 +233,5 @@ func (p shown) MarshalJSON() ([]byte, error) {
 	if p.applied {
 		data.Applied = new(bool)
 	}
-	return json.Marshal(action.Report{Data: data, Warnings: append(p.warnings, cut...)})
+	return json.Marshal(planner.Report{Data: data, Warnings: append(p.warnings, cut...)})
 }

@@ -6,23 +6,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // rollbackData is the data of rollback. Changes and what follows are there in previews, and beside the ids once it was done.
 type rollbackData struct {
-	Changes      []plan.Change `json:"changes"`
+	Changes      []deployment.Change `json:"changes"`
 	Omitted      int           `json:"changes_omitted,omitempty"`
 	Event        string        `json:"event_snapshot_id,omitempty"`
 	RolledBackTo string        `json:"rolled_back_to"`
-	Summary      plan.Summary  `json:"summary"`
+	Summary      deployment.Summary  `json:"summary"`
 }
 
 // back is a rollback that was worked out.
@@ -31,7 +28,7 @@ type back struct {
 	place  deployment.Place
 	to     string
 	limit  int
-	handed action.Handed
+	handed planner.Handed
 
 	exhibit func(ctx context.Context) (any, error)
 }
@@ -57,29 +54,29 @@ func (b *back) Idle() bool { return b.result.Plan.Empty() }
 // MarshalJSON is the report that a dry run gives.
 func (b *back) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
 
-func (b *back) report(event string) action.Report {
+func (b *back) report(event string) planner.Report {
 	shown, cut := dataOf(b.result.Plan, b.limit)
-	return action.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: action.Unique(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
+	return planner.Report{Data: rollbackData{Changes: shown.Changes, Omitted: shown.Omitted, Event: event, RolledBackTo: b.to, Summary: shown.Summary}, Warnings: planner.Unique(b.handed.Warnings(), b.result.Plan.Ways.Warnings(), b.result.Warnings, cut)}
 }
 
 // prepareRollback works out the way back.
-func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
 	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
 	if err != nil {
 		return nil, err
 	}
 	result, err := s.Planner.Back(ctx, at, c.To)
 	if err != nil {
-		return nil, action.Warned(err, result.Warnings)
+		return nil, planner.Warned(err, result.Warnings)
 	}
-	handed, err := action.HandedOn(result.Plan.Changes, func(c plan.Change) ([]byte, error) {
+	handed, err := planner.HandedOn(result.Plan.Changes, func(c deployment.Change) ([]byte, error) {
 		if c.After.Data != nil {
 			return c.After.Data, nil
 		}
 		return s.Planner.Snapshots.Blob(ctx, at.Home, c.After.Sum)
 	})
 	if err != nil {
-		return nil, action.Warned(err, result.Warnings)
+		return nil, planner.Warned(err, result.Warnings)
 	}
 	return &back{result: result, place: at, to: c.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
 }
@@ -88,7 +85,7 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, c inputs.C
 func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string) (any, error) {
 	changes := slices.Clone(r.Plan.Changes)
 	for i, c := range changes {
-		if c.Op == plan.Delete || c.Link != "" || c.After.Data != nil {
+		if c.Op == deployment.Delete || c.Link != "" || c.After.Data != nil {
 			continue
 		}
 		data, err := s.Planner.Snapshots.Blob(ctx, home, c.After.Sum)
@@ -101,16 +98,16 @@ func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string
 }
 
 // rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.
-func (s *service) rollback(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
+func (s *service) rollback(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
 	b := p.(*back)
-	t := b.result.Plan.Transaction(b.place, plan.KindRollback, deployment.Sum{})
+	t := b.result.Plan.Transaction(b.place, deployment.KindRollback, deployment.Sum{})
 	t.RolledBackTo = b.to
-	if err := action.Fill(ctx, &t, s.Planner.Snapshots); err != nil {
+	if err := planner.Fill(ctx, &t, s.Planner.Snapshots); err != nil {
 		return nil, err
 	}
-	event, err := s.Planner.Machine.Apply(ctx, t, action.Progress(sc, "rolling back"))
+	event, err := s.Planner.Machine.Apply(ctx, t, planner.Progress(sc, "rolling back"))
 	if err != nil {
-		return nil, action.Warned(err, b.result.Warnings)
+		return nil, planner.Warned(err, b.result.Warnings)
 	}
 	return b.report(event), nil
 }

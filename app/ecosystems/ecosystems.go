@@ -22,14 +22,11 @@ package ecosystems
 import (
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/ecosystems/footing"
-	"github.com/countersign-dev/countersign/app/ecosystems/installing"
-	"github.com/countersign-dev/countersign/app/ecosystems/queueing"
-	"github.com/countersign-dev/countersign/app/ecosystems/releasing"
-	"github.com/countersign-dev/countersign/app/ecosystems/shipping"
-	"github.com/countersign-dev/countersign/app/ecosystems/showing"
-	"github.com/countersign-dev/countersign/app/ecosystems/spinning"
-	"github.com/countersign-dev/countersign/app/ecosystems/ticketing"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
+	"github.com/countersign-dev/countersign/app/ecosystems/push"
+	"github.com/countersign-dev/countersign/app/ecosystems/environment"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -42,25 +39,25 @@ const Contract tool.Contract = "amof.v1"
 
 // Deps is what the tools work with, part by part.
 type Deps struct {
-	Basis      footing.Deps
-	Browsing   showing.Deps
-	Installing installing.Deps
-	Ticketing  ticketing.Deps
-	Shipping   shipping.Deps
-	Spinning   spinning.Deps
-	Releasing  releasing.Deps
-	Running    queueing.Deps
+	Basis      runs.Deps
+	Browsing   InfoDeps
+	Installing workspace.Deps
+	Ticketing  workspace.TicketDeps
+	Shipping   push.Deps
+	Spinning   environment.Deps
+	Releasing  releases.Deps
+	Running    runs.QueueDeps
 	Control    []tool.Entry // the door's own tools under the names of seed 004
 }
 
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, showing.Entries(d.Browsing), installing.Entries(d.Installing),
-		ticketing.Entries(d.Ticketing), shipping.Entries(d.Shipping), spinning.Entries(d.Spinning), releasing.Entries(d.Releasing), queueing.Entries(d.Running),
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, Entries(d.Browsing), workspace.Entries(d.Installing),
+		workspace.TicketEntries(d.Ticketing), push.Entries(d.Shipping), environment.Entries(d.Spinning), releases.Entries(d.Releasing), runs.Entries(d.Running),
 		[]tool.Entry{policyEntry(d.Basis)})}
 }
 
 // Performers carry out the runs of these tools.
-func Performers(d Deps) []footing.Performer {
-	return slices.Concat(installing.Performers(d.Installing), shipping.Performers(d.Shipping), spinning.Performers(d.Spinning), releasing.Performers(d.Releasing))
+func Performers(d Deps) []runs.Performer {
+	return slices.Concat(workspace.Performers(d.Installing), push.Performers(d.Shipping), environment.Performers(d.Spinning), releases.Performers(d.Releasing))
 }

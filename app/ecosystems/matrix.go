@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/app/bind"
-	"github.com/countersign-dev/countersign/app/ecosystems/footing"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -84,17 +84,17 @@ type Published struct {
 	Default string   `json:"default_mode"`
 	TTL     int      `json:"confirmation_ttl_seconds"`
 	Rows    []Row    `json:"rows"`
-	footing.Shown
+	runs.Shown
 }
 
 // ttl is how long a confirmation is good, in seconds (seed 004).
 const ttl = 300
 
-func policyEntry(d footing.Deps) tool.Entry {
-	spec := footing.Read("Mode policy", "Show the mode policy: how every tool is treated in ask, plan and execute, and how it is confirmed.", noSchema)
+func policyEntry(d runs.Deps) tool.Entry {
+	spec := runs.Read("Mode policy", "Show the mode policy: how every tool is treated in ask, plan and execute, and how it is confirmed.", noSchema)
 	return bind.Query(Policy, spec, func(_ context.Context, sc tool.Scope, _ NoInput) (Published, error) {
 		rows := Matrix()
-		text := footing.Text{Summary: fmt.Sprintf("Listed %d rows of the mode policy", len(rows))}
-		return Published{Modes: []string{"ask", "plan", "execute"}, Default: "ask", TTL: ttl, Rows: rows, Shown: d.Show(sc, footing.About{}, text)}, nil
+		text := runs.Text{Summary: fmt.Sprintf("Listed %d rows of the mode policy", len(rows))}
+		return Published{Modes: []string{"ask", "plan", "execute"}, Default: "ask", TTL: ttl, Rows: rows, Shown: d.Show(sc, runs.About{}, text)}, nil
 	})
 }

@@ -7,10 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/packs/arguments"
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/pack/document"
-	"github.com/countersign-dev/countersign/domain/pack/locate"
 )
 
 // action is one row of the contract's table of input actions: what it needs, and what it does to a pack.
@@ -20,8 +17,8 @@ type action struct {
 	revision bool              // needs expected_revision
 	required []string          // in the order they are reported
 	aliases  map[string]string // names of another tool's fields, and the right ones
-	check    func(arguments.Set) error
-	edit     func(*service, context.Context, *pack.Pack, arguments.Set, time.Time) (more json.RawMessage, err error)
+	check    func(Set) error
+	edit     func(*service, context.Context, *pack.Pack, Set, time.Time) (more json.RawMessage, err error)
 }
 
 // actions is the table (context-pack contract §2, and what goes beyond it).
@@ -62,19 +59,19 @@ func actionNames() string {
 	return strings.Join(names, ", ")
 }
 
-func checkCreate(a arguments.Set) error {
+func checkCreate(a Set) error {
 	if _, err := a.Tags(); err != nil {
 		return err
 	}
 	if _, ok := a.Number("ttl_minutes"); !ok {
-		return arguments.Required("ttl_minutes")
+		return Required("ttl_minutes")
 	}
 	return nil
 }
 
 // clears checks tags and clear before the pack is looked at.
-func clears(allowed ...string) func(arguments.Set) error {
-	return func(a arguments.Set) error {
+func clears(allowed ...string) func(Set) error {
+	return func(a Set) error {
 		if _, err := a.Tags(); err != nil {
 			return err
 		}
@@ -84,7 +81,7 @@ func clears(allowed ...string) func(arguments.Set) error {
 }
 
 // checkTouch wants exactly one of the two fields. A field that is there must be an integer, null included (context-pack contract §2).
-func checkTouch(a arguments.Set) error {
+func checkTouch(a Set) error {
 	both := 0
 	for _, f := range []string{"ttl_minutes", "extend_minutes"} {
 		if !a.Has(f) {
@@ -92,19 +89,19 @@ func checkTouch(a arguments.Set) error {
 		}
 		both++
 		if _, ok := a.Number(f); !ok {
-			return arguments.Err.Sayf("'%s' must be a whole number of minutes", f)
+			return Err.Sayf("'%s' must be a whole number of minutes", f)
 		}
 	}
 	switch both {
 	case 0:
 		return ErrTTLRequired
 	case 2:
-		return arguments.Err.Sayf("give either 'ttl_minutes' or 'extend_minutes', not both")
+		return Err.Sayf("give either 'ttl_minutes' or 'extend_minutes', not both")
 	}
 	return nil
 }
 
-func upsertSection(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func upsertSection(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	key, err := pack.ParseKey("section_key", a.Text("section_key"))
 	if err != nil {
 		return nil, err
@@ -120,7 +117,7 @@ func upsertSection(_ *service, _ context.Context, p *pack.Pack, a arguments.Set,
 	return nil, p.PutSection(e, now)
 }
 
-func deleteSection(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func deleteSection(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	key, err := pack.ParseKey("section_key", a.Text("section_key"))
 	if err != nil {
 		return nil, err
@@ -129,7 +126,7 @@ func deleteSection(_ *service, _ context.Context, p *pack.Pack, a arguments.Set,
 }
 
 // keys reads the section's key and that of the part in it.
-func keys(a arguments.Set, part string) (section, key pack.Key, err error) {
+func keys(a Set, part string) (section, key pack.Key, err error) {
 	if section, err = pack.ParseKey("section_key", a.Text("section_key")); err != nil {
 		return "", "", err
 	}
@@ -137,7 +134,7 @@ func keys(a arguments.Set, part string) (section, key pack.Key, err error) {
 	return section, key, err
 }
 
-func upsertRef(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func upsertRef(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	section, _, err := keys(a, "ref_key")
 	if err != nil {
 		return nil, err
@@ -146,7 +143,7 @@ func upsertRef(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, n
 	if err != nil {
 		return nil, err
 	}
-	ref, err := document.Ref{
+	ref, err := pack.DocumentRef{
 		Key: a.Text("ref_key"), Path: a.Text("path"), LineStart: start, LineEnd: end, Title: a.Text("ref_title"), Why: a.Text("ref_why"),
 		Group: a.Text("group"), Root: a.Text("root"), Commit: a.Text("commit"),
 	}.Content(s.Roots)
@@ -160,7 +157,7 @@ func upsertRef(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, n
 	return nil, p.PutRef(section, refs[0], now)
 }
 
-func deleteRef(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func deleteRef(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	section, key, err := keys(a, "ref_key")
 	if err != nil {
 		return nil, err
@@ -168,7 +165,7 @@ func deleteRef(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now
 	return nil, p.DeleteRef(section, key, now)
 }
 
-func upsertDiagram(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func upsertDiagram(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	section, key, err := keys(a, "diagram_key")
 	if err != nil {
 		return nil, err
@@ -176,7 +173,7 @@ func upsertDiagram(_ *service, _ context.Context, p *pack.Pack, a arguments.Set,
 	return nil, p.PutDiagram(section, pack.Diagram{Key: key, Title: a.Text("title"), Mermaid: a.Text("mermaid"), Why: a.Optional("diagram_why")}, now)
 }
 
-func deleteDiagram(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func deleteDiagram(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	section, key, err := keys(a, "diagram_key")
 	if err != nil {
 		return nil, err
@@ -184,7 +181,7 @@ func deleteDiagram(_ *service, _ context.Context, p *pack.Pack, a arguments.Set,
 	return nil, p.DeleteDiagram(section, key, now)
 }
 
-func setMeta(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func setMeta(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	clear, err := a.Cleared("title", "brief", "tags")
 	if err != nil {
 		return nil, err
@@ -204,7 +201,7 @@ func setMeta(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now t
 	return nil, p.SetMeta(m, now)
 }
 
-func setStatus(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func setStatus(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	to, err := pack.ParseStatus(a.Text("status"))
 	if err != nil {
 		return nil, err
@@ -231,7 +228,7 @@ func (s *service) finalize(ctx context.Context, p *pack.Pack, snapshot bool, now
 	return p.Finalize(f.Evidence, keep, now)
 }
 
-func touchTTL(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func touchTTL(_ *service, _ context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	if n, ok := a.Number("ttl_minutes"); ok {
 		return nil, p.SetTTL(pack.TTL(n), now)
 	}
@@ -241,7 +238,7 @@ func touchTTL(_ *service, _ context.Context, p *pack.Pack, a arguments.Set, now 
 
 // reanchor lets refs follow the code: all of them, or those of one section or one ref. Only a ref named outright is taken as it is
 // now when its text has changed.
-func reanchor(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, now time.Time) (json.RawMessage, error) {
+func reanchor(s *service, ctx context.Context, p *pack.Pack, a Set, now time.Time) (json.RawMessage, error) {
 	var only pack.RefID
 	var err error
 	if a.Text("section_key") != "" {
@@ -251,7 +248,7 @@ func reanchor(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, no
 	}
 	if a.Text("ref_key") != "" {
 		if only.Section == "" {
-			return nil, arguments.Err.Sayf("'section_key' is required with 'ref_key'")
+			return nil, Err.Sayf("'section_key' is required with 'ref_key'")
 		}
 		if only.Ref, err = pack.ParseKey("ref_key", a.Text("ref_key")); err != nil {
 			return nil, err
@@ -271,7 +268,7 @@ func reanchor(s *service, ctx context.Context, p *pack.Pack, a arguments.Set, no
 	if err != nil {
 		return nil, err
 	}
-	done, err := locate.Reanchor(p, f.Evidence, func(id pack.RefID) bool { return only.Ref != "" && id == only }, now)
+	done, err := pack.Reanchor(p, f.Evidence, func(id pack.RefID) bool { return only.Ref != "" && id == only }, now)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/present"
-	"github.com/countersign-dev/countersign/adapters/srcfile"
+	"github.com/countersign-dev/countersign/adapters/packfile"
 	"github.com/countersign-dev/countersign/app/packs"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -44,7 +44,7 @@ func (d *desk) wire(repo packport.Repository, seq *ids.Sequence, history packpor
 	other := filepath.Join(d.dir, "other")
 	require.NoError(d.t, os.MkdirAll(other, 0o755))
 	c := packs.Capability(packs.Deps{
-		Repo: repo, Excerpts: srcfile.New(map[pack.Root]string{"": filepath.Join(d.dir, "src"), "api": other}), History: history,
+		Repo: repo, Excerpts: packfile.NewSource(map[pack.Root]string{"": filepath.Join(d.dir, "src"), "api": other}), History: history,
 		Clock: d.clock, IDs: seq, Roots: []pack.Root{"api"},
 		Mask: func(lines []string) ([]string, int) {
 			out, n := make([]string, len(lines)), 0

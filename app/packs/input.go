@@ -7,11 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/packs/arguments"
-	"github.com/countersign-dev/countersign/app/packs/shelf"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/pack/render"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -19,12 +16,12 @@ import (
 // inputHandler decodes calls of the tool input.
 type inputHandler struct {
 	*service
-	shape arguments.Shape
+	shape Shape
 }
 
 // Decode checks, in the contract's order, everything that needs no pack: aliases, names and types, the action, what it requires.
 func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	a, err := arguments.Parse(raw)
+	a, err := Parse(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +32,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	act, known := h.actions[name]
 	for _, bad := range []string{"title", "description", "why"} {
 		if right := act.aliases[bad]; right != "" && a.Has(bad) {
-			return nil, arguments.Err.Sayf("'%s' is not supported by %s; use '%s'", bad, name, right)
+			return nil, Err.Sayf("'%s' is not supported by %s; use '%s'", bad, name, right)
 		}
 	}
 	lax := []string{"tags"}
@@ -46,7 +43,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return nil, err
 	}
 	if !known {
-		return nil, arguments.Err.Sayf("unknown input action %q; use one of %s", name, actionNames())
+		return nil, Err.Sayf("unknown input action %q; use one of %s", name, actionNames())
 	}
 	if err := h.present(act, a); err != nil {
 		return nil, err
@@ -55,9 +52,9 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 }
 
 // present checks that what the action needs is there: identifier, revision, then its own arguments in the table's order.
-func (h inputHandler) present(act action, a arguments.Set) error {
+func (h inputHandler) present(act action, a Set) error {
 	if act.ident && a.Identifier() == "" {
-		return arguments.Err.Sayf("'id' or 'name' is required")
+		return Err.Sayf("'id' or 'name' is required")
 	}
 	if act.revision {
 		if err := h.shape.Need(a, "expected_revision"); err != nil {
@@ -80,7 +77,7 @@ type inputCall struct {
 	*service
 	name   string
 	action action
-	args   arguments.Set
+	args   Set
 }
 
 // reads reports whether the call changes nothing.
@@ -204,7 +201,7 @@ func newPlan(action string, next *pack.Pack) *plan {
 	return p
 }
 
-func (p *plan) minutes(a arguments.Set) {
+func (p *plan) minutes(a Set) {
 	p.TTLMinutes, _ = a.Number("ttl_minutes")
 	p.ExtendMinutes, _ = a.Number("extend_minutes")
 }
@@ -355,7 +352,7 @@ type summary struct {
 	ExpiresAt        string           `json:"expires_at"`
 	RemainingSeconds int64            `json:"ttl_remaining_seconds"`
 	RemainingHuman   string           `json:"ttl_remaining_human"`
-	Freshness        render.Freshness `json:"freshness_state"`
+	Freshness        pack.Freshness `json:"freshness_state"`
 }
 
 // summaryList is the payload of list. Count is the packs returned, Total those that match.
@@ -365,14 +362,14 @@ type summaryList struct {
 	Packs []summary `json:"packs"`
 }
 
-func summaries(l shelf.Listing, now time.Time) summaryList {
+func summaries(l Listing, now time.Time) summaryList {
 	out := summaryList{Count: len(l.Packs), Total: l.Total, Packs: make([]summary, len(l.Packs))}
 	for i, p := range l.Packs {
 		out.Packs[i] = summary{
 			ID: p.ID, Name: p.Name, Title: p.Title, Status: p.Status, Revision: p.Revision,
 			UpdatedAt: pack.FormatTime(p.UpdatedAt), ExpiresAt: pack.FormatTime(p.ExpiresAt),
-			RemainingSeconds: render.Remaining(p.ExpiresAt, now), RemainingHuman: render.Human(p.ExpiresAt, now),
-			Freshness: render.FreshnessAt(p.ExpiresAt, now),
+			RemainingSeconds: pack.Remaining(p.ExpiresAt, now), RemainingHuman: pack.Human(p.ExpiresAt, now),
+			Freshness: pack.FreshnessAt(p.ExpiresAt, now),
 		}
 	}
 	return out

@@ -5,11 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 
-	"github.com/countersign-dev/countersign/app/packs/arguments"
-	"github.com/countersign-dev/countersign/app/packs/evidence"
-	"github.com/countersign-dev/countersign/app/packs/shelf"
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/pack/render"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -20,17 +16,17 @@ const maxPattern = 1000
 // outputHandler decodes calls of the tool output.
 type outputHandler struct {
 	*service
-	shape arguments.Shape
+	shape Shape
 }
 
 // Decode checks what needs no pack: format first of all, then names and types, then the action.
 func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
-	a, err := arguments.Parse(raw)
+	a, err := Parse(raw)
 	if err != nil {
 		return nil, err
 	}
 	if a.Has("format") {
-		return nil, arguments.Err.Sayf("'format' is not supported: output is always markdown")
+		return nil, Err.Sayf("'format' is not supported: output is always markdown")
 	}
 	if err := h.shape.Check(a); err != nil {
 		return nil, err
@@ -47,31 +43,31 @@ func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return c, nil
 	case "get", "diff":
 	default:
-		return nil, arguments.Err.Sayf("unknown output action %q; use list, get or diff", c.name)
+		return nil, Err.Sayf("unknown output action %q; use list, get or diff", c.name)
 	}
 	if a.Identifier() == "" {
-		return nil, arguments.Err.Sayf("'id' or 'name' is required")
+		return nil, Err.Sayf("'id' or 'name' is required")
 	}
 	c.options, err = outputOptions(a)
 	return c, err
 }
 
 // outputOptions reads how a pack is to be shown. offset and limit page it only where one of them, or a cursor, is given.
-func outputOptions(a arguments.Set) (o render.Options, err error) {
-	if o.View, err = render.ParseView(a.Text("view")); err != nil {
+func outputOptions(a Set) (o pack.Options, err error) {
+	if o.View, err = pack.ParseView(a.Text("view")); err != nil {
 		return o, err
 	}
 	if m := a.Text("match"); m != "" {
 		if len(m) > maxPattern {
-			return o, arguments.Err.Sayf("'match' is longer than %d bytes", maxPattern)
+			return o, Err.Sayf("'match' is longer than %d bytes", maxPattern)
 		}
 		if o.Match, err = regexp.Compile(m); err != nil {
-			return o, arguments.Err.Sayf("'match' is no regular expression: %v", err)
+			return o, Err.Sayf("'match' is no regular expression: %v", err)
 		}
 	}
 	if n, ok := a.Count("max_tokens"); ok {
 		if n == 0 {
-			return o, arguments.Err.Sayf("'max_tokens' must be at least 1")
+			return o, Err.Sayf("'max_tokens' must be at least 1")
 		}
 		o.MaxTokens = n
 	}
@@ -81,9 +77,9 @@ func outputOptions(a arguments.Set) (o render.Options, err error) {
 	o.Paged = limited || moved || a.Text("cursor") != ""
 	switch {
 	case limited && o.Limit == 0:
-		return o, arguments.Err.Sayf("'limit' must be at least 1")
+		return o, Err.Sayf("'limit' must be at least 1")
 	case moved && a.Text("cursor") != "":
-		return o, render.ErrCursor.Sayf("invalid_cursor: 'offset' and 'cursor' exclude each other")
+		return o, pack.ErrCursor.Sayf("invalid_cursor: 'offset' and 'cursor' exclude each other")
 	}
 	return o, nil
 }
@@ -92,8 +88,8 @@ func outputOptions(a arguments.Set) (o render.Options, err error) {
 type outputCall struct {
 	*service
 	name    string
-	args    arguments.Set
-	options render.Options
+	args    Set
+	options pack.Options
 }
 
 // Claims is a read.
@@ -114,9 +110,9 @@ func (c *outputCall) Commit(ctx context.Context, _ tool.Scope, _ tool.Plan) (any
 	var err error
 	switch c.name {
 	case "list":
-		var found shelf.Listing
+		var found Listing
 		if found, err = c.shelf.List(ctx, c.args); err == nil {
-			doc = render.List(found.Packs, c.now())
+			doc = pack.List(found.Packs, c.now())
 		}
 	case "diff":
 		doc, err = c.diff(ctx)
@@ -156,23 +152,23 @@ func (c *outputCall) document(ctx context.Context) (string, error) {
 	state, o := p.State(), c.options
 	o.Legend = legend
 	if text := c.args.Text("cursor"); text != "" {
-		from, err := render.ParseCursor(text, state, o)
+		from, err := pack.ParseCursor(text, state, o)
 		if err != nil {
 			return "", err
 		}
 		if o.Limit != 0 && o.Limit != from.Limit {
-			return "", render.ErrCursor.Sayf("invalid_cursor: limit was %d; repeat it, or leave it out", from.Limit)
+			return "", pack.ErrCursor.Sayf("invalid_cursor: limit was %d; repeat it, or leave it out", from.Limit)
 		}
 		o.Offset, o.Limit = from.Offset, from.Limit
 	}
 	_, refs := state.Refs()
-	f, err := c.sight.Look(ctx, refs, render.Needs(state, o))
+	f, err := c.sight.Look(ctx, refs, pack.Needs(state, o))
 	if err != nil {
 		return "", err
 	}
 	c.sight.Hide(f.Evidence)
-	next := func(offset int) string { return render.Cursor{Offset: offset, Limit: o.Limit}.Encode(state, o) }
-	return render.Document(render.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, o, next), nil
+	next := func(offset int) string { return pack.Cursor{Offset: offset, Limit: o.Limit}.Encode(state, o) }
+	return pack.RenderDocument(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, o, next), nil
 }
 
 // diff is the pack against now. Earlier text is what was kept at finalizing, else the file at the ref's commit.
@@ -183,16 +179,16 @@ func (c *outputCall) diff(ctx context.Context) (string, error) {
 	}
 	state := p.State()
 	_, refs := state.Refs()
-	f, err := c.sight.Look(ctx, refs, evidence.All(refs))
+	f, err := c.sight.Look(ctx, refs, All(refs))
 	if err != nil {
 		return "", err
 	}
 	c.sight.Hide(f.Evidence)
-	then := make([]render.Then, len(refs))
+	then := make([]pack.Then, len(refs))
 	for i, e := range f.Evidence {
 		if e.Standing < pack.Moved {
 			then[i] = c.sight.Earlier(ctx, refs[i])
 		}
 	}
-	return render.Diff(render.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, then), ctx.Err()
+	return pack.Diff(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, then), ctx.Err()
 }

@@ -8,9 +8,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/packs/arguments"
-	"github.com/countersign-dev/countersign/app/packs/evidence"
-	"github.com/countersign-dev/countersign/app/packs/shelf"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -53,8 +50,8 @@ type Deps struct {
 
 type service struct {
 	Deps
-	shelf   shelf.Shelf
-	sight   evidence.Sight
+	shelf   Shelf
+	sight   Sight
 	actions map[string]action
 }
 
@@ -67,11 +64,11 @@ func Capability(d Deps) tool.Capability {
 		panic("packs.Capability: Repo, Excerpts, Clock, IDs and Mask are required")
 	}
 	s := &service{
-		Deps: d, shelf: shelf.Shelf{Packs: d.Repo, Clock: d.Clock}, sight: evidence.Sight{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
+		Deps: d, shelf: Shelf{Packs: d.Repo, Clock: d.Clock}, sight: Sight{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
-		{Spec: inputSpec(), Handler: inputHandler{s, arguments.NewShape(inputSchema)}},
-		{Spec: outputSpec(), Handler: outputHandler{s, arguments.NewShape(outputSchema)}},
+		{Spec: inputSpec(), Handler: inputHandler{s, NewShape(inputSchema)}},
+		{Spec: outputSpec(), Handler: outputHandler{s, NewShape(outputSchema)}},
 	}}
 }
 
@@ -85,7 +82,7 @@ func inputSpec() tool.Spec {
 			"set_status status; touch_ttl ttl_minutes or extend_minutes; write document; reanchor lets refs follow moved code.",
 		Class: policy.ClassScratch, Effects: policy.Read | policy.Write,
 		MaxOutput: MaxOutput + outputSlack, Input: json.RawMessage(inputSchema),
-		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: arguments.Reads},
+		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: Reads},
 	}
 }
 

@@ -3,7 +3,7 @@ package packs
 import (
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/domain/pack/document"
+	"github.com/countersign-dev/countersign/domain/pack"
 )
 
 // InputArgs is what the tool input takes (context-pack contract §2 and §6.5). Which fields an action needs is the action's.
@@ -36,7 +36,7 @@ type InputArgs struct {
 	DiagramWhy         string             `json:"diagram_why,omitempty"`
 	Clear              []string           `json:"clear,omitempty" jsonschema:"enum=title,enum=brief,enum=tags,enum=section_description" jsonschema_description:"fields to empty"`
 	Snapshot           bool               `json:"snapshot,omitempty" jsonschema_description:"keep the text when finalizing"`
-	Document           *document.Document `json:"document,omitempty" jsonschema_description:"write: the whole pack; without id or name a new one"`
+	Document           *pack.Document `json:"document,omitempty" jsonschema_description:"write: the whole pack; without id or name a new one"`
 	ValidateOnly       bool               `json:"validate_only,omitempty"`
 	Terse              bool               `json:"terse,omitempty" jsonschema_description:"reply id and revision only"`
 	Query              string             `json:"query,omitempty"`

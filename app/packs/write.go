@@ -5,24 +5,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/packs/arguments"
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/pack/document"
 )
 
 // DefaultTTL is how long a pack lives that a document makes without saying (one day).
 const DefaultTTL = pack.TTL(24 * 60)
 
 // checkWrite wants expected_revision exactly when an existing pack is named.
-func checkWrite(a arguments.Set) error {
+func checkWrite(a Set) error {
 	if a.Identifier() != "" {
 		if _, ok := a.Number("expected_revision"); !ok {
-			return arguments.Required("expected_revision")
+			return Required("expected_revision")
 		}
 		return nil
 	}
 	if a.Given("expected_revision") {
-		return arguments.Err.Sayf("'expected_revision' belongs to an existing pack; give 'id' or 'name' with it")
+		return Err.Sayf("'expected_revision' belongs to an existing pack; give 'id' or 'name' with it")
 	}
 	return nil
 }
@@ -30,7 +28,7 @@ func checkWrite(a arguments.Set) error {
 // planDocument is the action write: stored is replaced whole, or a new pack made when it is nil. However much the document changes, it
 // is one revision.
 func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now time.Time) (*plan, error) {
-	d, err := document.Parse(c.args["document"])
+	d, err := pack.Parse(c.args["document"])
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +65,7 @@ func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now tim
 }
 
 // settle applies what of a document is no content: time to live and status.
-func (c *inputCall) settle(ctx context.Context, next, stored *pack.Pack, d document.Document, now time.Time) error {
+func (c *inputCall) settle(ctx context.Context, next, stored *pack.Pack, d pack.Document, now time.Time) error {
 	if d.TTLMinutes != nil && stored != nil {
 		if err := next.SetTTL(pack.TTL(*d.TTLMinutes), now); err != nil {
 			return err
@@ -86,7 +84,7 @@ func (c *inputCall) settle(ctx context.Context, next, stored *pack.Pack, d docum
 	return next.Reopen(now)
 }
 
-func (c *inputCall) blank(d document.Document, now time.Time) (*pack.Pack, error) {
+func (c *inputCall) blank(d pack.Document, now time.Time) (*pack.Pack, error) {
 	ttl := DefaultTTL
 	if d.TTLMinutes != nil {
 		ttl = pack.TTL(*d.TTLMinutes)
@@ -95,7 +93,7 @@ func (c *inputCall) blank(d document.Document, now time.Time) (*pack.Pack, error
 }
 
 // sameName refuses a document that would rename its pack: a name is set once.
-func sameName(stored *pack.Pack, d document.Document) error {
+func sameName(stored *pack.Pack, d pack.Document) error {
 	if n := pack.Text(d.Name); n != "" && n != stored.Name() {
 		return pack.ErrValue.Sayf("pack %s is called %q and keeps its name; leave 'document.name' out", stored.ID(), string(stored.Name()))
 	}
@@ -103,7 +101,7 @@ func sameName(stored *pack.Pack, d document.Document) error {
 }
 
 // content checks a document and anchors its refs.
-func (s *service) content(ctx context.Context, d document.Document) (pack.Content, error) {
+func (s *service) content(ctx context.Context, d pack.Document) (pack.Content, error) {
 	c, err := d.Content(s.Roots)
 	if err != nil {
 		return c, err

@@ -23,12 +23,8 @@ package projects
 import (
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/app/projects/acting"
-	"github.com/countersign-dev/countersign/app/projects/browsing"
-	"github.com/countersign-dev/countersign/app/projects/flows"
-	"github.com/countersign-dev/countersign/app/projects/registering"
-	"github.com/countersign-dev/countersign/app/projects/scripting"
-	"github.com/countersign-dev/countersign/app/projects/shape"
+	"github.com/countersign-dev/countersign/app/projects/workflows"
+	"github.com/countersign-dev/countersign/app/projects/runner"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -42,24 +38,24 @@ const Contract tool.Contract = "packageflow.v1"
 
 // Deps is what the tools work with.
 type Deps struct {
-	Browsing  browsing.Deps
-	Scripting scripting.Deps
-	Flows     flows.Deps
-	Acting    acting.Deps
+	Browsing  InfoDeps
+	Scripting ScriptDeps
+	Flows     workflows.Deps
+	Acting    ActionDeps
 }
 
 // Capability is the toolset.
 func Capability(d Deps) tool.Capability {
 	c := tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute}
-	for _, entries := range [][]tool.Entry{browsing.Entries(d.Browsing), scripting.Entries(d.Scripting), flows.Entries(d.Flows), acting.Entries(d.Acting)} {
+	for _, entries := range [][]tool.Entry{InfoEntries(d.Browsing), ScriptEntries(d.Scripting), workflows.Entries(d.Flows), Entries(d.Acting)} {
 		for _, e := range entries {
 			switch e.Spec.Name {
-			case scripting.RunScript.Name:
-				e.Handler = either{script: shape.EitherCasing(e).Handler, action: acting.ProgramHandler(d.Acting, e.Spec)}
-			case acting.TriggerWebhook.Name:
-				e.Handler = renamed{next: shape.EitherCasing(e).Handler}
+			case RunScript.Name:
+				e.Handler = either{script: runner.EitherCasing(e).Handler, action: ProgramHandler(d.Acting, e.Spec)}
+			case TriggerWebhook.Name:
+				e.Handler = renamed{next: runner.EitherCasing(e).Handler}
 			default:
-				e = shape.EitherCasing(e)
+				e = runner.EitherCasing(e)
 			}
 			c.Entries = append(c.Entries, e)
 		}
@@ -68,8 +64,8 @@ func Capability(d Deps) tool.Capability {
 }
 
 // Workbench is the toolset of what only people do. It has this contract too.
-func Workbench(d registering.Deps) tool.Capability {
-	return tool.Capability{Name: registering.Name, Contract: Contract, Mode: policy.Execute, Entries: registering.Entries(d)}
+func Workbench(d AdminDeps) tool.Capability {
+	return tool.Capability{Name: AdminName, Contract: Contract, Mode: policy.Execute, Entries: AdminEntries(d)}
 }
 
 // either is run_script: a package.json script by its name, or a stored script action by its id (packageflow contract §2.6, row 19).
@@ -78,7 +74,7 @@ type either struct{ script, action tool.Handler }
 // Decode chooses by the argument that only one of the forms has.
 func (h either) Decode(args json.RawMessage) (tool.Invocation, error) {
 	fields := fieldsOf(args)
-	if err := shape.Merge(fields, "actionId", "action_id"); err != nil {
+	if err := runner.Merge(fields, "actionId", "action_id"); err != nil {
 		return nil, err
 	}
 	if _, named := fields["actionId"]; !named {
@@ -103,7 +99,7 @@ type renamed struct{ next tool.Handler }
 func (h renamed) Decode(args json.RawMessage) (tool.Invocation, error) {
 	fields := fieldsOf(args)
 	given := len(fields)
-	if err := shape.Merge(fields, "webhook_id", "webhookId", "actionId", "action_id"); err != nil {
+	if err := runner.Merge(fields, "webhook_id", "webhookId", "actionId", "action_id"); err != nil {
 		return nil, err
 	}
 	if given == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/app/projects/registering"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
@@ -29,7 +29,7 @@ func TestOnlyPeopleRegister(t *testing.T) {
 	_, of := d.Project("shop", shop)
 	var listed []string
 	for _, set := range d.Toolsets() {
-		if set.Name == registering.Name {
+		if set.Name == projects.AdminName {
 			listed = set.Hidden
 			assert.Empty(t, set.Served)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/tool"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
@@ -116,12 +115,12 @@ func TestEverythingIsOnRecord(t *testing.T) {
 	d := w.door.Fresh()
 	failing := with(w.args["run_script"], "script_name", "fail")
 	type want struct {
-		status toolrun.Status
-		reason toolrun.Reason
+		status tool.Status
+		reason tool.Reason
 		phases string
 		code   string
 	}
-	done := want{toolrun.Completed, "", "intent outcome", ""}
+	done := want{tool.Completed, "", "intent outcome", ""}
 	for _, c := range []struct {
 		name tool.Name
 		args map[string]any
@@ -130,10 +129,10 @@ func TestEverythingIsOnRecord(t *testing.T) {
 		{"run_script", w.args["run_script"], done}, {"run_npm_script", w.args["run_npm_script"], done}, {"run_workflow", w.args["run_workflow"], done}, {"trigger_webhook", w.args["trigger_webhook"], done},
 		{"stop_background_process", w.args["stop_background_process"], done}, {"create_workflow", w.args["create_workflow"], done}, {"add_workflow_step", w.args["add_workflow_step"], done},
 		{"create_step_template", w.args["create_step_template"], done},
-		{"run_script", failing, want{toolrun.Failed, toolrun.Errored, "intent outcome", "execution_failed"}},
-		{"run_script", with(failing, "script_name", "none"), want{toolrun.Failed, toolrun.Rejected, "outcome", "script_not_found"}},
-		{"run_script", with(failing, "project_path", "/etc"), want{toolrun.Failed, toolrun.Rejected, "outcome", "path_not_allowed"}},
-		{"run_script", with(failing, "unknown", "x"), want{toolrun.Failed, toolrun.Rejected, "outcome", "invalid_arguments"}},
+		{"run_script", failing, want{tool.Failed, tool.Errored, "intent outcome", "execution_failed"}},
+		{"run_script", with(failing, "script_name", "none"), want{tool.Failed, tool.Rejected, "outcome", "script_not_found"}},
+		{"run_script", with(failing, "project_path", "/etc"), want{tool.Failed, tool.Rejected, "outcome", "path_not_allowed"}},
+		{"run_script", with(failing, "unknown", "x"), want{tool.Failed, tool.Rejected, "outcome", "invalid_arguments"}},
 		{"list_projects", nil, want{0, "", "outcome", ""}}, {"get_project", map[string]any{"path": "/etc"}, want{0, "", "outcome", "path_not_allowed"}},
 	} {
 		t.Run(string(c.name)+" "+c.want.code, func(t *testing.T) {
@@ -153,8 +152,8 @@ func TestEverythingIsOnRecord(t *testing.T) {
 			assert.Equal(t, " "+c.want.phases, phases)
 			assert.Equal(t, c.want.code, last)
 			run, err := d.RunRecord(t.Context(), o.CallID)
-			if c.want.status == toolrun.StatusNone {
-				assert.ErrorIs(t, err, toolrun.ErrUnknown, "who only reads leaves no record of a run")
+			if c.want.status == tool.StatusNone {
+				assert.ErrorIs(t, err, tool.ErrRecordUnknown, "who only reads leaves no record of a run")
 				return
 			}
 			require.NoError(t, err)
@@ -165,7 +164,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 	count, err := d.VerifyAudit(t.Context())
 	require.NoError(t, err)
 	assert.Greater(t, count, int64(30))
-	runs, err := d.Runs(t.Context(), app.RunFilter{Status: toolrun.Executing})
+	runs, err := d.Runs(t.Context(), app.RunFilter{Status: tool.Executing})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
 }

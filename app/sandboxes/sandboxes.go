@@ -22,11 +22,6 @@ package sandboxes
 import (
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/sandboxes/basis"
-	"github.com/countersign-dev/countersign/app/sandboxes/fronting"
-	"github.com/countersign-dev/countersign/app/sandboxes/lifecycle"
-	"github.com/countersign-dev/countersign/app/sandboxes/sundry"
-	"github.com/countersign-dev/countersign/app/sandboxes/trees"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -38,7 +33,7 @@ const Name = "sandboxes"
 const Contract tool.Contract = "opencode.v1"
 
 // Capability is the toolset.
-func Capability(d basis.Deps) tool.Capability {
+func Capability(d Deps) tool.Capability {
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute,
-		Entries: slices.Concat(lifecycle.Entries(d), trees.Entries(d), trees.ForPeople(d), fronting.Entries(d), sundry.Entries(d))}
+		Entries: slices.Concat(ProjectEntries(d), SandboxEntries(d), ForPeople(d), Entries(d), AdminEntries(d))}
 }

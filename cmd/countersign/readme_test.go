@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/app/deployments/connecting/hosting"
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
 )
 
 // TestReadme holds the README to the program: its embedding example is the one that runs, every command it names exists, and every
@@ -59,8 +59,8 @@ func TestReadme(t *testing.T) {
 
 // TestEntriesAreReadAsTheyAreWritten: the header and the durations that connect writes into entries are those that servers read.
 func TestEntriesAreReadAsTheyAreWritten(t *testing.T) {
-	assert.Equal(t, dualera.HeaderConfirmWait, http.CanonicalHeaderKey(hosting.WaitHeader))
-	for _, h := range hosting.All() {
+	assert.Equal(t, mcphttp.HeaderConfirmWait, http.CanonicalHeaderKey(mcpclients.WaitHeader))
+	for _, h := range mcpclients.All() {
 		for _, remote := range []bool{false, true} {
 			wait, ok := mcpserver.ConfirmWait(h.Wait(remote).String())
 			assert.True(t, ok, "%s: %s", h.Name, h.Wait(remote))

@@ -14,7 +14,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/pack"
-	"github.com/countersign-dev/countersign/domain/pack/locate"
 )
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 500_000_000, time.UTC)
@@ -265,7 +264,7 @@ func edit(t *rapid.T, p *pack.Pack, key pack.Key, word string, now time.Time) er
 		func() error { return p.Finalize(evidence, nil, now) },
 		func() error { return p.Reopen(now) },
 		func() error {
-			_, err := locate.Reanchor(p, evidence, func(id pack.RefID) bool { return id.Section == key }, now)
+			_, err := pack.Reanchor(p, evidence, func(id pack.RefID) bool { return id.Section == key }, now)
 			return err
 		},
 		func() error {

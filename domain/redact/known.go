@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/domain/redact/detect"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -110,7 +109,7 @@ func lowerEscapes(s string) string {
 }
 
 // spans appends the known values in s.
-func (k *knownValues) spans(s string, found []detect.Span) []detect.Span {
+func (k *knownValues) spans(s string, found []Span) []Span {
 	var w uint64
 	for i := 0; i < len(s); i++ {
 		w = w<<8 | uint64(s[i])
@@ -120,8 +119,8 @@ func (k *knownValues) spans(s string, found []detect.Span) []detect.Span {
 		}
 		from := i + 1 - minKnown
 		for _, form := range k.heads[w] {
-			if strings.HasPrefix(s[from:], form) && !detect.InsidePlaceholder(s, from) {
-				found = append(found, detect.Span{From: from, To: from + len(form), Rule: detect.KnownValue})
+			if strings.HasPrefix(s[from:], form) && !InsidePlaceholder(s, from) {
+				found = append(found, Span{From: from, To: from + len(form), Rule: KnownValue})
 				break
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/countersign-dev/countersign/domain/redact/lex"
 )
 
 // homeForms are the ways a home directory may stand in a text, the longest first. A home at the root of the file system has none.
@@ -50,10 +49,10 @@ func (r *Redactor) Paths(s string) string {
 
 // pathStarts reports whether an absolute path can begin at i: not in the middle of a longer one, but behind a compiler's -I.
 func pathStarts(s string, i int) bool {
-	if lex.Boundary(s, i) {
+	if Boundary(s, i) {
 		return i == 0 || s[i-1] != '.' && s[i-1] != '-' && s[i-1] != '~'
 	}
-	return i > 1 && s[i-2] == '-' && (i == 2 || lex.IsSpace(s[i-3]) || lex.IsQuote(s[i-3]))
+	return i > 1 && s[i-2] == '-' && (i == 2 || IsSpace(s[i-3]) || IsQuote(s[i-3]))
 }
 
 // pathEnds reports whether a path's component ends at i.
@@ -63,8 +62,8 @@ func pathEnds(s string, i int) bool {
 	}
 	switch c := s[i]; {
 	case c == '.' || c == '-':
-		return i+1 >= len(s) || !lex.IsWord(s[i+1])
+		return i+1 >= len(s) || !IsWord(s[i+1])
 	default:
-		return !lex.IsWord(c) && c < 0x80
+		return !IsWord(c) && c < 0x80
 	}
 }

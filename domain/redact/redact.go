@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/domain/redact/detect"
-	"github.com/countersign-dev/countersign/domain/redact/lex"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -26,14 +24,14 @@ type Options struct {
 
 // Redactor masks secrets. It is immutable, safe for concurrent use, and made by New.
 type Redactor struct {
-	finder *detect.Finder
+	finder *Finder
 	known  *knownValues // nil when there are none
 	home   []string     // the forms of the home directory
 }
 
 // New builds a Redactor. It takes some hundred microseconds, so a program that may not need one builds it when it does.
 func New(o Options) *Redactor {
-	r := &Redactor{finder: detect.New(), home: homeForms(o.Home)}
+	r := &Redactor{finder: NewDetector(), home: homeForms(o.Home)}
 	return r.With(o.Known...)
 }
 
@@ -71,11 +69,11 @@ func (r *Redactor) Text(s string) (masked string, n int) {
 }
 
 // merge sorts spans and joins those that overlap. The widest gives its name; of equally wide ones the first row.
-func merge(s string, spans []detect.Span) []detect.Span {
+func merge(s string, spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans
 	}
-	sorting.Stable(spans, func(a, b detect.Span) int {
+	sorting.Stable(spans, func(a, b Span) int {
 		if a.From != b.From {
 			return a.From - b.From
 		}
@@ -100,7 +98,7 @@ func merge(s string, spans []detect.Span) []detect.Span {
 // wordIn reports whether s holds more than punctuation.
 func wordIn(s string) bool {
 	for i := range len(s) {
-		if lex.IsWord(s[i]) || s[i] >= 0x80 {
+		if IsWord(s[i]) || s[i] >= 0x80 {
 			return true
 		}
 	}
@@ -124,7 +122,7 @@ func (r *Redactor) Lines(lines []string) (masked []string, n int) {
 	return lines, n
 }
 
-func (r *Redactor) scan(s string) []detect.Span {
+func (r *Redactor) scan(s string) []Span {
 	found := r.finder.Find(s)
 	if r.known != nil {
 		found = r.known.spans(s, found)
@@ -133,7 +131,7 @@ func (r *Redactor) scan(s string) []detect.Span {
 }
 
 // maskLines applies spans, which count bytes across all lines and one between two.
-func maskLines(lines []string, spans []detect.Span) []string {
+func maskLines(lines []string, spans []Span) []string {
 	out := slices.Clone(lines)
 	begin := 0
 	for i, line := range lines {
@@ -163,4 +161,4 @@ func maskLines(lines []string, spans []detect.Span) []string {
 
 // SecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
 // §4.2, key-name rule): by its last word or its last two, or as a whole.
-func SecretKey(name string) bool { return lex.SecretKey(name) }
+func SecretKey(name string) bool { return LexerSecretKey(name) }

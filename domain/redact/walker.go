@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/countersign-dev/countersign/domain/redact/detect"
-	"github.com/countersign-dev/countersign/domain/redact/lex"
 )
 
 // walker copies a valid JSON document and replaces leaves on the way. It keeps its own stack, so depth costs no goroutine stack.
@@ -84,7 +82,7 @@ func (w *walker) text() {
 		return
 	}
 	if w.secret(s) {
-		w.replace(start, detect.SecretKey.Placeholder(), 1)
+		w.replace(start, DetectorSecretKey.Placeholder(), 1)
 		return
 	}
 	masked, n := w.command(s)
@@ -100,15 +98,15 @@ func (w *walker) text() {
 // secret reports whether the leaf s is masked for the name it stands under.
 func (w *walker) secret(s string) bool {
 	key := w.key()
-	if len(w.stack) == 0 || strings.TrimSpace(s) == "" || detect.Redacted(s) || lex.WholeReference(s) {
+	if len(w.stack) == 0 || strings.TrimSpace(s) == "" || Redacted(s) || WholeReference(s) {
 		return false
 	}
-	if name := lex.Normal(key); name.Is("value") && w.top().named {
+	if name := Normal(key); name.Is("value") && w.top().named {
 		return true
-	} else if name.Is("pwd") && (s[0] == '/' || lex.FilePath(s)) {
+	} else if name.Is("pwd") && (s[0] == '/' || FilePath(s)) {
 		return false // the working directory
 	}
-	return w.top().secret || lex.SecretKey(key)
+	return w.top().secret || LexerSecretKey(key)
 }
 
 // named reports whether all that stands under key here is secret by a name: this one or one further up.
@@ -116,7 +114,7 @@ func (w *walker) named(key string) bool {
 	if len(w.stack) == 0 {
 		return false
 	}
-	return w.top().secret || !w.top().plain && lex.SecretKey(key)
+	return w.top().secret || !w.top().plain && LexerSecretKey(key)
 }
 
 // command masks an element of an array for the one before it: ["--password", "…"], ["curl", "-u", "user:…"].
@@ -125,12 +123,12 @@ func (w *walker) command(s string) (string, int) {
 		return s, 0
 	}
 	last := w.top().last
-	if strings.HasPrefix(last, "--") && lex.SecretKey(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
-		return detect.CLIFlag.Placeholder(), 1
+	if strings.HasPrefix(last, "--") && LexerSecretKey(last[2:]) && s != "" && s[0] != '-' && !harmless(s) {
+		return CLIFlag.Placeholder(), 1
 	}
 	if (last == "-u" || last == "--user") && w.top().curl {
 		if user, password, ok := strings.Cut(s, ":"); ok && password != "" && !harmless(password) {
-			return user + ":" + detect.CLIUser.Placeholder(), 1
+			return user + ":" + CLIUser.Placeholder(), 1
 		}
 	}
 	return s, 0
@@ -147,8 +145,8 @@ func (w *walker) remember(s string) {
 		top.curl = top.curl || s == "curl" || strings.HasSuffix(s, "/curl")
 		return
 	}
-	if name := lex.Normal(top.key); name.Is("name") || name.Is("key") {
-		top.named = lex.SecretKey(s)
+	if name := Normal(top.key); name.Is("name") || name.Is("key") {
+		top.named = LexerSecretKey(s)
 	}
 }
 
@@ -158,8 +156,8 @@ func (w *walker) scalar() {
 	for w.i < len(w.doc) && strings.IndexByte(",]} \t\r\n", w.doc[w.i]) < 0 {
 		w.i++
 	}
-	if w.doc[start] != 'n' && lex.NumericKey(w.key()) {
-		w.replace(start, detect.SecretKey.Placeholder(), 1)
+	if w.doc[start] != 'n' && NumericKey(w.key()) {
+		w.replace(start, DetectorSecretKey.Placeholder(), 1)
 	}
 }
 
@@ -183,4 +181,4 @@ func decoded(raw string) string {
 }
 
 // harmless reports a value that is masked already or plainly no secret.
-func harmless(v string) bool { return detect.Redacted(v) || lex.Harmless(v) }
+func harmless(v string) bool { return Redacted(v) || Harmless(v) }

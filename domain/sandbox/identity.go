@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // How long names may be (opencode contract §3.4).
@@ -22,7 +22,7 @@ const (
 // Name is what a project is called in directories and in front of people: owner and repository, readable, at most MaxProjectName bytes, of the form
 // ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that is taken by another project gets a hash of the URL at its end. The result is recorded
 // and never computed anew. taken may be nil.
-func Name(url gitref.URL, taken func(name string) bool) string {
+func Name(url git.URL, taken func(name string) bool) string {
 	name := readable(url)
 	if name == "" {
 		name = "unknown-" + Hash12(url)
@@ -41,7 +41,7 @@ func Name(url gitref.URL, taken func(name string) bool) string {
 }
 
 // readable is owner-repo, sanitised; empty when nothing of it can be in a name.
-func readable(url gitref.URL) string {
+func readable(url git.URL) string {
 	if url.IsZero() {
 		return ""
 	}
@@ -79,7 +79,7 @@ func sanitise(part string) string {
 func isASCIIWord(r rune) bool { return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
 
 // capped is name and end in at most MaxProjectName bytes. Where name has to be cut and end does not tell it apart, digits of the URL's hash do.
-func capped(name string, url gitref.URL, end string, digits int) string {
+func capped(name string, url git.URL, end string, digits int) string {
 	if len(name)+len(end) <= MaxProjectName {
 		return name + end
 	}
@@ -94,17 +94,17 @@ func capped(name string, url gitref.URL, end string, digits int) string {
 }
 
 // hash is SHA-256 of the canonical URL in hex.
-func hash(url gitref.URL) string {
+func hash(url git.URL) string {
 	sum := sha256.Sum256([]byte(url.String()))
 	return hex.EncodeToString(sum[:])
 }
 
 // Hash12 names the project where a name must be short and plain: in lock files (opencode contract §3.4).
-func Hash12(url gitref.URL) string { return hash(url)[:12] }
+func Hash12(url git.URL) string { return hash(url)[:12] }
 
 // CloneURL is raw, which url was parsed from, for git to clone from: the transport and the path as they were given, without user names over http and
 // without passwords. Where raw is no whole URL, and for local paths, it is the canonical one (opencode contract §6, last paragraph).
-func CloneURL(raw string, url gitref.URL) string {
+func CloneURL(raw string, url git.URL) string {
 	raw = strings.TrimSpace(raw)
 	scheme, rest, whole := strings.Cut(raw, "://")
 	if whole && !url.IsLocal() {
@@ -175,7 +175,7 @@ func CheckProjectName(name string) error {
 }
 
 // KeysPage is where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
-func KeysPage(u gitref.URL) string {
+func KeysPage(u git.URL) string {
 	page := map[string]string{"github.com": "/settings/keys", "gitlab.com": "/-/settings/repository", "bitbucket.org": "/admin/access-keys/"}[u.Host()]
 	if page == "" {
 		return ""

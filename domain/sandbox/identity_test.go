@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-func parse(t testing.TB, s string) gitref.URL {
+func parse(t testing.TB, s string) git.URL {
 	t.Helper()
-	url, err := gitref.Parse(s)
+	url, err := git.Parse(s)
 	require.NoError(t, err, s)
 	return url
 }
 
-func sum(url gitref.URL) string {
+func sum(url git.URL) string {
 	h := sha256.Sum256([]byte(url.String()))
 	return hex.EncodeToString(h[:])
 }
@@ -52,12 +52,12 @@ func TestName(t *testing.T) {
 		assert.Equal(t, want, sandbox.Name(parse(t, in), nil), in)
 	}
 	for _, in := range []string{"git@host:o/~~~", "git@host:o/..."} {
-		url, err := gitref.Parse(in)
+		url, err := git.Parse(in)
 		if err == nil {
 			assert.Equal(t, "unknown-"+sandbox.Hash12(url), sandbox.Name(url, nil), in)
 		}
 	}
-	assert.Regexp(t, `^unknown-[0-9a-f]{12}$`, sandbox.Name(gitref.URL{}, nil))
+	assert.Regexp(t, `^unknown-[0-9a-f]{12}$`, sandbox.Name(git.URL{}, nil))
 }
 
 func TestNameIsCappedAndTold(t *testing.T) {
@@ -137,7 +137,7 @@ func TestCloneURL(t *testing.T) {
 		got := sandbox.CloneURL(in, url)
 		assert.Equal(t, want, got, in)
 		assert.Equal(t, url, parse(t, got), "it names the same repository")
-		assert.False(t, gitref.CarriesCredentials(got), got)
+		assert.False(t, git.CarriesCredentials(got), got)
 	}
 }
 
@@ -150,7 +150,7 @@ func FuzzIdentity(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		url, err := gitref.Parse(s)
+		url, err := git.Parse(s)
 		if err != nil {
 			return
 		}
@@ -165,6 +165,6 @@ func FuzzIdentity(f *testing.F) {
 		require.LessOrEqual(t, len(other), sandbox.MaxProjectName)
 		clone := sandbox.CloneURL(s, url)
 		require.Equal(t, url, parse(t, clone), "%q → %q", s, clone)
-		require.False(t, gitref.CarriesCredentials(clone), "%q → %q", s, clone)
+		require.False(t, git.CarriesCredentials(clone), "%q → %q", s, clone)
 	})
 }

@@ -4,18 +4,18 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // Port is where the project's server listens when nothing speaks against it: always the same for one URL (opencode contract §7).
-func Port(url gitref.URL) int {
+func Port(url git.URL) int {
 	sum := sha256.Sum256([]byte(url.String()))
 	return FirstPort + int(binary.BigEndian.Uint32(sum[:4])%Ports)
 }
 
 // ChoosePort is the first port from Port(url) upwards, starting over at the range's end, that no other project has (taken) and a server could
 // listen on (free); each port is asked about at most once. It fails with ErrNoPort.
-func ChoosePort(url gitref.URL, taken, free func(port int) bool) (int, error) {
+func ChoosePort(url git.URL, taken, free func(port int) bool) (int, error) {
 	for i := range Ports {
 		port := FirstPort + (Port(url)-FirstPort+i)%Ports
 		if !taken(port) && free(port) {

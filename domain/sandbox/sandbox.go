@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -85,7 +85,7 @@ type Sandbox struct {
 
 // Project is what is recorded of a repository.
 type Project struct {
-	URL        gitref.URL // the key
+	URL        git.URL // the key
 	CloneURL   string     // as it was given, without credentials
 	Name       string     // for people and for directories; never computed anew
 	ProjectID  string     // commit ID of the root commit
@@ -149,7 +149,7 @@ func ByName(s State) []Project {
 }
 
 // NameFor is the name a project gets: the one its URL gives it, told apart from those of other projects.
-func NameFor(url gitref.URL, s State) string {
+func NameFor(url git.URL, s State) string {
 	return Name(url, func(name string) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(s.Projects)), func(p Project) bool { return p.Name == name && p.URL != url })
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/toolrun"
 )
 
 // Name is a tool's name on every face: [a-z][a-z0-9_]*, at most 40 characters.
@@ -232,7 +231,7 @@ type Gated interface {
 // Judged is a value that tells of a failure although the call itself went well: a command that ran, and ended badly.
 type Judged interface {
 	// Failure is why (toolrun.NonZeroExit), empty for a success.
-	Failure() toolrun.Reason
+	Failure() Reason
 }
 
 // Reviewed is a value that people and agents decide by, such as a preview. Like a plan, it is passed on with everything in it seen.

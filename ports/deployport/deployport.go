@@ -10,7 +10,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // Asked is what a caller said about the place; empty fields are found out.
@@ -49,7 +48,7 @@ type Configs interface {
 	// (also when no module needs the lock), ErrLockVersion; beside an error of the lockfile the rest of the Config is there.
 	Load(ctx context.Context, repo string) (Config, error)
 	// Edit is the write that makes the edits to the manifest; the result is validated as Load would.
-	Edit(ctx context.Context, repo string, edits ...ManifestEdit) (plan.Write, error)
+	Edit(ctx context.Context, repo string, edits ...ManifestEdit) (deployment.Write, error)
 	// EncodeLock is the lockfile's bytes (agentpack contract §2.4).
 	EncodeLock(l deployment.Lock) ([]byte, error)
 	// Frontmatter is the YAML mapping at the beginning of a document (agentpack contract §2.5), with the number of the line after it. It
@@ -83,7 +82,7 @@ type Overlays interface {
 // Look is what to look at on the machine.
 type Look struct {
 	Place deployment.Place
-	Roots []plan.Root
+	Roots []deployment.Root
 	Paths []string // besides what the manifests list
 	GoOn  bool     // a path that cannot be looked at is told in Unread, and a manifest that cannot be read is a warning; neither is an error
 }
@@ -91,17 +90,17 @@ type Look struct {
 // Machine is the computer that is deployed to. Paths are absolute and native.
 type Machine interface {
 	// Observe reads the roots' manifests and looks at every path in them and in l. Damaged manifests are warnings.
-	Observe(ctx context.Context, l Look) (plan.Observed, error)
+	Observe(ctx context.Context, l Look) (deployment.Observed, error)
 	// Read is a file's bytes; absent is no error (nil, false).
 	Read(ctx context.Context, path string) (data []byte, found bool, err error)
 	// Extras lists files below the root, but manifests, .git and .agentpack directories, in the order of their path components.
-	Extras(ctx context.Context, root plan.Root) ([]string, error)
+	Extras(ctx context.Context, root deployment.Root) ([]string, error)
 	// Apply carries a transaction out, whole or not at all: under the home's lock, with every Before checked again (ErrStale), journalled,
 	// with a snapshot record first where its kind has one. done is called as writes are made. It is refused with ErrInterrupted while an
 	// earlier one is unfinished.
-	Apply(ctx context.Context, t plan.Transaction, done func(done, total int)) (snapshot string, err error)
+	Apply(ctx context.Context, t deployment.Transaction, done func(done, total int)) (snapshot string, err error)
 	// Check probes a root: whether it exists, is a directory and could be written to, without writing (issues as agentpack contract §5.7).
-	Check(ctx context.Context, root plan.Root) (RootHealth, error)
+	Check(ctx context.Context, root deployment.Root) (RootHealth, error)
 }
 
 // RootHealth is what doctor says of a root.
@@ -115,11 +114,11 @@ type RootHealth struct {
 // Snapshots keeps the records of operations below a home.
 type Snapshots interface {
 	// List is every snapshot, oldest first; records that cannot be read are warnings.
-	List(ctx context.Context, home string) (all []plan.Snapshot, warnings []string, err error)
+	List(ctx context.Context, home string) (all []deployment.Snapshot, warnings []string, err error)
 	// Load is one of them, or fails with ErrSnapshot (also for text that is no identifier) or ErrSnapshotDamaged.
-	Load(ctx context.Context, home, id string) (plan.Snapshot, error)
+	Load(ctx context.Context, home, id string) (deployment.Snapshot, error)
 	// Originals is what stood at the paths that deployments first wrote to, where there was something.
-	Originals(ctx context.Context, home string) ([]plan.Original, error)
+	Originals(ctx context.Context, home string) ([]deployment.Original, error)
 	// Blob is kept content by its sum, or fails with ErrSnapshotDamaged.
 	Blob(ctx context.Context, home string, sum deployment.Sum) ([]byte, error)
 	// Prune forgets snapshots and the content that only they needed, and reports the bytes that came free. The originals stay.
@@ -129,7 +128,7 @@ type Snapshots interface {
 // Recovery finishes or takes back what was interrupted.
 type Recovery interface {
 	// Pending is the unfinished operation of a home, or nil.
-	Pending(ctx context.Context, home string) (*plan.Interrupted, error)
+	Pending(ctx context.Context, home string) (*deployment.Interrupted, error)
 	// Resume finishes it; a file that is neither as before nor as after is left alone and reported.
 	Resume(ctx context.Context, home string) (left []string, err error)
 	// Undo takes it back, likewise.
@@ -139,13 +138,13 @@ type Recovery interface {
 // Documents owns single keys in documents that are the user's.
 type Documents interface {
 	// Values is the canonical JSON of the keys that are there, by index into keys.
-	Values(f plan.Format, doc []byte, keys []plan.Key) (map[int]json.RawMessage, error)
+	Values(f deployment.Format, doc []byte, keys []deployment.Key) (map[int]json.RawMessage, error)
 	// Made lists the containers that Set would have to make.
-	Made(f plan.Format, doc []byte, keys []plan.Key) ([][]string, error)
+	Made(f deployment.Format, doc []byte, keys []deployment.Key) ([][]string, error)
 	// Set puts the keys in and leaves every other byte alone.
-	Set(f plan.Format, doc []byte, keys []plan.Key) ([]byte, error)
+	Set(f deployment.Format, doc []byte, keys []deployment.Key) ([]byte, error)
 	// Remove takes the keys out, and those containers in made that are empty then.
-	Remove(f plan.Format, doc []byte, keys []plan.Key, made [][]string) ([]byte, error)
+	Remove(f deployment.Format, doc []byte, keys []deployment.Key, made [][]string) ([]byte, error)
 }
 
 // Differ compares texts.

@@ -4,14 +4,13 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // Found is one entry of a directory that was scanned.
 type Found struct {
 	Name string
 	Path string    // absolute, native
-	Kind plan.Kind // of what is there, links followed: Absent for a link that leads nowhere
+	Kind deployment.Kind // of what is there, links followed: Absent for a link that leads nowhere
 	Link bool      // a symbolic link stands there
 }
 

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/ecosystem/ecomanifest"
-	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
 )
 
 // Places says where things are. Paths are absolute, with their links resolved.
@@ -31,7 +29,7 @@ type Places interface {
 
 // Loaded is a manifest as it was read.
 type Loaded struct {
-	Manifest ecomanifest.Read // what it says, and everything that is wrong with it
+	Manifest ecosystem.Read // what it says, and everything that is wrong with it
 	SHA256   string           // of the file, hex
 	Bytes    []byte
 }
@@ -52,7 +50,7 @@ type Manifests interface {
 	Initializes(ctx context.Context, l ecosystem.Layout) (bool, error)
 	// Create writes the directory of a new ecosystem, whole or not at all, making the root a git repository when it is none. It returns the
 	// manifest's text, and fails with ecosystem.ErrExists.
-	Create(ctx context.Context, l ecosystem.Layout, doc ecomanifest.New) (string, error)
+	Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.New) (string, error)
 	// Write puts one more file into the ecosystem's directory; name is relative to it. It fails with ecosystem.ErrExists.
 	Write(ctx context.Context, l ecosystem.Layout, name string, data []byte) (path string, err error)
 }
@@ -78,21 +76,21 @@ type States interface {
 // Runs keeps the records of runs, for all workspaces of the user.
 type Runs interface {
 	// Add stores a new run, durably.
-	Add(ctx context.Context, r tracked.Run) error
+	Add(ctx context.Context, r ecosystem.Run) error
 	// Change runs change on the record of exactly that id and stores what it leaves, durably, unless it fails; only one Change of a record runs
 	// at a time, across all processes. It fails with tracked.ErrUnknown.
-	Change(ctx context.Context, id string, change func(*tracked.Run) error) (tracked.Run, error)
+	Change(ctx context.Context, id string, change func(*ecosystem.Run) error) (ecosystem.Run, error)
 	// Load is the run whose id is that, or begins so (at least tracked.MinPrefix characters). It fails with tracked.ErrUnknown and tracked.ErrAmbiguous.
-	Load(ctx context.Context, id string) (tracked.Run, error)
+	Load(ctx context.Context, id string) (ecosystem.Run, error)
 	// List is the runs that the filter chooses, newest first. A record that cannot be read is left out.
-	List(ctx context.Context, f tracked.Filter) ([]tracked.Run, error)
+	List(ctx context.Context, f ecosystem.Filter) ([]ecosystem.Run, error)
 	// Purge forgets runs that have ended, beyond the newest tracked.Kept and older than tracked.KeptFor.
 	Purge(ctx context.Context) error
 }
 
 // Chunk is a part of a run's events.
 type Chunk struct {
-	Events    []tracked.Event
+	Events    []ecosystem.Event
 	Total     int64
 	Truncated bool // the log met its bound, and what came later is missing
 }
@@ -100,7 +98,7 @@ type Chunk struct {
 // RunLogs keeps what happens in runs, within the bounds of package tracked and without secrets.
 type RunLogs interface {
 	// Append adds events to the run's log; it numbers and times them. Lines over tracked.MaxLine are cut.
-	Append(ctx context.Context, id string, events ...tracked.Event) error
+	Append(ctx context.Context, id string, events ...ecosystem.Event) error
 	// Events are those numbered above after.
 	Events(ctx context.Context, id string, after int64) (Chunk, error)
 }

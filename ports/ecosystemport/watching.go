@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
 // RunWatch follows runs that other processes carry out.
@@ -12,7 +12,7 @@ type RunWatch interface {
 	// Until is a context that also ends when the run of that id is to stop (tracked.Run.Stopping); its cause is tracked.ErrStopped then.
 	Until(ctx context.Context, id string) (context.Context, context.CancelFunc)
 	// Await waits until the run has ended, its log has events after seen, or that long has passed, and returns the run as it is then.
-	Await(ctx context.Context, id string, seen int64, most time.Duration) (tracked.Run, error)
+	Await(ctx context.Context, id string, seen int64, most time.Duration) (ecosystem.Run, error)
 }
 
 // ControlPlane is the optional HTTP listener of this very process (amof contract §20.7).

@@ -3,7 +3,7 @@ package projectport
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/domain/project/repo"
+	"github.com/countersign-dev/countersign/domain/project"
 )
 
 // Repositories answers questions about the git repository that a directory is in; the directory may be below its top. Nothing a
@@ -12,22 +12,22 @@ import (
 // its own words; one that takes too long is project.ErrExecutionTimeout.
 type Repositories interface {
 	// Head is what the repository stands on. No process is started where its files say so, which is nearly always.
-	Head(ctx context.Context, dir string) (repo.Head, error)
+	Head(ctx context.Context, dir string) (project.Head, error)
 	// Status is how the whole working tree differs from the last commit. Of submodules it tells whether they stand on another commit, not
 	// what was changed within them. A repository without a working tree is project.ErrNotRepository.
-	Status(ctx context.Context, dir string) (repo.Status, error)
+	Status(ctx context.Context, dir string) (project.GitStatus, error)
 	// Staged is what the next commit would change, files with conflicts left out; its text is cut to at most limit bytes (repo.Cut), 0 being
 	// repo.DefaultText. Nothing staged is an empty Diff. A repository without a working tree is project.ErrNotRepository.
-	Staged(ctx context.Context, dir string, limit int) (repo.Diff, error)
+	Staged(ctx context.Context, dir string, limit int) (project.Diff, error)
 	// Worktrees is every working tree of the repository, the main one first.
-	Worktrees(ctx context.Context, dir string) ([]repo.Worktree, error)
+	Worktrees(ctx context.Context, dir string) ([]project.Worktree, error)
 	// Remote is the URL of the remote called origin as it was configured, without credentials; empty when there is none.
 	Remote(ctx context.Context, dir string) (string, error)
 }
 
 // HeadResult is one answer of Heads: where Err is not nil, Head says nothing.
 type HeadResult struct {
-	Head repo.Head
+	Head project.Head
 	Err  error
 }
 

@@ -9,11 +9,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/automation"
-	"github.com/countersign-dev/countersign/domain/project/execution"
-	"github.com/countersign-dev/countersign/domain/project/script"
-	"github.com/countersign-dev/countersign/domain/project/template"
-	"github.com/countersign-dev/countersign/domain/project/workflow"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
 // Projects keeps the registered projects. Callers own the copies they get.
@@ -33,13 +30,13 @@ type Projects interface {
 // Workflows keeps workflows. Writing one leaves every other as it is, to the byte.
 type Workflows interface {
 	// List is every workflow, or those of a project, the last updated first.
-	List(ctx context.Context, of project.ID) ([]workflow.Workflow, error)
+	List(ctx context.Context, of project.ID) ([]project.WorkflowWorkflow, error)
 	// Find is the workflow with that ID, or project.ErrWorkflowNotFound.
-	Find(ctx context.Context, id string) (workflow.Workflow, error)
+	Find(ctx context.Context, id string) (project.WorkflowWorkflow, error)
 	// Create stores a new one. A project that does not exist is project.ErrNotFound.
-	Create(ctx context.Context, w workflow.Workflow) error
+	Create(ctx context.Context, w project.WorkflowWorkflow) error
 	// Update runs change on the workflow and stores what it leaves, unless change fails; one at a time. Revision is change's business.
-	Update(ctx context.Context, id string, change func(*workflow.Workflow) error) (workflow.Workflow, error)
+	Update(ctx context.Context, id string, change func(*project.WorkflowWorkflow) error) (project.WorkflowWorkflow, error)
 	// Delete forgets the workflow; its executions stay.
 	Delete(ctx context.Context, id string) error
 }
@@ -47,13 +44,13 @@ type Workflows interface {
 // Actions keeps stored actions.
 type Actions interface {
 	// List is every action, or those of a project and of none, the last updated first.
-	List(ctx context.Context, of project.ID) ([]automation.Action, error)
+	List(ctx context.Context, of project.ID) ([]webhook.Action, error)
 	// Find is the action with that ID, or project.ErrActionNotFound.
-	Find(ctx context.Context, id string) (automation.Action, error)
+	Find(ctx context.Context, id string) (webhook.Action, error)
 	// Create stores a new one. A project that does not exist is project.ErrNotFound.
-	Create(ctx context.Context, a automation.Action) error
+	Create(ctx context.Context, a webhook.Action) error
 	// Update runs change on the action and stores what it leaves as the next revision, unless change fails; one at a time.
-	Update(ctx context.Context, id string, change func(*automation.Action) error) (automation.Action, error)
+	Update(ctx context.Context, id string, change func(*webhook.Action) error) (webhook.Action, error)
 	// Delete forgets the action and its rules; its executions stay.
 	Delete(ctx context.Context, id string) error
 }
@@ -61,19 +58,19 @@ type Actions interface {
 // Rules keeps what people decided for actions.
 type Rules interface {
 	// List is every rule, as automation.SortRules sorts them.
-	List(ctx context.Context) ([]automation.Rule, error)
+	List(ctx context.Context) ([]webhook.Rule, error)
 	// Put stores a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
-	Put(ctx context.Context, r automation.Rule) error
+	Put(ctx context.Context, r webhook.Rule) error
 	// Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
-	Delete(ctx context.Context, actionID string, kind execution.Kind) (bool, error)
+	Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error)
 }
 
 // Templates keeps people's own step templates.
 type Templates interface {
 	// List is every custom template, by name.
-	List(ctx context.Context) ([]template.Template, error)
+	List(ctx context.Context) ([]shellcmd.Template, error)
 	// Create stores a new one.
-	Create(ctx context.Context, t template.Template) error
+	Create(ctx context.Context, t shellcmd.Template) error
 	// Delete forgets one, or fails with project.ErrTemplateNotFound.
 	Delete(ctx context.Context, id string) error
 }
@@ -81,13 +78,13 @@ type Templates interface {
 // Executions keeps the history.
 type Executions interface {
 	// Find is the execution with that ID, or project.ErrExecutionNotFound.
-	Find(ctx context.Context, id string) (execution.Execution, error)
+	Find(ctx context.Context, id string) (project.Execution, error)
 	// List is executions without output and steps, the last started first, and how many match in all.
-	List(ctx context.Context, f execution.Filter) (page []execution.Execution, total int, err error)
+	List(ctx context.Context, f project.Filter) (page []project.Execution, total int, err error)
 	// Create stores a new one.
-	Create(ctx context.Context, e execution.Execution) error
+	Create(ctx context.Context, e project.Execution) error
 	// Update runs change on the execution and stores what it leaves, unless change fails; one at a time.
-	Update(ctx context.Context, id string, change func(*execution.Execution) error) (execution.Execution, error)
+	Update(ctx context.Context, id string, change func(*project.Execution) error) (project.Execution, error)
 	// Prune forgets final executions: of the workflow beyond its newest keep (when workflowID is not empty), of all beyond the newest
 	// execution.MaxRows, and those that ended before the given time.
 	Prune(ctx context.Context, workflowID string, keep int, before time.Time) error
@@ -111,7 +108,7 @@ type Directories interface {
 
 // Surroundings is what a process would find.
 type Surroundings struct {
-	Tools    script.Toolchain
+	Tools    shellcmd.Toolchain
 	Environ  []string // of this process, "NAME=value"
 	Paths    []string // directories of toolchains, for PATH
 	Home     string

@@ -8,7 +8,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
@@ -23,14 +23,14 @@ type States interface {
 	Update(ctx context.Context, change func(*sandbox.State) error) (sandbox.State, error)
 	// Hold keeps everybody else from changing the project until release is called, in this process and in others; the same waiting. The zero URL
 	// is the gateway, which is held last.
-	Hold(ctx context.Context, url gitref.URL) (release func(), err error)
+	Hold(ctx context.Context, url git.URL) (release func(), err error)
 }
 
 // Homes knows a project's places and settings (opencode contract §4, §5).
 type Homes interface {
 	// Identify is the canonical URL of what somebody typed: a clone URL, or a path of a repository on this machine, made absolute with links
 	// resolved. warnings tell of credentials that were dropped. It fails with sandbox.ErrURL.
-	Identify(ctx context.Context, raw string) (url gitref.URL, cloneURL string, warnings []string, err error)
+	Identify(ctx context.Context, raw string) (url git.URL, cloneURL string, warnings []string, err error)
 	// Layout is where the project of that name has its things; base is its recorded base directory, empty for the default.
 	Layout(name, base string) sandbox.Layout
 	// Prepare makes the directories and the project's settings file where they are missing, and puts a changed key path into the latter.

@@ -11,18 +11,16 @@ package agentcmd
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/repocmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // group is the commands at one desk.
-type group struct{ desk.Desk }
+type group struct{ Desk }
 
 // Commands is the command group agents. version is the product's, for envelopes of what no tool answered.
-func Commands(s *shell.Shell, version string) *cobra.Command {
-	g := group{desk.New(s, version)}
-	root := g.Parent("agents", "Deploy one config repository into every coding agent", repocmd.Commands(g.Desk)...)
+func Commands(s *command.Shell, version string) *cobra.Command {
+	g := group{New(s, version)}
+	root := g.Parent("agents", "Deploy one config repository into every coding agent", RepoCommands(g.Desk)...)
 	root.Long = "Deploy one config repository into every coding agent: instructions, skills, prompts and commands, planned, shown, applied exactly as\n" +
 		"shown, and rolled back to the byte.\n\n" +
 		"Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --detailed-exitcode, plan, diff and preview exit with 0 for no\n" +

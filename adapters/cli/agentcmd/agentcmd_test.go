@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/catalogue"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
@@ -22,9 +21,9 @@ import (
 // run is a command line on pipes, over a door that does not open.
 func run(args ...string) (code int, out, err string) {
 	var stdout, stderr bytes.Buffer
-	code = cli.Run(context.Background(), cli.Program{Version: "1.0", Open: func(func(string) string) (shell.Door, error) {
-		return shell.Door{}, errors.New("the inside of the machine")
-	}}, &terminal.Terminal{In: strings.NewReader("{}"), Out: &stdout, Err: &stderr}, append([]string{"agents"}, args...))
+	code = cli.Run(context.Background(), cli.Program{Version: "1.0", Open: func(func(string) string) (command.Door, error) {
+		return command.Door{}, errors.New("the inside of the machine")
+	}}, &command.Terminal{In: strings.NewReader("{}"), Out: &stdout, Err: &stderr}, append([]string{"agents"}, args...))
 	return code, stdout.String(), stderr.String()
 }
 
@@ -49,11 +48,11 @@ func read(t *testing.T, out string) answer {
 	return a
 }
 
-func commands(t *testing.T) catalogue.Help {
+func commands(t *testing.T) agentcmd.Help {
 	t.Helper()
 	code, out, _ := run("help", "--json")
 	require.Zero(t, code)
-	var h catalogue.Help
+	var h agentcmd.Help
 	require.NoError(t, json.Unmarshal(read(t, out).Data, &h))
 	return h
 }
@@ -69,13 +68,13 @@ func TestCatalogue(t *testing.T) {
 
 // TestCatalogueNamesWhatThereIs: targets are the domain's, and what the catalogue says of changes is there.
 func TestCatalogueNamesWhatThereIs(t *testing.T) {
-	assert.Equal(t, target.Names(), catalogue.Targets())
+	assert.Equal(t, target.Names(), agentcmd.Targets())
 	ids := map[string]bool{}
 	for _, c := range commands(t).Commands {
 		ids[c.ID] = c.Mutating
 		assert.True(t, c.JSON, c.ID)
 	}
-	for _, id := range catalogue.Mutating() {
+	for _, id := range agentcmd.Mutating() {
 		command, flag, variant := strings.Cut(id, " --")
 		_, there := ids[command]
 		assert.True(t, there, id)

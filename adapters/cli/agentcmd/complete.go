@@ -7,9 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/catalogue"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
 )
 
 // completions gives every argument and flag below a command what can be completed of it.
@@ -32,7 +29,7 @@ func (g group) completions(root *cobra.Command) {
 	flags(root, root.PersistentFlags())
 	walk(root, func(c *cobra.Command) {
 		flags(c, c.Flags())
-		takes := desk.Positionals(c.Use)
+		takes := Positionals(c.Use)
 		c.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(takes) == 0 || len(args) >= len(takes) && !takes[len(takes)-1].Many {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -46,9 +43,9 @@ func (g group) completions(root *cobra.Command) {
 func (g group) candidates(ctx context.Context, command, id string) []cobra.Completion {
 	switch id {
 	case "target":
-		return append([]string{"all"}, catalogue.Targets()...)
+		return append([]string{"all"}, Targets()...)
 	case "targets":
-		return catalogue.Targets()
+		return Targets()
 	case "profile":
 		return []string{"default"}
 	case "only":
@@ -80,11 +77,11 @@ func (g group) modules(ctx context.Context) []cobra.Completion {
 	if err != nil {
 		return nil
 	}
-	d, _ := show.Read[struct {
+	d, _ := Read[struct {
 		Modules []struct {
 			ID string `json:"module_id"`
 		} `json:"modules"`
-	}](desk.DataOf(o))
+	}](DataOf(o))
 	var ids []cobra.Completion
 	for _, m := range d.Modules {
 		ids = append(ids, m.ID)
@@ -98,13 +95,13 @@ func (g group) snapshotIDs(ctx context.Context) []cobra.Completion {
 	if err != nil {
 		return nil
 	}
-	d, _ := show.Read[struct {
+	d, _ := Read[struct {
 		Snapshots []struct {
 			ID      string `json:"id"`
 			Kind    string `json:"kind"`
 			Created string `json:"created_at"`
 		} `json:"snapshots"`
-	}](desk.DataOf(o))
+	}](DataOf(o))
 	var ids []cobra.Completion
 	for _, s := range slices.Backward(d.Snapshots) {
 		ids = append(ids, cobra.CompletionWithDesc(s.ID, s.Kind+" of "+s.Created))

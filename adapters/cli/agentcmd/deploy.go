@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
-	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -34,7 +32,7 @@ func (g group) deploy() *cobra.Command {
 }
 
 // adopting is the flag that a plan cannot be applied without, where there is one.
-func adopting(p answers.Plan) string {
+func adopting(p present.Plan) string {
 	if len(p.Adoptions()) > 0 {
 		return " --adopt"
 	}
@@ -51,7 +49,7 @@ func (g group) warned(o tool.Outcome) {
 }
 
 // applying are the arguments of deploy_apply.
-func applying(yes, adopt bool) desk.Arguments { return desk.Arguments{"yes": yes, "adopt": adopt} }
+func applying(yes, adopt bool) Arguments { return Arguments{"yes": yes, "adopt": adopt} }
 
 // rehearse shows a deployment that nobody means to carry out: no token is given out for it.
 func (g group) rehearse(cmd *cobra.Command, apply bool) error {
@@ -64,7 +62,7 @@ func (g group) rehearse(cmd *cobra.Command, apply bool) error {
 		return g.Failed(cmd, o, err)
 	}
 	return g.Tell(cmd, o, func(data json.RawMessage) error {
-		p, err := show.Read[answers.Plan](data)
+		p, err := Read[present.Plan](data)
 		if err != nil {
 			return err
 		}
@@ -106,7 +104,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 }
 
 // redeem applies the plan that the token was given for. Under approval by people alone there is none, and the shell asks.
-func (g group) redeem(ctx context.Context, token confirm.Token, args desk.Arguments) (tool.Outcome, error) {
+func (g group) redeem(ctx context.Context, token confirm.Token, args Arguments) (tool.Outcome, error) {
 	c, err := g.Prepare("deploy_apply", args)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -123,7 +121,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 		o.Spec.Name = "deploy_apply"
 		return g.Failed(cmd, o, err)
 	}
-	p, err := show.Read[answers.Plan](desk.DataOf(o))
+	p, err := Read[present.Plan](DataOf(o))
 	if err == nil {
 		g.warned(o)
 		err = g.present(ctx, p)
@@ -169,8 +167,8 @@ func (g group) deployShown(cmd *cobra.Command, adopt bool) error {
 
 // agreed reports whether what was shown is to be carried out. Nobody is asked about what changes nothing, nor about what the tool is
 // going to refuse because adopt is missing. Where only people approve, the person who said yes has answered the confirmation, too.
-func (g group) agreed(ctx context.Context, p answers.Plan, adopt bool) (bool, error) {
-	refused := !adopt && slices.ContainsFunc(p.Changes, answers.Change.Adopts)
+func (g group) agreed(ctx context.Context, p present.Plan, adopt bool) (bool, error) {
+	refused := !adopt && slices.ContainsFunc(p.Changes, present.Change.Adopts)
 	switch {
 	case g.Yes || refused:
 		return true, nil
@@ -179,7 +177,7 @@ func (g group) agreed(ctx context.Context, p answers.Plan, adopt bool) (bool, er
 	case p.Summary.Empty():
 		return true, nil
 	}
-	yes, err := g.YesNo(ctx, desk.Question)
+	yes, err := g.YesNo(ctx, Question)
 	g.Yes = yes
 	return yes, err
 }
@@ -195,7 +193,7 @@ func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
 }
 
 // present shows a plan with its diffs, and the summary last, where it stands beside the question.
-func (g group) present(ctx context.Context, p answers.Plan) error {
+func (g group) present(ctx context.Context, p present.Plan) error {
 	screen := g.Screen()
 	screen.Directories(p, g.Project())
 	screen.Changes(p)
@@ -214,12 +212,12 @@ func (g group) present(ctx context.Context, p answers.Plan) error {
 }
 
 // diffs are those of a plan, and of no other.
-func (g group) diffs(ctx context.Context, p answers.Plan) ([]show.File, error) {
-	o, err := g.Query(ctx, "preview", desk.Arguments{"diff": true})
+func (g group) diffs(ctx context.Context, p present.Plan) ([]File, error) {
+	o, err := g.Query(ctx, "preview", Arguments{"diff": true})
 	if err != nil {
 		return nil, err
 	}
-	now, err := show.Read[show.Preview](desk.DataOf(o))
+	now, err := Read[Preview](DataOf(o))
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/catalogue"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -49,7 +47,7 @@ func (g group) helpCommand() *cobra.Command {
 
 func (g group) schema() *cobra.Command {
 	return g.Command("schema", "Say how answers look; --json is for programs", func(cmd *cobra.Command, _ []string) error {
-		s := catalogue.Schemas()
+		s := Schemas()
 		if g.JSON {
 			return g.data(cmd, "agents_schema", s)
 		}
@@ -91,20 +89,20 @@ func (g group) data(cmd *cobra.Command, as tool.Name, data any) error {
 }
 
 // catalogue is every command of the group, as the command tree has it.
-func (g group) catalogue(cmd *cobra.Command) catalogue.Help {
+func (g group) catalogue(cmd *cobra.Command) Help {
 	root := cmd
-	for len(desk.Words(root)) > 0 {
+	for len(Words(root)) > 0 {
 		root = root.Parent()
 	}
 	global := argsOf(root.PersistentFlags())
 	global = append(global, argsOf(root.Root().PersistentFlags(), "json", "yes")...)
-	commands := []catalogue.Command{}
+	commands := []Command{}
 	walk(root, func(c *cobra.Command) {
 		commands = append(commands, describe(c))
 	})
-	fix := catalogue.Arg{ID: "fix", Kind: catalogue.Flag, Long: "--fix"}
-	commands = append(commands, catalogue.Command{ID: "doctor --fix", Path: []string{"doctor"}, Mutating: true, JSON: true, Args: []catalogue.Arg{fix}})
-	return catalogue.Of(commands, global)
+	fix := Arg{ID: "fix", Kind: Flag, Long: "--fix"}
+	commands = append(commands, Command{ID: "doctor --fix", Path: []string{"doctor"}, Mutating: true, JSON: true, Args: []Arg{fix}})
+	return Of(commands, global)
 }
 
 // walk visits every command that does something.
@@ -118,29 +116,29 @@ func walk(c *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-func describe(c *cobra.Command) catalogue.Command {
-	words := desk.Words(c)
+func describe(c *cobra.Command) Command {
+	words := Words(c)
 	id := strings.Join(words, " ")
 	args := argsOf(c.LocalNonPersistentFlags())
-	for _, p := range desk.Positionals(c.Use) {
-		if slices.ContainsFunc(args, func(a catalogue.Arg) bool { return a.ID == p.ID }) {
+	for _, p := range Positionals(c.Use) {
+		if slices.ContainsFunc(args, func(a Arg) bool { return a.ID == p.ID }) {
 			continue // the flag of that name, for people without its name
 		}
-		args = append(args, catalogue.Arg{ID: p.ID, Kind: catalogue.Option, Required: !p.Optional})
+		args = append(args, Arg{ID: p.ID, Kind: Option, Required: !p.Optional})
 	}
-	return catalogue.Command{ID: id, Path: words, Mutating: slices.Contains(catalogue.Mutating(), id), JSON: true, Args: catalogue.Sorted(args)}
+	return Command{ID: id, Path: words, Mutating: slices.Contains(Mutating(), id), JSON: true, Args: Sorted(args)}
 }
 
 // argsOf are flags as the catalogue has them; with names, those alone.
-func argsOf(flags *pflag.FlagSet, only ...string) []catalogue.Arg {
-	var out []catalogue.Arg
+func argsOf(flags *pflag.FlagSet, only ...string) []Arg {
+	var out []Arg
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" || f.Hidden || len(only) > 0 && !slices.Contains(only, f.Name) {
 			return
 		}
-		a := catalogue.Arg{ID: strings.ReplaceAll(f.Name, "-", "_"), Kind: catalogue.Option, Long: "--" + f.Name}
+		a := Arg{ID: strings.ReplaceAll(f.Name, "-", "_"), Kind: Option, Long: "--" + f.Name}
 		if f.Value.Type() == "bool" {
-			a.Kind = catalogue.Flag
+			a.Kind = Flag
 		}
 		_, a.Required = f.Annotations[required]
 		out = append(out, a)

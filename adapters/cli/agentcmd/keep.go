@@ -6,10 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
-	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -31,8 +29,8 @@ func (g group) rollback() *cobra.Command {
 		if chosen := cmd.Flag("target").Value.String(); chosen != "" && chosen != "all" {
 			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
 		}
-		_, err := g.Alter(cmd, desk.Change{Tool: "rollback", Args: desk.Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
-			p, err := show.Read[answers.Plan](data)
+		_, err := g.Alter(cmd, Change{Tool: "rollback", Args: Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
+			p, err := Read[present.Plan](data)
 			return err == nil && p.Summary.Empty()
 		}})
 		return err
@@ -45,8 +43,8 @@ func (g group) rollback() *cobra.Command {
 }
 
 func (g group) drawRollback(data json.RawMessage, done bool) error {
-	d, err := show.Read[struct {
-		answers.Plan
+	d, err := Read[struct {
+		present.Plan
 		Event string `json:"event_snapshot_id"`
 		To    string `json:"rolled_back_to"`
 	}](data)
@@ -54,11 +52,11 @@ func (g group) drawRollback(data json.RawMessage, done bool) error {
 	case err != nil:
 		return err
 	case d.Summary.Empty():
-		g.Line("nothing to change: everything is as in %s", terminal.Plain(d.To))
+		g.Line("nothing to change: everything is as in %s", command.Plain(d.To))
 		return nil
 	case done:
-		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has what was there", terminal.Plain(d.To), d.Summary.Create, d.Summary.Update,
-			d.Summary.Delete, terminal.Plain(d.Event))
+		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has what was there", command.Plain(d.To), d.Summary.Create, d.Summary.Update,
+			d.Summary.Delete, command.Plain(d.Event))
 		return nil
 	}
 	g.Screen().Changes(d.Plan)
@@ -71,16 +69,16 @@ func (g group) snapshots() *cobra.Command {
 		return g.Look(cmd, "agents_snapshots_list", nil, g.Screen().Snapshots)
 	})
 	one := g.Command("show ID", "Show a snapshot with every file it changed", func(cmd *cobra.Command, args []string) error {
-		return g.Look(cmd, "agents_snapshots_show", desk.Arguments{"id": args[0]}, g.Screen().Snapshot)
+		return g.Look(cmd, "agents_snapshots_show", Arguments{"id": args[0]}, g.Screen().Snapshot)
 	})
 	var keep int
 	prune := g.Command("prune [ID]...", "Forget old snapshots, and the content that only they need", func(cmd *cobra.Command, args []string) error {
-		call := desk.Arguments{"ids": args}
+		call := Arguments{"ids": args}
 		if cmd.Flags().Changed("keep") {
 			call["keep"] = keep
 		}
-		_, err := g.Alter(cmd, desk.Change{Tool: "agents_snapshots_prune", Args: call, Draw: g.Screen().Pruned, Idle: func(data json.RawMessage) bool {
-			d, err := show.Read[struct {
+		_, err := g.Alter(cmd, Change{Tool: "agents_snapshots_prune", Args: call, Draw: g.Screen().Pruned, Idle: func(data json.RawMessage) bool {
+			d, err := Read[struct {
 				Pruned []string `json:"pruned"`
 			}](data)
 			return err == nil && len(d.Pruned) == 0
@@ -105,8 +103,8 @@ func (g group) record() *cobra.Command {
 		case !json.Valid(event):
 			return g.Misused(cmd, "stdin is no JSON value")
 		}
-		return g.Simple(cmd, "agents_record", desk.Arguments{"event": json.RawMessage(event)}, func(data desk.Fields, done bool) {
-			g.Line("%s the event in %s", show.Done(done, "recorded", "record"), data.Text("path"))
+		return g.Simple(cmd, "agents_record", Arguments{"event": json.RawMessage(event)}, func(data Fields, done bool) {
+			g.Line("%s the event in %s", Done(done, "recorded", "record"), data.Text("path"))
 		})
 	})
 }
@@ -124,8 +122,8 @@ func (g group) recovery() *cobra.Command {
 		case resume:
 			kind = "resume"
 		}
-		_, err := g.Alter(cmd, desk.Change{Tool: "agents_recover", Args: desk.Arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
-			d, err := show.Read[desk.Fields](data)
+		_, err := g.Alter(cmd, Change{Tool: "agents_recover", Args: Arguments{"kind": kind}, Draw: g.drawRecovered, Idle: func(data json.RawMessage) bool {
+			d, err := Read[Fields](data)
 			return err == nil && d["id"] == nil
 		}})
 		return err
@@ -136,7 +134,7 @@ func (g group) recovery() *cobra.Command {
 }
 
 func (g group) drawPending(data json.RawMessage) error {
-	d, err := show.Read[struct {
+	d, err := Read[struct {
 		Interrupted *struct {
 			ID    string `json:"id"`
 			Kind  string `json:"kind"`
@@ -152,13 +150,13 @@ func (g group) drawPending(data json.RawMessage) error {
 		g.Line("nothing was interrupted")
 		return nil
 	}
-	g.Line("%s %s was interrupted after %d of %d writes", terminal.Plain(d.Interrupted.Kind), terminal.Plain(d.Interrupted.ID), d.Interrupted.Done, d.Interrupted.Total)
+	g.Line("%s %s was interrupted after %d of %d writes", command.Plain(d.Interrupted.Kind), command.Plain(d.Interrupted.ID), d.Interrupted.Done, d.Interrupted.Total)
 	g.Screen().Next(d.Next)
 	return nil
 }
 
 func (g group) drawRecovered(data json.RawMessage, done bool) error {
-	d, err := show.Read[struct {
+	d, err := Read[struct {
 		Action string   `json:"action"`
 		ID     *string  `json:"id"`
 		Kind   *string  `json:"kind"`
@@ -171,13 +169,13 @@ func (g group) drawRecovered(data json.RawMessage, done bool) error {
 		g.Line("nothing was interrupted")
 		return nil
 	}
-	words := show.Done(done, "finished", "finish")
+	words := Done(done, "finished", "finish")
 	if d.Action == "undo" {
-		words = show.Done(done, "took back", "take back")
+		words = Done(done, "took back", "take back")
 	}
-	g.Line("%s %s %s", words, terminal.Plain(*d.Kind), terminal.Plain(*d.ID))
+	g.Line("%s %s %s", words, command.Plain(*d.Kind), command.Plain(*d.ID))
 	for _, path := range d.Left {
-		g.Line("left alone: %s", terminal.Plain(path))
+		g.Line("left alone: %s", command.Plain(path))
 	}
 	return nil
 }

@@ -5,10 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/desk"
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd/show"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -20,21 +18,21 @@ func detailed(c *cobra.Command) func(data json.RawMessage) error {
 	wanted := c.Flags().Bool("detailed-exitcode", false, "exit with 0 for no changes, 2 for changes, 1 for any failure")
 	return func(data json.RawMessage) error {
 		var d struct {
-			Summary answers.Summary `json:"summary"`
+			Summary present.Summary `json:"summary"`
 			Plan    struct {
-				Summary answers.Summary `json:"summary"`
+				Summary present.Summary `json:"summary"`
 			} `json:"plan"`
 		}
 		_ = json.Unmarshal(data, &d) // what shows the answer says so when it is not understood
 		if *wanted && !(d.Summary.Empty() && d.Plan.Summary.Empty()) {
-			return shell.Exit(exitChanges)
+			return command.Exit(exitChanges)
 		}
 		return nil
 	}
 }
 
 // review is a command that shows a plan and may exit with what it found.
-func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, desk.Arguments, desk.Draw)) *cobra.Command {
+func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name, Arguments, Draw)) *cobra.Command {
 	exit := detailed(c)
 	c.RunE = g.Entered(func(cmd *cobra.Command, _ []string) error {
 		name, args, draw := ask(cmd)
@@ -45,25 +43,25 @@ func (g group) review(c *cobra.Command, ask func(cmd *cobra.Command) (tool.Name,
 		if err := g.Tell(cmd, o, draw); err != nil {
 			return err
 		}
-		return exit(desk.DataOf(o))
+		return exit(DataOf(o))
 	})
 	return c
 }
 
 func (g group) plan() *cobra.Command {
-	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, desk.Arguments, desk.Draw) {
+	return g.review(g.Command("plan", "Show which files a deployment would create, update or delete", nil), func(*cobra.Command) (tool.Name, Arguments, Draw) {
 		return "plan", nil, g.Screen().Plan
 	})
 }
 
 // diff is plan for programs, and diffs for people.
 func (g group) diff() *cobra.Command {
-	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, desk.Arguments, desk.Draw) {
+	return g.review(g.Command("diff", "Show a deployment's changes as diffs", nil), func(cmd *cobra.Command) (tool.Name, Arguments, Draw) {
 		if g.JSON {
 			return "diff", nil, nil
 		}
-		return "preview", desk.Arguments{"diff": true}, func(data json.RawMessage) error {
-			p, err := show.Read[show.Preview](data)
+		return "preview", Arguments{"diff": true}, func(data json.RawMessage) error {
+			p, err := Read[Preview](data)
 			if err != nil {
 				return err
 			}
@@ -75,8 +73,8 @@ func (g group) diff() *cobra.Command {
 func (g group) preview() *cobra.Command {
 	c := g.Command("preview", "Show a deployment's changes, with --diff every line of them", nil)
 	diff := c.Flags().Bool("diff", false, "include diffs")
-	return g.review(c, func(cmd *cobra.Command) (tool.Name, desk.Arguments, desk.Draw) {
-		return "preview", desk.Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
+	return g.review(c, func(cmd *cobra.Command) (tool.Name, Arguments, Draw) {
+		return "preview", Arguments{"diff": *diff}, func(data json.RawMessage) error { return g.Screen().Preview(cmd.Context(), data) }
 	})
 }
 
@@ -84,7 +82,7 @@ func (g group) status() *cobra.Command {
 	var only []string
 	c := g.Command("status", "Show deployed files that are missing, modified or extra, and what to do next", func(cmd *cobra.Command, _ []string) error {
 		g.Unasked(cmd.Context())
-		return g.Look(cmd, "status", desk.Arguments{"only": only}, g.Screen().Status)
+		return g.Look(cmd, "status", Arguments{"only": only}, g.Screen().Status)
 	})
 	c.Flags().StringSliceVar(&only, "only", nil, "kinds of drift: missing, modified, extra")
 	return c
@@ -93,7 +91,7 @@ func (g group) status() *cobra.Command {
 func (g group) explain() *cobra.Command {
 	of := func(kind, short string) *cobra.Command {
 		return g.Command(kind, short, func(cmd *cobra.Command, _ []string) error {
-			return g.Look(cmd, "explain", desk.Arguments{"kind": kind}, g.Screen().Explained)
+			return g.Look(cmd, "explain", Arguments{"kind": kind}, g.Screen().Explained)
 		})
 	}
 	return g.Parent("explain", "Say which module and layer files come from", of("plan", "Say where every change of a plan comes from"),
@@ -106,7 +104,7 @@ func (g group) doctor() *cobra.Command {
 		if !fix {
 			return g.Look(cmd, "doctor", nil, func(data json.RawMessage) error { return g.Screen().Doctor(data, false, false) })
 		}
-		_, err := g.Alter(cmd, desk.Change{Tool: "agents_doctor_fix", Draw: func(data json.RawMessage, done bool) error {
+		_, err := g.Alter(cmd, Change{Tool: "agents_doctor_fix", Draw: func(data json.RawMessage, done bool) error {
 			return g.Screen().Doctor(data, true, done)
 		}, Idle: func(data json.RawMessage) bool {
 			var d struct {
@@ -142,8 +140,8 @@ func (g group) policy() *cobra.Command {
 		return g.Look(cmd, "agents_policy_audit", nil, g.Screen().Audit)
 	})
 	lock := g.Command("lock", "Pin the policy pack", func(cmd *cobra.Command, _ []string) error {
-		return g.Simple(cmd, "agents_policy_lock", nil, func(data desk.Fields, done bool) {
-			g.Line("%s the policy pack at %s in %s", show.Done(done, "pinned", "pin"), data.Text("resolved_version"), data.Text("lockfile_path"))
+		return g.Simple(cmd, "agents_policy_lock", nil, func(data Fields, done bool) {
+			g.Line("%s the policy pack at %s in %s", Done(done, "pinned", "pin"), data.Text("resolved_version"), data.Text("lockfile_path"))
 		})
 	})
 	return g.Parent("policy", "Governance of the config repository", lint, lock, audit)

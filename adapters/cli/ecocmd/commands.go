@@ -6,16 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 func (g *group) create() *cobra.Command {
 	var description, provisioner string
 	var repos, readonly []string
-	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Make an ecosystem in this workspace", Args: shell.Args(1, 1),
+	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Make an ecosystem in this workspace", Args: command.Args(1, 1),
 		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, the nearest directory from here up that has ecosystems/,\n" +
 			"or else here. A directory that is no git repository yet becomes one when the ecosystem is installed."})
 	shown(c, "create shop --repo api=git@github.com:acme/api.git#main --readonly-repo lib=../lib.git", "create shop --repo api=../api.git --provisioner noop")
@@ -30,19 +28,19 @@ func (g *group) create() *cobra.Command {
 		for i, spec := range append(append([]string{}, repos...), readonly...) {
 			name, url, ok := strings.Cut(spec, "=")
 			if !ok || name == "" || url == "" {
-				return shell.Usage(cmd, "--repo %q has to be NAME=URL[#BRANCH]", spec)
+				return command.Usage(cmd, "--repo %q has to be NAME=URL[#BRANCH]", spec)
 			}
 			url, branch, _ := strings.Cut(url, "#")
-			r := workdesk.Arguments{"name": name, "url": located(url)}.Set("branch", branch)
+			r := command.Arguments{"name": name, "url": located(url)}.Set("branch", branch)
 			if i >= len(repos) {
 				r["readonly"] = true
 			}
 			list = append(list, r)
 		}
 		if len(list) == 0 {
-			return shell.Usage(cmd, "name at least one --repo NAME=URL")
+			return command.Usage(cmd, "name at least one --repo NAME=URL")
 		}
-		return g.do(cmd.Context(), "amof_create_ecosystem", workdesk.Arguments{"name": args[0], "repos": list}.Set("description", description).Set("provisioner", provisioner), nil)
+		return g.do(cmd.Context(), "amof_create_ecosystem", command.Arguments{"name": args[0], "repos": list}.Set("description", description).Set("provisioner", provisioner), nil)
 	}
 	return c
 }
@@ -60,10 +58,10 @@ func located(url string) string {
 
 func (g *group) list() *cobra.Command {
 	var retired bool
-	c := shown(&cobra.Command{Use: "list", Short: "List the ecosystems of this workspace; * is the selected one", Args: shell.Args(0, 0)}, "list", "list --retired")
+	c := shown(&cobra.Command{Use: "list", Short: "List the ecosystems of this workspace; * is the selected one", Args: command.Args(0, 0)}, "list", "list --retired")
 	c.Flags().BoolVar(&retired, "retired", false, "those that are retired, too")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		a := workdesk.Arguments{}
+		a := command.Arguments{}
 		on(a, map[string]bool{"include_retired": retired})
 		return g.look(cmd.Context(), "amof_list_ecosystems", a, g.Ecosystems)
 	}
@@ -71,9 +69,9 @@ func (g *group) list() *cobra.Command {
 }
 
 func (g *group) policy() *cobra.Command {
-	c := shown(&cobra.Command{Use: "policy", Short: "Show how every tool is treated in each mode", Args: shell.Args(0, 0)}, "policy")
+	c := shown(&cobra.Command{Use: "policy", Short: "Show how every tool is treated in each mode", Args: command.Args(0, 0)}, "policy")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		return g.look(cmd.Context(), "amof_policy", workdesk.Arguments{}, g.Policy)
+		return g.look(cmd.Context(), "amof_policy", command.Arguments{}, g.Policy)
 	}
 	return c
 }
@@ -108,15 +106,15 @@ func (g *group) validate() *cobra.Command {
 }
 
 // judge shows an ecoview.Answer that finds something right or wanting, as its member says.
-func (g *group) judge(cmd *cobra.Command, name tool.Name, a workdesk.Arguments, member string, draw func(ecoview.Answer)) error {
+func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, member string, draw func(Answer)) error {
 	o, err := g.Send(cmd.Context(), name, a, nil)
 	if err != nil {
 		return g.failed(o, err)
 	}
-	if err := g.Outcome(o, draw); err != nil || ecoview.Read(o.Value).Word(member) != "" {
+	if err := g.Outcome(o, draw); err != nil || Read(o.Value).Word(member) != "" {
 		return err
 	}
-	return shell.Exit(invalid)
+	return command.Exit(invalid)
 }
 
 func (g *group) status() *cobra.Command {
@@ -125,7 +123,7 @@ func (g *group) status() *cobra.Command {
 
 func (g *group) install() *cobra.Command {
 	var push bool
-	c := g.changing("install", "Clone the repositories into a workspace, all or nothing", "amof_install_ecosystem", func(a workdesk.Arguments) {
+	c := g.changing("install", "Clone the repositories into a workspace, all or nothing", "amof_install_ecosystem", func(a command.Arguments) {
 		on(a, map[string]bool{"push": push})
 	})
 	c.Flags().BoolVar(&push, "push", false, "push the workspace's branch afterwards")
@@ -134,7 +132,7 @@ func (g *group) install() *cobra.Command {
 
 func (g *group) sync() *cobra.Command {
 	var repos []string
-	c := g.changing("sync", "Bring the repositories up to date, by fast-forward alone", "amof_sync_ecosystem", func(a workdesk.Arguments) { set(a, "repos", repos) })
+	c := g.changing("sync", "Bring the repositories up to date, by fast-forward alone", "amof_sync_ecosystem", func(a command.Arguments) { set(a, "repos", repos) })
 	return shown(g.repoFlag(c, &repos), "sync", "sync shop --repo api")
 }
 
@@ -142,7 +140,7 @@ func (g *group) push() *cobra.Command {
 	var repos []string
 	var message string
 	var all bool
-	c := g.changing("push", "Push the branches of the repositories", "amof_push_ecosystem", func(a workdesk.Arguments) {
+	c := g.changing("push", "Push the branches of the repositories", "amof_push_ecosystem", func(a command.Arguments) {
 		set(a.Set("message", message), "repos", repos)
 		on(a, map[string]bool{"commit_all": all})
 	})
@@ -154,7 +152,7 @@ func (g *group) push() *cobra.Command {
 func (g *group) archive() *cobra.Command {
 	var message string
 	var workspace, features, offline bool
-	c := g.changing("archive", "Push everything, put it on record, and remove the workspace", "amof_archive_ecosystem", func(a workdesk.Arguments) {
+	c := g.changing("archive", "Push everything, put it on record, and remove the workspace", "amof_archive_ecosystem", func(a command.Arguments) {
 		on(a.Set("message", message), map[string]bool{"delete_workspace": workspace, "cleanup_features": features, "offline": offline})
 	})
 	c.Flags().StringVarP(&message, "message", "m", "", "why, for the record")
@@ -190,7 +188,7 @@ func (g *group) journal() *cobra.Command {
 	c.Flags().StringVar(&body, "body", "", "of the entry; @FILE reads a file, @- the input")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if title == "" || body == "" {
-			return shell.Usage(cmd, "--title and --body are needed")
+			return command.Usage(cmd, "--title and --body are needed")
 		}
 		text, err := g.File("body", body)
 		if err != nil {

@@ -6,15 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // offers completes from the objects of a member of a tool's answer; say is the word of one, and what it is.
-func (g *group) offers(ctx context.Context, name tool.Name, member, begun string, say func(ecoview.Answer) (word, about string)) []cobra.Completion {
-	args := workdesk.Arguments{}
+func (g *group) offers(ctx context.Context, name tool.Name, member, begun string, say func(Answer) (word, about string)) []cobra.Completion {
+	args := command.Arguments{}
 	if name != "amof_list_ecosystems" {
 		args = g.about(nil)
 	}
@@ -23,33 +21,33 @@ func (g *group) offers(ctx context.Context, name tool.Name, member, begun string
 		return nil
 	}
 	var out []cobra.Completion
-	for _, a := range ecoview.Read(o.Value).List(member) {
+	for _, a := range Read(o.Value).List(member) {
 		if word, about := say(a); word != "" && strings.HasPrefix(word, begun) {
-			out = append(out, cobra.CompletionWithDesc(terminal.Plain(word), terminal.Plain(about)))
+			out = append(out, cobra.CompletionWithDesc(command.Plain(word), command.Plain(about)))
 		}
 	}
 	return out
 }
 
 func (g *group) names(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_list_ecosystems", "ecosystems", begun, func(a ecoview.Answer) (string, string) { return a.Word("name"), a.Word("description") })
+	return g.offers(ctx, "amof_list_ecosystems", "ecosystems", begun, func(a Answer) (string, string) { return a.Word("name"), a.Word("description") })
 }
 
 func (g *group) ticketIDs(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_ticket_list", "tickets", begun, func(a ecoview.Answer) (string, string) { return a.Word("ticket_id"), a.Word("phase") })
+	return g.offers(ctx, "amof_ticket_list", "tickets", begun, func(a Answer) (string, string) { return a.Word("ticket_id"), a.Word("phase") })
 }
 
 func (g *group) repos(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_describe_ecosystem", "repos", begun, func(a ecoview.Answer) (string, string) { return a.Word("name"), a.Word("url") })
+	return g.offers(ctx, "amof_describe_ecosystem", "repos", begun, func(a Answer) (string, string) { return a.Word("name"), a.Word("url") })
 }
 
 func (g *group) entries(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "ecosystem_trash", "trash", begun, func(a ecoview.Answer) (string, string) { return a.Word("trash_id"), a.Word("why") })
+	return g.offers(ctx, "ecosystem_trash", "trash", begun, func(a Answer) (string, string) { return a.Word("trash_id"), a.Word("why") })
 }
 
 // ids completes runs by the beginning of their ids, and all of it where that is what was begun.
 func (g *group) ids(ctx context.Context, begun string) []cobra.Completion {
-	return g.offers(ctx, "amof_list_runs", "runs", begun, func(a ecoview.Answer) (string, string) {
+	return g.offers(ctx, "amof_list_runs", "runs", begun, func(a Answer) (string, string) {
 		id := a.Word("run_id")
 		if len(begun) <= shortID {
 			id = brief(id)
@@ -65,7 +63,7 @@ func (g *group) repoFlag(c *cobra.Command, into *[]string) *cobra.Command {
 	return c
 }
 
-func (g *group) completed(c *cobra.Command, flag string, by workdesk.Completer) {
+func (g *group) completed(c *cobra.Command, flag string, by command.Completer) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if flag == "repo" && len(args) > 0 && g.ecosystem == "" {
 			g.ecosystem = args[0]

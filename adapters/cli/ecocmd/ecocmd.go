@@ -9,26 +9,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // group is the commands of one shell.
 type group struct {
-	ecoview.View
+	View
 	ecosystem string // --ecosystem
 	dryRun    bool
 	detach    bool
 }
 
 // Commands is countersign eco.
-func Commands(s *shell.Shell) *cobra.Command {
-	g := &group{View: ecoview.View{Desk: workdesk.Desk{Shell: s}}}
-	c := workdesk.Group("eco", "Work on several repositories as one: install, tickets, spin, release")
+func Commands(s *command.Shell) *cobra.Command {
+	g := &group{View: View{Desk: command.Desk{Shell: s}}}
+	c := command.Group("eco", "Work on several repositories as one: install, tickets, spin, release")
 	c.AddGroup(&cobra.Group{ID: "what", Title: "Ecosystems:"}, &cobra.Group{ID: "work", Title: "The workspace:"}, &cobra.Group{ID: "ship", Title: "Deploy and release:"},
 		&cobra.Group{ID: "watch", Title: "What is going on:"})
 	add := func(group string, commands ...*cobra.Command) {
@@ -38,11 +35,11 @@ func Commands(s *shell.Shell) *cobra.Command {
 		}
 	}
 	add("what", g.create(), g.list(), g.use(), g.describe(), g.validate(), g.journal())
-	add("work", g.install(), g.status(), g.sync(), shown(workdesk.Group("ticket", "Work on tickets: a feature branch across the repositories", g.tickets()...), "ticket start PROJ-12", "ticket list"), g.push(),
+	add("work", g.install(), g.status(), g.sync(), shown(command.Group("ticket", "Work on tickets: a feature branch across the repositories", g.tickets()...), "ticket start PROJ-12", "ticket list"), g.push(),
 		g.archive(), g.discard(), g.trash(), g.restore())
-	add("ship", shown(workdesk.Group("spin", "Deploy an ecosystem's environment, and take it down", g.spin()...), "spin deploy --dry-run", "spin status"),
-		shown(workdesk.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
-	add("watch", shown(workdesk.Group("runs", "Follow and cancel what is carried out", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
+	add("ship", shown(command.Group("spin", "Deploy an ecosystem's environment, and take it down", g.spin()...), "spin deploy --dry-run", "spin status"),
+		shown(command.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
+	add("watch", shown(command.Group("runs", "Follow and cancel what is carried out", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
 	c.Aliases = []string{"ecosystem"}
 	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory that AMOF_WORKSPACE_ROOT names, or the\n" +
 		"nearest one from here up that has ecosystems/. Long work is a run that goes on when this command is interrupted; countersign eco runs follows it."
@@ -57,16 +54,16 @@ func Commands(s *shell.Shell) *cobra.Command {
 }
 
 // about is the arguments of a call about the ecosystem that is named: as the argument, or by --ecosystem.
-func (g *group) about(args []string) workdesk.Arguments {
+func (g *group) about(args []string) command.Arguments {
 	name := g.ecosystem
 	if len(args) > 0 && args[0] != "" {
 		name = args[0]
 	}
-	return workdesk.Arguments{}.Set("ecosystem", name)
+	return command.Arguments{}.Set("ecosystem", name)
 }
 
 // look makes a call that only reads, and shows its answer.
-func (g *group) look(ctx context.Context, name tool.Name, args workdesk.Arguments, draw func(ecoview.Answer)) error {
+func (g *group) look(ctx context.Context, name tool.Name, args command.Arguments, draw func(Answer)) error {
 	o, err := g.Send(ctx, name, args, nil)
 	if err != nil {
 		return g.failed(o, err)
@@ -75,7 +72,7 @@ func (g *group) look(ctx context.Context, name tool.Name, args workdesk.Argument
 }
 
 // do makes a call that changes something, in mode execute or plan, and follows its run.
-func (g *group) do(ctx context.Context, name tool.Name, args workdesk.Arguments, draw func(ecoview.Answer)) error {
+func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, draw func(Answer)) error {
 	args["mode"] = "execute"
 	if g.dryRun {
 		args["mode"] = "plan"
@@ -84,13 +81,13 @@ func (g *group) do(ctx context.Context, name tool.Name, args workdesk.Arguments,
 	if err != nil {
 		return g.failed(o, err)
 	}
-	a := ecoview.Read(o.Value)
+	a := Read(o.Value)
 	id := a.Word("run_id")
 	if a.Word("status") != "queued" || id == "" || g.dryRun || g.JSON && g.detach {
 		return g.Outcome(o, draw)
 	}
 	if g.detach {
-		g.Line("%s", terminal.Plain(brief(id)))
+		g.Line("%s", command.Plain(brief(id)))
 		g.Note("countersign eco runs logs %s --follow follows it", brief(id))
 		return nil
 	}
@@ -101,27 +98,27 @@ func (g *group) do(ctx context.Context, name tool.Name, args workdesk.Arguments,
 // failed shows what a failure says beside its message: as JSON, or single repositories and problems for people.
 func (g *group) failed(o tool.Outcome, err error) error {
 	var details map[string]any
-	if !g.JSON && workdesk.Details(err, &details) {
-		a := ecoview.Answer(details)
-		ecoview.Problems(a, g.Note)
+	if !g.JSON && command.Details(err, &details) {
+		a := Answer(details)
+		Problems(a, g.Note)
 		for _, r := range a.List("repos") {
 			if p := r.Word("problem"); p != "" {
-				g.Note("  %s: %s", terminal.Plain(r.Word("name")), terminal.Plain(ecoview.Said(p)))
+				g.Note("  %s: %s", command.Plain(r.Word("name")), command.Plain(Said(p)))
 			}
 		}
 	}
-	return g.Fail(o, ecoview.Explain(err))
+	return g.Fail(o, Explain(err))
 }
 
 // reading is a command [ECOSYSTEM] that makes one call that only reads.
-func (g *group) reading(use, short string, name tool.Name, draw func(ecoview.Answer)) *cobra.Command {
+func (g *group) reading(use, short string, name tool.Name, draw func(Answer)) *cobra.Command {
 	c := g.named(use, short)
 	c.RunE = func(cmd *cobra.Command, args []string) error { return g.look(cmd.Context(), name, g.about(args), draw) }
 	return c
 }
 
 // changing is a command [ECOSYSTEM] that makes one call that changes something; with fills in the flags.
-func (g *group) changing(use, short string, name tool.Name, with func(workdesk.Arguments)) *cobra.Command {
+func (g *group) changing(use, short string, name tool.Name, with func(command.Arguments)) *cobra.Command {
 	c := g.named(use, short)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(args)
@@ -147,7 +144,7 @@ func (g *group) running(c *cobra.Command) *cobra.Command {
 
 // named is a command that takes [ECOSYSTEM].
 func (g *group) named(use, short string) *cobra.Command {
-	return &cobra.Command{Use: use + " [ECOSYSTEM]", Short: short, Args: shell.Args(0, 1), ValidArgsFunction: workdesk.Complete(g.names)}
+	return &cobra.Command{Use: use + " [ECOSYSTEM]", Short: short, Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.names)}
 }
 
 // shown gives a command its examples.
@@ -162,7 +159,7 @@ func shown(c *cobra.Command, examples ...string) *cobra.Command {
 }
 
 // on puts those flags in that were given.
-func on(a workdesk.Arguments, flags map[string]bool) {
+func on(a command.Arguments, flags map[string]bool) {
 	for name, given := range flags {
 		if given {
 			a[name] = true
@@ -170,7 +167,7 @@ func on(a workdesk.Arguments, flags map[string]bool) {
 	}
 }
 
-func set(a workdesk.Arguments, name string, values []string) {
+func set(a command.Arguments, name string, values []string) {
 	if len(values) > 0 {
 		a[name] = values
 	}

@@ -7,10 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -60,9 +57,9 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 	var end tool.Outcome // the status of a run that has ended: what it said before that is still to be heard
 	for next, tail := int64(0), last; ; tail = mostEvents {
 		var heard news
-		o, err := g.Send(ctx, "amof_get_run_logs", workdesk.Arguments{"run_id": id, "since": strconv.FormatInt(next, 10), "tail": tail}, quiet)
+		o, err := g.Send(ctx, "amof_get_run_logs", command.Arguments{"run_id": id, "since": strconv.FormatInt(next, 10), "tail": tail}, quiet)
 		if err == nil {
-			err = workdesk.Read(o, &heard)
+			err = command.Read(o, &heard)
 		}
 		if err != nil {
 			return g.left(ctx, l, id, o, err)
@@ -91,9 +88,9 @@ func quiet(tool.Progress) {}
 
 // ask is how far a run is; wait seconds are waited for its end.
 func (g *group) ask(ctx context.Context, id string, wait int, into *status) (tool.Outcome, error) {
-	o, err := g.Send(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id, "wait_seconds": wait}, quiet)
+	o, err := g.Send(ctx, "amof_get_run_status", command.Arguments{"run_id": id, "wait_seconds": wait}, quiet)
 	if err == nil {
-		err = workdesk.Read(o, into)
+		err = command.Read(o, into)
 	}
 	if err != nil && ctx.Err() == nil {
 		err = g.failed(o, err)
@@ -112,7 +109,7 @@ func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, er
 		return fault.ErrCanceled.Sayf("%s", way)
 	}
 	g.Note("%s", way)
-	return shell.Exit(present.ExitCode(fault.Canceled))
+	return command.Exit(present.ExitCode(fault.Canceled))
 }
 
 // ended shows what came of a run: the ecoview.Answer as JSON, or its repositories as a table.
@@ -125,26 +122,26 @@ func (g *group) ended(o tool.Outcome, now status) error {
 		if err := g.Show(o); err != nil || code == 0 {
 			return err
 		}
-		return shell.Exit(code)
+		return command.Exit(code)
 	}
-	g.Results(ecoview.Read(o.Value).Object("result"))
-	what := strings.ReplaceAll(terminal.Plain(now.Action), "_", " ") + " of " + terminal.Plain(now.Ecosystem)
+	g.Results(Read(o.Value).Object("result"))
+	what := strings.ReplaceAll(command.Plain(now.Action), "_", " ") + " of " + command.Plain(now.Ecosystem)
 	if code == 0 {
 		g.Step("%s: success", what)
 		return nil
 	}
 	why := what + ": " + now.Status
 	if now.Error != "" {
-		why += ": " + ecoview.Said(now.Error)
+		why += ": " + Said(now.Error)
 	}
 	g.Terminal.Fail(why, "countersign eco runs logs "+brief(now.ID)+" shows all it said")
-	return shell.Exit(code)
+	return command.Exit(code)
 }
 
 // live is a run as it is followed: on a terminal a table of repositories at its foot, and lines without one.
 type live struct {
 	g      *group
-	board  *terminal.Board
+	board  *command.Board
 	names  []string          // of repositories, as the manifest has them
 	order  []string          // of those that said something
 	latest map[string]string // what each said last
@@ -156,12 +153,12 @@ func (l *live) expect(ctx context.Context, ecosystem string) {
 	if l.board == nil || l.g.JSON {
 		return
 	}
-	o, err := l.g.Send(ctx, "amof_describe_ecosystem", workdesk.Arguments{"ecosystem": ecosystem}, quiet)
+	o, err := l.g.Send(ctx, "amof_describe_ecosystem", command.Arguments{"ecosystem": ecosystem}, quiet)
 	if err != nil {
 		return // lines, then
 	}
 	l.latest, l.names = map[string]string{}, []string{"workspace"}
-	for _, r := range ecoview.Read(o.Value).List("repos") {
+	for _, r := range Read(o.Value).List("repos") {
 		l.names = append(l.names, r.Word("name"))
 	}
 }
@@ -179,7 +176,7 @@ func (l *live) of(line string) (who, what string) {
 // tell shows what was said. Under --json the output is the answer's alone.
 func (l *live) tell(events []event) {
 	for _, e := range events {
-		line := terminal.Plain(ecoview.Said(e.Message))
+		line := command.Plain(Said(e.Message))
 		who, what := l.of(line)
 		switch {
 		case e.Type == "exit" || l.g.JSON:

@@ -5,32 +5,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 func (g *group) runs() []*cobra.Command {
 	return []*cobra.Command{g.runList(), g.runLogs(),
 		g.ofRun("status", "Show how far a run is", func(ctx context.Context, id string) error {
-			return g.look(ctx, "amof_get_run_status", workdesk.Arguments{"run_id": id}, func(a ecoview.Answer) {
+			return g.look(ctx, "amof_get_run_status", command.Arguments{"run_id": id}, func(a Answer) {
 				g.Run(a)
 				g.Results(a.Object("result"))
 			})
 		}),
 		g.ofRun("summary", "Show how a run went, in short", func(ctx context.Context, id string) error {
-			return g.look(ctx, "amof_summarize_run", workdesk.Arguments{"run_id": id}, g.Run)
+			return g.look(ctx, "amof_summarize_run", command.Arguments{"run_id": id}, g.Run)
 		}),
 		g.dry(g.ofRun("cancel", "Cancel a run; what it did is finished or undone", func(ctx context.Context, id string) error {
-			return g.do(ctx, "amof_cancel_run", workdesk.Arguments{"run_id": id}, nil)
+			return g.do(ctx, "amof_cancel_run", command.Arguments{"run_id": id}, nil)
 		}))}
 }
 
 func (g *group) runList() *cobra.Command {
 	var state, action string
 	var limit int
-	c := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: shell.Args(0, 0), Example: "  countersign eco runs list --status failed"}
+	c := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: command.Args(0, 0), Example: "  countersign eco runs list --status failed"}
 	c.Flags().StringVar(&state, "status", "", "only those that are queued, paused, running, success, failed or cancelled")
 	c.Flags().StringVar(&action, "action", "", "only those that did this: install, sync, push, …")
 	c.Flags().IntVar(&limit, "limit", 20, "how many, at most 200")
@@ -44,7 +41,7 @@ func (g *group) runList() *cobra.Command {
 }
 
 func (g *group) ofRun(use, short string, do func(ctx context.Context, id string) error) *cobra.Command {
-	c := &cobra.Command{Use: use + " RUN", Short: short, Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.ids), Example: "  countersign eco runs " + use + " 1a2b3c4d"}
+	c := &cobra.Command{Use: use + " RUN", Short: short, Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.ids), Example: "  countersign eco runs " + use + " 1a2b3c4d"}
 	c.RunE = func(cmd *cobra.Command, args []string) error { return do(cmd.Context(), args[0]) }
 	return c
 }
@@ -62,15 +59,15 @@ func (g *group) runLogs() *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case tail < 1 || tail > mostEvents:
-			return shell.Usage(cmd, "-n %d: 1 to %d lines can be shown", tail, mostEvents)
+			return command.Usage(cmd, "-n %d: 1 to %d lines can be shown", tail, mostEvents)
 		case follow && level != "":
-			return shell.Usage(cmd, "--level contradicts --follow")
+			return command.Usage(cmd, "--level contradicts --follow")
 		case follow:
 			return g.follow(cmd.Context(), args[0], tail)
 		}
-		return g.look(cmd.Context(), "amof_get_run_logs", workdesk.Arguments{"run_id": args[0], "tail": tail}.Set("level", level), func(a ecoview.Answer) {
+		return g.look(cmd.Context(), "amof_get_run_logs", command.Arguments{"run_id": args[0], "tail": tail}.Set("level", level), func(a Answer) {
 			for _, e := range a.List("events") {
-				g.Line("%s", g.Tinted(terminal.Plain(e.Word("message")), tints(e.Word("level"))))
+				g.Line("%s", g.Tinted(command.Plain(e.Word("message")), tints(e.Word("level"))))
 			}
 		})
 	}
@@ -78,12 +75,12 @@ func (g *group) runLogs() *cobra.Command {
 }
 
 // tints is how a line of a log looks, where colour can show it.
-func tints(level string) terminal.Tint {
+func tints(level string) command.TerminalTint {
 	switch level {
 	case "error":
-		return terminal.Removed
+		return command.Removed
 	case "warning":
-		return terminal.Changed
+		return command.Changed
 	}
-	return terminal.Faded
+	return command.Faded
 }

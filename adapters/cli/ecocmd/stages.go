@@ -5,15 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd/ecoview"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // ofTicket is a command TICKET that changes something.
-func (g *group) ofTicket(use, short string, name tool.Name, complete workdesk.Completer, with func(workdesk.Arguments)) *cobra.Command {
-	c := &cobra.Command{Use: use + " TICKET", Short: short, Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(complete)}
+func (g *group) ofTicket(use, short string, name tool.Name, complete command.Completer, with func(command.Arguments)) *cobra.Command {
+	c := &cobra.Command{Use: use + " TICKET", Short: short, Args: command.Args(1, 1), ValidArgsFunction: command.Complete(complete)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(nil)
 		a["ticket_id"] = args[0]
@@ -29,10 +27,10 @@ func (g *group) tickets() []*cobra.Command {
 	var repos []string
 	var cleanup string
 	var force bool
-	start := g.ofTicket("start", "Start a ticket: its branch in a worktree of every repository", "amof_ticket_start", nil, func(a workdesk.Arguments) { set(a, "repos", repos) })
+	start := g.ofTicket("start", "Start a ticket: its branch in a worktree of every repository", "amof_ticket_start", nil, func(a command.Arguments) { set(a, "repos", repos) })
 	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository, again and again")
 	g.completed(start, "repo", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
-	end := g.ofTicket("end", "End a ticket; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a workdesk.Arguments) {
+	end := g.ofTicket("end", "End a ticket; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a command.Arguments) {
 		on(a.Set("cleanup", cleanup), map[string]bool{"force": force})
 	})
 	end.Flags().StringVar(&cleanup, "cleanup", "", "what else goes: local (worktrees and branches) or all (branches at the remotes, too)")
@@ -56,10 +54,10 @@ func (g *group) spin() []*cobra.Command {
 		if err != nil {
 			return g.failed(o, err)
 		}
-		if err := g.Outcome(o, g.Asked); err != nil || ecoview.Read(o.Value).Word("status") == "success" {
+		if err := g.Outcome(o, g.Asked); err != nil || Read(o.Value).Word("status") == "success" {
 			return err
 		}
-		return shell.Exit(1)
+		return command.Exit(1)
 	}
 	status := g.named("status", "Show what is deployed")
 	status.Flags().BoolVar(&ask, "ask", false, "run the provisioner's own status action and show what it says")
@@ -73,7 +71,7 @@ func (g *group) spin() []*cobra.Command {
 	plan.Long = "Run the provisioner's own plan action, which changes nothing, and show what it says. What Countersign itself would do is shown by spin deploy --dry-run."
 	plan.RunE = func(cmd *cobra.Command, args []string) error { return asking(cmd, args, "plan") }
 	return []*cobra.Command{env(g.deploy(&environment)),
-		shown(env(g.changing("destroy", "Take the environment down", "amof_spin_destroy", func(a workdesk.Arguments) { a.Set("environment", environment) })), "spin destroy --type shop"),
+		shown(env(g.changing("destroy", "Take the environment down", "amof_spin_destroy", func(a command.Arguments) { a.Set("environment", environment) })), "spin destroy --type shop"),
 		shown(env(status), "spin status", "spin status --ask"), shown(env(plan), "spin plan")}
 }
 
@@ -84,7 +82,7 @@ func (g *group) deploy(environment *string) *cobra.Command {
 		if at := cmd.ArgsLenAtDash(); at >= 0 {
 			args = args[:at]
 		}
-		return shell.Args(0, 1)(cmd, args)
+		return command.Args(0, 1)(cmd, args)
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		var rest []string
@@ -104,7 +102,7 @@ func (g *group) release() []*cobra.Command {
 }
 
 // making is a command that releases; the arguments of its tool are those of about, and with the flags that both have.
-func (g *group) making(c *cobra.Command, name tool.Name, about func(args []string) workdesk.Arguments) *cobra.Command {
+func (g *group) making(c *cobra.Command, name tool.Name, about func(args []string) command.Arguments) *cobra.Command {
 	var message string
 	var push, strict, skip bool
 	f := c.Flags()
@@ -122,8 +120,8 @@ func (g *group) making(c *cobra.Command, name tool.Name, about func(args []strin
 
 func (g *group) bump() *cobra.Command {
 	var pre string
-	c := g.making(&cobra.Command{Use: "bump patch|minor|major", Short: "Release the next version", Args: shell.Args(1, 1), ValidArgs: []cobra.Completion{"patch", "minor", "major"}},
-		"amof_release_bump", func(args []string) workdesk.Arguments {
+	c := g.making(&cobra.Command{Use: "bump patch|minor|major", Short: "Release the next version", Args: command.Args(1, 1), ValidArgs: []cobra.Completion{"patch", "minor", "major"}},
+		"amof_release_bump", func(args []string) command.Arguments {
 			return g.about(nil).Set("bump_type", args[0]).Set("pre_release", pre)
 		})
 	c.Flags().StringVar(&pre, "pre", "", "a pre-release: alpha, beta or rc")
@@ -132,8 +130,8 @@ func (g *group) bump() *cobra.Command {
 }
 
 func (g *group) promote() *cobra.Command {
-	c := g.making(&cobra.Command{Use: "promote [beta|rc|stable]", Short: "Release a pre-release as its next stage, or as stable", Args: shell.Args(0, 1), ValidArgs: []cobra.Completion{"beta", "rc", "stable"}},
-		"amof_release_promote", func(args []string) workdesk.Arguments {
+	c := g.making(&cobra.Command{Use: "promote [beta|rc|stable]", Short: "Release a pre-release as its next stage, or as stable", Args: command.Args(0, 1), ValidArgs: []cobra.Completion{"beta", "rc", "stable"}},
+		"amof_release_promote", func(args []string) command.Arguments {
 			a := g.about(nil)
 			if len(args) > 0 && args[0] != "stable" { // which is what the tool takes no target for
 				a.Set("target", args[0])

@@ -16,8 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/outline"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // defaultTTL is how long a pack lives that nobody says otherwise for.
@@ -29,7 +28,7 @@ const maxText = 1 << 20
 func (g group) create() *cobra.Command {
 	var title, brief, ttl string
 	var tags []string
-	c := &cobra.Command{Use: "new [NAME]", Short: "Start a pack and print its id", Args: shell.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
+	c := &cobra.Command{Use: "new [NAME]", Short: "Start a pack and print its id", Args: command.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  countersign pack new login-bug --ttl 3d --tag auth`}
 	c.Flags().StringVar(&title, "title", "", "heading of the rendered pack")
 	c.Flags().StringVar(&brief, "brief", "", "what it is about, in a sentence")
@@ -70,7 +69,7 @@ func minutes(flag, text string) (int64, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Minute || d%time.Minute != 0 {
-		return 0, shell.ErrUsage.Sayf("%s %q is no time to live in whole minutes", flag, text).With(shell.Hint("write 90 (minutes), 24h or 7d"))
+		return 0, command.ErrUsage.Sayf("%s %q is no time to live in whole minutes", flag, text).With(command.Hint("write 90 (minutes), 24h or 7d"))
 	}
 	return int64(d / time.Minute), nil
 }
@@ -111,7 +110,7 @@ func (g group) open(ctx context.Context, w place) (string, error) {
 func (g group) add() *cobra.Command {
 	var where place
 	var key, title, why, cluster, root, commit string
-	c := &cobra.Command{Use: "add FILE:FIRST-LAST", Short: "Anchor lines of a source file in a pack", Args: shell.Args(1, 1),
+	c := &cobra.Command{Use: "add FILE:FIRST-LAST", Short: "Anchor lines of a source file in a pack", Args: command.Args(1, 1),
 		Long: "Anchor lines of a source file in a pack. FILE:12-40 and FILE:12 name lines, FILE#L12-L40 as code hosts write them, and FILE:Name the definition of Name.",
 		Example: `  countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
   countersign pack add internal/auth/token.go:Verify`}
@@ -152,7 +151,7 @@ const (
 
 // target reads FILE:LINES. A file of the default source root may be named as seen from the working directory.
 func (g group) target(arg, root string) (string, [2]int, error) {
-	bad := shell.ErrUsage.Sayf("%q names no lines of a file", arg).With(shell.Hint("write FILE:12-40, FILE:12 or FILE:Name"))
+	bad := command.ErrUsage.Sayf("%q names no lines of a file", arg).With(command.Hint("write FILE:12-40, FILE:12 or FILE:Name"))
 	if m := regexp.MustCompile(lineForm).FindStringSubmatch(arg); m != nil {
 		from, err := strconv.Atoi(m[2])
 		to := from
@@ -167,8 +166,8 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 			g.Note("warning: %s cannot be read; the pack will show it as stale", m[1])
 		}
 		if has, err := lineCount(seen); err == nil && 0 < from && from <= to && to > has {
-			return "", [2]int{}, shell.ErrUsage.Sayf("%s has %s; there is no %s", m[1], linesOf(has), strings.TrimLeft(arg[len(m[1]):], ":#L")).
-				With(shell.Hint("name lines that are there, or write FILE:Name for the definition of Name"))
+			return "", [2]int{}, command.ErrUsage.Sayf("%s has %s; there is no %s", m[1], linesOf(has), strings.TrimLeft(arg[len(m[1]):], ":#L")).
+				With(command.Hint("name lines that are there, or write FILE:Name for the definition of Name"))
 		}
 		return file, [2]int{from, to}, nil
 	}
@@ -180,7 +179,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 	if err != nil {
 		return "", [2]int{}, bad.Sayf("%s cannot be read to look for %s", m[1], m[2])
 	}
-	for _, d := range outline.Of(m[1], string(text)) {
+	for _, d := range Of(m[1], string(text)) {
 		if d.Name == m[2] {
 			file, _ := g.below(m[1], root)
 			return file, [2]int{d.First, d.Last}, nil
@@ -285,7 +284,7 @@ func freeKey(file string, line int, taken []keyed) string {
 func (g group) note() *cobra.Command {
 	var where place
 	var replace bool
-	c := &cobra.Command{Use: "note TEXT...", Short: "Write a note into a section; - reads it from stdin", Args: shell.Args(1, -1), ValidArgsFunction: cobra.NoFileCompletions,
+	c := &cobra.Command{Use: "note TEXT...", Short: "Write a note into a section; - reads it from stdin", Args: command.Args(1, -1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  countersign pack note "The token is refreshed twice." --section findings`}
 	where.flags(c, g, "notes")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the section's text instead of adding a paragraph")
@@ -299,7 +298,7 @@ func (g group) note() *cobra.Command {
 			text = strings.TrimSpace(read)
 		}
 		if strings.TrimSpace(text) == "" {
-			return shell.Usage(cmd, "the note is empty")
+			return command.Usage(cmd, "the note is empty")
 		}
 		ident, err := g.open(cmd.Context(), where)
 		if err != nil {
@@ -320,7 +319,7 @@ func (g group) note() *cobra.Command {
 func (g group) diagram() *cobra.Command {
 	var where place
 	var key, title, why string
-	c := &cobra.Command{Use: "diagram FILE", Short: "Put a Mermaid diagram into a section; - reads it from stdin", Args: shell.Args(1, 1),
+	c := &cobra.Command{Use: "diagram FILE", Short: "Put a Mermaid diagram into a section; - reads it from stdin", Args: command.Args(1, 1),
 		Example: `  countersign pack diagram flow.mmd --title "Call order" --why "the retry is here"`}
 	where.flags(c, g, "diagrams")
 	c.Flags().StringVar(&key, "key", "", "key of the diagram (default: from the file's name)")
@@ -364,10 +363,10 @@ func (g group) read(file string) (string, error) {
 		raw, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return "", shell.ErrUsage.Sayf("the text cannot be read: %v", err)
+		return "", command.ErrUsage.Sayf("the text cannot be read: %v", err)
 	}
 	if strings.TrimSpace(string(raw)) == "" {
-		return "", shell.ErrUsage.Sayf("there is no text in %s", file)
+		return "", command.ErrUsage.Sayf("there is no text in %s", file)
 	}
 	return string(raw), nil
 }

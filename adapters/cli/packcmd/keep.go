@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -20,7 +19,7 @@ const staleRefs = "pack_refs_stale"
 
 func (g group) finalize() *cobra.Command {
 	var snapshot bool
-	c := &cobra.Command{Use: "finalize [PACK]", Short: "Close a draft: every anchor must resolve, and then it is fixed", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
+	c := &cobra.Command{Use: "finalize [PACK]", Short: "Close a draft: every anchor must resolve, and then it is fixed", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
 	c.Flags().BoolVar(&snapshot, "snapshot", false, "keep the anchored text, so that the pack can prove what it showed")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ident, err := g.resolve(cmd.Context(), first(args), "draft")
@@ -35,7 +34,7 @@ func (g group) finalize() *cobra.Command {
 			return call, nil
 		})
 		if f := fault.From(err); f != nil && f.Code == staleRefs && !g.JSON {
-			return f.With(shell.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
+			return f.With(command.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
 				"countersign pack reanchor %s moves those whose text moved", ident, ident)))
 		}
 		return err
@@ -44,7 +43,7 @@ func (g group) finalize() *cobra.Command {
 }
 
 func (g group) reopen() *cobra.Command {
-	return &cobra.Command{Use: "reopen [PACK]", Short: "Make a finalized pack a draft again", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("finalized"),
+	return &cobra.Command{Use: "reopen [PACK]", Short: "Make a finalized pack a draft again", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("finalized"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ident, err := g.resolve(cmd.Context(), first(args), "finalized")
 			if err != nil {
@@ -58,13 +57,13 @@ func (g group) reopen() *cobra.Command {
 
 func (g group) touch() *cobra.Command {
 	var ttl, extend string
-	c := &cobra.Command{Use: "touch [PACK]", Short: "Give a pack more time to live", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+	c := &cobra.Command{Use: "touch [PACK]", Short: "Give a pack more time to live", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		Example: "  countersign pack touch login-bug --extend 2d"}
 	c.Flags().StringVar(&ttl, "ttl", "", "so long from now: 90m, 24h, 7d")
 	c.Flags().StringVar(&extend, "extend", "", "so much longer than it had")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if (ttl == "") == (extend == "") {
-			return shell.Usage(cmd, "give exactly one of --ttl and --extend")
+			return command.Usage(cmd, "give exactly one of --ttl and --extend")
 		}
 		flag, field, text := "--ttl", "ttl_minutes", ttl
 		if extend != "" {
@@ -92,7 +91,7 @@ func (g group) touch() *cobra.Command {
 }
 
 func (g group) reanchor() *cobra.Command {
-	return &cobra.Command{Use: "reanchor [PACK]", Short: "Move a draft's anchors to where their text stands now", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("draft"),
+	return &cobra.Command{Use: "reanchor [PACK]", Short: "Move a draft's anchors to where their text stands now", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ident, err := g.resolve(cmd.Context(), first(args), "draft")
 			if err != nil {
@@ -103,7 +102,7 @@ func (g group) reanchor() *cobra.Command {
 }
 
 func (g group) remove() *cobra.Command {
-	return &cobra.Command{Use: "rm PACK", Short: "Delete a pack (its file moves to the store's trash)", Args: shell.Args(1, 1), ValidArgsFunction: g.completePacks(""),
+	return &cobra.Command{Use: "rm PACK", Short: "Delete a pack (its file moves to the store's trash)", Args: command.Args(1, 1), ValidArgsFunction: g.completePacks(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var gone stored
 			o, _, err := g.edit(cmd.Context(), args[0], func(p stored) (arguments, error) {
@@ -136,7 +135,7 @@ type examined struct {
 
 func (g group) doctor() *cobra.Command {
 	var quarantine bool
-	c := &cobra.Command{Use: "doctor", Short: "Find files in the pack store that are no readable packs, and set them aside on request", Args: shell.Args(0, 0),
+	c := &cobra.Command{Use: "doctor", Short: "Find files in the pack store that are no readable packs, and set them aside on request", Args: command.Args(0, 0),
 		Long: "Find files in the pack store that are no readable packs. With --quarantine each is moved out of the store's way, after a yes; nothing is ever deleted.\n" +
 			"Packs with characters that a reader would not see, or would take for others, are listed as well. Damage that stays makes the exit code 4."}
 	c.Flags().BoolVar(&quarantine, "quarantine", false, "move the damaged files aside, after a yes for each (--yes answers)")
@@ -165,7 +164,7 @@ func (g group) examine(ctx context.Context, quarantine bool) error {
 	}
 	if !g.JSON {
 		for _, h := range found.Hidden {
-			g.Line("%s\n  %s", terminal.Plain(h.File), terminal.Plain(h.What))
+			g.Line("%s\n  %s", command.Plain(h.File), command.Plain(h.What))
 		}
 	}
 	if found.Count == 0 {
@@ -173,10 +172,10 @@ func (g group) examine(ctx context.Context, quarantine bool) error {
 	}
 	if !g.JSON {
 		for _, d := range found.Damaged {
-			g.Line("%s\n  %s", terminal.Plain(d.File), terminal.Plain(d.Reason))
+			g.Line("%s\n  %s", command.Plain(d.File), command.Plain(d.Reason))
 		}
 	}
-	return ErrDamaged.Sayf("%s no readable pack", files(found.Count)).With(shell.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
+	return ErrDamaged.Sayf("%s no readable pack", files(found.Count)).With(command.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
 }
 
 func files(n int) string {
@@ -204,7 +203,7 @@ func (g group) setAside(ctx context.Context, found examined) error {
 				return err
 			}
 		default:
-			g.Line("moved %s\n   to %s", terminal.Plain(d.File), terminal.Plain(done.Moved))
+			g.Line("moved %s\n   to %s", command.Plain(d.File), command.Plain(done.Moved))
 		}
 	}
 	return nil

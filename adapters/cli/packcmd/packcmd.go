@@ -13,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -23,12 +22,12 @@ import (
 var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack was named, and there is none to assume")
 
 // group is the pack commands over one shell.
-type group struct{ *shell.Shell }
+type group struct{ *command.Shell }
 
 // Commands is the command group pack.
-func Commands(s *shell.Shell) *cobra.Command {
+func Commands(s *command.Shell) *cobra.Command {
 	g := group{s}
-	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: shell.Subcommand, RunE: shell.Alone,
+	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +
 			"Where a command takes [PACK] and none is named, it works on the pack changed last (a draft, where it changes one).",
 		Example: `  countersign pack new login-bug --brief "why refresh fails"
@@ -69,9 +68,9 @@ type keyed struct {
 func (p stored) label() string {
 	switch {
 	case p.Name != "":
-		return terminal.Plain(p.Name) + " (" + p.ID + ")"
+		return command.Plain(p.Name) + " (" + p.ID + ")"
 	case p.Title != "":
-		return terminal.Plain(p.Title) + " (" + p.ID + ")"
+		return command.Plain(p.Title) + " (" + p.ID + ")"
 	}
 	return p.ID
 }
@@ -118,9 +117,9 @@ func explain(err error) error {
 	case f == nil || f.Details != nil:
 		return err
 	case f.Kind == fault.NotFound:
-		return f.With(shell.Hint("countersign pack list shows the packs there are here"))
+		return f.With(command.Hint("countersign pack list shows the packs there are here"))
 	case f.Code == "pack_finalized":
-		return f.With(shell.Hint("countersign pack reopen makes it a draft again"))
+		return f.With(command.Hint("countersign pack reopen makes it a draft again"))
 	}
 	return err
 }
@@ -129,7 +128,7 @@ func explain(err error) error {
 func moment(stamp string) string {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
-		return terminal.Plain(stamp)
+		return command.Plain(stamp)
 	}
 	return at.UTC().Format("2006-01-02 15:04 UTC")
 }
@@ -150,7 +149,7 @@ func (g group) resolve(ctx context.Context, named, status string) (string, error
 		if status != "" {
 			what = status + " pack"
 		}
-		return "", ErrNoPack.Sayf("there is no %s here yet", what).With(shell.Hint("start one with: countersign pack new NAME"))
+		return "", ErrNoPack.Sayf("there is no %s here yet", what).With(command.Hint("start one with: countersign pack new NAME"))
 	}
 	g.Note("pack: %s", found.Packs[0].label())
 	return found.Packs[0].ID, nil

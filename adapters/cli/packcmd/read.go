@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -25,7 +25,7 @@ type summary struct {
 func (g group) list() *cobra.Command {
 	var status, query, freshness string
 	var limit, offset int
-	c := &cobra.Command{Use: "list", Short: "List the packs, the one changed last first", Args: shell.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List the packs, the one changed last first", Args: command.Args(0, 0)}
 	c.Flags().StringVar(&status, "status", "", "only draft or finalized packs")
 	c.Flags().StringVar(&query, "query", "", "only packs with this in title, name or brief")
 	c.Flags().StringVar(&freshness, "freshness", "", "only fresh or expiring_soon packs")
@@ -65,7 +65,7 @@ func (g group) show() *cobra.Command {
 	var view, match, cursor, status string
 	var tokens, limit int
 	var noPager bool
-	c := &cobra.Command{Use: "show [PACK]", Short: "Render a pack with the code as it is now", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks("")}
+	c := &cobra.Command{Use: "show [PACK]", Short: "Render a pack with the code as it is now", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("")}
 	c.Flags().StringVar(&view, "view", "", "full (default) or compact")
 	c.Flags().StringVar(&match, "match", "", "only anchors and diagrams that match this regular expression")
 	c.Flags().IntVar(&tokens, "max-tokens", 0, "a budget: the most important anchors stay whole, the rest are listed")
@@ -98,7 +98,7 @@ func (g group) show() *cobra.Command {
 }
 
 func (g group) diff() *cobra.Command {
-	return &cobra.Command{Use: "diff [PACK]", Short: "Show what has changed in the code since the pack was anchored", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+	return &cobra.Command{Use: "diff [PACK]", Short: "Show what has changed in the code since the pack was anchored", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ident, err := g.resolve(cmd.Context(), first(args), "")
 			if err != nil {
@@ -127,7 +127,7 @@ func (g group) document(ctx context.Context, ident string) error {
 func (g group) export() *cobra.Command {
 	var file string
 	var force bool
-	c := &cobra.Command{Use: "export [PACK]", Short: "Write a rendered pack to a file, or with --json its content", Args: shell.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+	c := &cobra.Command{Use: "export [PACK]", Short: "Write a rendered pack to a file, or with --json its content", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		Example: `  countersign pack export login-bug -o login-bug.md`}
 	c.Flags().StringVarP(&file, "output", "o", "", "file to write (default: stdout)")
 	c.Flags().BoolVar(&force, "force", false, "overwrite the file")
@@ -150,7 +150,7 @@ func (g group) export() *cobra.Command {
 		}
 		text := o.Text
 		if g.JSON {
-			text = shell.Indent(o.Value) + "\n"
+			text = command.Indent(o.Value) + "\n"
 		}
 		if file == "" {
 			_, err := g.Out.Write([]byte(text))
@@ -167,7 +167,7 @@ var ErrFileExists = fault.New(fault.Conflict, "export_file_exists", "the file ex
 // write makes the file whole or not at all.
 func (g group) write(file, text string, force bool) error {
 	if _, err := os.Lstat(file); err == nil && !force {
-		return ErrFileExists.Sayf("%s exists already", file).With(shell.Hint("--force overwrites it"))
+		return ErrFileExists.Sayf("%s exists already", file).With(command.Hint("--force overwrites it"))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -38,9 +36,9 @@ type process struct {
 }
 
 func (g group) processes() *cobra.Command {
-	return &cobra.Command{Use: "ps", Short: "List background processes, whoever started them", Args: shell.Args(0, 0),
+	return &cobra.Command{Use: "ps", Short: "List background processes, whoever started them", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return workdesk.Look(cmd.Context(), g.Desk, "list_background_processes", workdesk.Arguments{}, func(found struct {
+			return command.Look(cmd.Context(), g.Desk, "list_background_processes", command.Arguments{}, func(found struct {
 				Processes []process `json:"processes"`
 			}) {
 				if len(found.Processes) == 0 {
@@ -56,7 +54,7 @@ func (g group) processes() *cobra.Command {
 					if p.Reason != "" {
 						status += ": " + p.Reason
 					}
-					rows = append(rows, []string{p.ID, p.Script, status, strconv.Itoa(p.PID), workdesk.Age(p.Started), p.Path})
+					rows = append(rows, []string{p.ID, p.Script, status, strconv.Itoa(p.PID), command.Age(p.Started), p.Path})
 				}
 				g.Table([]string{"id", "script", "status", "pid", "started", "project"}, rows)
 			})
@@ -77,7 +75,7 @@ type output struct {
 func (g group) logs() *cobra.Command {
 	var lines int
 	var follow bool
-	c := &cobra.Command{Use: "logs ID", Short: "Show what a background process printed", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Processes),
+	c := &cobra.Command{Use: "logs ID", Short: "Show what a background process printed", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes),
 		Long: "Show what a background process printed: its output on the output, its errors on the error stream. ID is as countersign ps shows it, the beginning\n" +
 			"of it, or the name of a script that runs once.",
 		Example: `  countersign logs dev -f
@@ -90,7 +88,7 @@ func (g group) logs() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		now, err := g.read(ctx, workdesk.Arguments{"processId": id, "tailLines": lines}, true)
+		now, err := g.read(ctx, command.Arguments{"processId": id, "tailLines": lines}, true)
 		if err != nil || !follow {
 			return err
 		}
@@ -100,7 +98,7 @@ func (g group) logs() *cobra.Command {
 }
 
 // read shows a part of a process's output. An empty one is not shown as JSON unless always is set.
-func (g group) read(ctx context.Context, call workdesk.Arguments, always bool) (output, error) {
+func (g group) read(ctx context.Context, call command.Arguments, always bool) (output, error) {
 	var part output
 	o, err := g.Ask(ctx, "get_background_process_output", call, &part)
 	switch {
@@ -126,7 +124,7 @@ func (g group) lines(lines []string) error {
 			to = g.Err
 		}
 		if g.Drawn() || stderr {
-			text = terminal.Block(text)
+			text = command.Block(text)
 		}
 		if _, err := fmt.Fprintln(to, text); err != nil {
 			return err
@@ -143,11 +141,11 @@ func (g group) follow(ctx context.Context, id string, now output) error {
 	for now.Status == statusRunning || now.More {
 		select {
 		case <-ctx.Done(): // the way to end following; there is nothing to say about it
-			return shell.Exit(present.ExitCode(fault.Canceled))
+			return command.Exit(present.ExitCode(fault.Canceled))
 		case <-timer.C:
 		}
 		last := now.Status
-		next, err := g.read(ctx, workdesk.Arguments{"processId": id, "sinceSeq": now.Next, "tailLines": 2000}, false)
+		next, err := g.read(ctx, command.Arguments{"processId": id, "sinceSeq": now.Next, "tailLines": 2000}, false)
 		if err != nil {
 			return err
 		}
@@ -173,22 +171,22 @@ func (g group) follow(ctx context.Context, id string, now output) error {
 
 func (g group) stop() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "stop ID", Short: "Stop a background process and everything it started", Args: shell.Args(1, 1), ValidArgsFunction: workdesk.Complete(g.Processes)}
+	c := &cobra.Command{Use: "stop ID", Short: "Stop a background process and everything it started", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes)}
 	c.Flags().BoolVarP(&force, "force", "f", false, "kill it without asking it to end first")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := g.Process(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		call := workdesk.Arguments{"processId": id}
+		call := command.Arguments{"processId": id}
 		if force {
 			call["force"] = true
 		}
-		return workdesk.Look(cmd.Context(), g.Desk, "stop_background_process", call, func(s struct {
+		return command.Look(cmd.Context(), g.Desk, "stop_background_process", call, func(s struct {
 			Message  string `json:"message"`
 			Escalate bool   `json:"escalated"`
 		}) {
-			g.Line("%s", terminal.Plain(s.Message))
+			g.Line("%s", command.Plain(s.Message))
 			if s.Escalate && !force {
 				g.Note("it did not heed the first signal and was killed")
 			}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -98,9 +98,9 @@ func (l *live) run(ctx context.Context) {
 
 // show asks for what was printed since, and reports whether there is more, and whether it could be asked.
 func (l *live) show(ctx context.Context, id string) (more, ok bool) {
-	o, err := l.g.Send(ctx, "get_background_process_output", workdesk.Arguments{"processId": id, "sinceSeq": l.next, "tailLines": 2000}, func(tool.Progress) {})
+	o, err := l.g.Send(ctx, "get_background_process_output", command.Arguments{"processId": id, "sinceSeq": l.next, "tailLines": 2000}, func(tool.Progress) {})
 	var part output
-	if err != nil || workdesk.Read(o, &part) != nil {
+	if err != nil || command.Read(o, &part) != nil {
 		return false, false
 	}
 	l.lost = l.lost || part.Dropped > 0

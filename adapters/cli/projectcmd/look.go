@@ -8,20 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
-	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
 )
 
 func (g group) scripts() *cobra.Command {
-	return &cobra.Command{Use: "scripts [PROJECT]", Short: "List the scripts in a project's package.json", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "scripts [PROJECT]", Short: "List the scripts in a project's package.json", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := g.ScriptDir(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(cmd.Context(), g.Desk, "list_project_scripts", workdesk.Arguments{"project_path": dir}, func(found struct {
+			return command.Look(cmd.Context(), g.Desk, "list_project_scripts", command.Arguments{"project_path": dir}, func(found struct {
 				Scripts []struct {
 					Name    string `json:"name"`
 					Command string `json:"command"`
@@ -32,7 +30,7 @@ func (g group) scripts() *cobra.Command {
 					all[s.Name] = s.Command
 				}
 				if len(all) == 0 {
-					g.Note("no scripts in %s", terminal.Plain(dir))
+					g.Note("no scripts in %s", command.Plain(dir))
 					return
 				}
 				g.drawScripts(all)
@@ -49,17 +47,17 @@ func (g group) drawScripts(all map[string]string) {
 }
 
 func (g group) status() *cobra.Command {
-	return &cobra.Command{Use: "status [PROJECT]", Short: "Show a project's branch and changed files", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "status [PROJECT]", Short: "Show a project's branch and changed files", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := g.Dir(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(cmd.Context(), g.Desk, "get_worktree_status", workdesk.Arguments{"worktree_path": dir}, g.drawStatus)
+			return command.Look(cmd.Context(), g.Desk, "get_worktree_status", command.Arguments{"worktree_path": dir}, g.drawStatus)
 		}}
 }
 
-func (g group) drawStatus(s answers.Standing) {
+func (g group) drawStatus(s present.Standing) {
 	branch := "on " + s.Branch
 	if s.Detached {
 		branch = "detached at " + s.Head[:min(len(s.Head), 12)]
@@ -67,12 +65,12 @@ func (g group) drawStatus(s answers.Standing) {
 	if s.Upstream != "" {
 		branch += fmt.Sprintf(", %d ahead of and %d behind %s", s.Ahead, s.Behind, s.Upstream)
 	}
-	g.Line("%s", terminal.Plain(branch))
+	g.Line("%s", command.Plain(branch))
 	if s.Clean {
 		g.Line("nothing is changed")
 		return
 	}
-	tints := map[string]terminal.Tint{answers.Conflicted: terminal.Removed, answers.Staged: terminal.Added, answers.Modified: terminal.Changed, answers.Untracked: terminal.Faded}
+	tints := map[string]command.TerminalTint{present.Conflicted: command.Removed, present.Staged: command.Added, present.Modified: command.Changed, present.Untracked: command.Faded}
 	for _, l := range s.Lists() {
 		g.Line("%s (%d)", l.What, l.Count)
 		for _, name := range l.Names {
@@ -86,7 +84,7 @@ func (g group) drawStatus(s answers.Standing) {
 
 func (g group) diff() *cobra.Command {
 	var noPager bool
-	c := &cobra.Command{Use: "diff [PROJECT]", Short: "Show the diff of what is staged in a project", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne}
+	c := &cobra.Command{Use: "diff [PROJECT]", Short: "Show the diff of what is staged in a project", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne}
 	c.Flags().BoolVar(&noPager, "no-pager", false, "never page")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -102,7 +100,7 @@ func (g group) diff() *cobra.Command {
 			Truncated bool   `json:"truncated"`
 			Total     int64  `json:"totalBytes"`
 		}
-		o, err := g.Ask(ctx, "get_git_diff", workdesk.Arguments{"worktree_path": dir}, &d)
+		o, err := g.Ask(ctx, "get_git_diff", command.Arguments{"worktree_path": dir}, &d)
 		switch {
 		case err != nil:
 			return err
@@ -128,17 +126,17 @@ func (g group) diff() *cobra.Command {
 }
 
 func (g group) worktrees() *cobra.Command {
-	return &cobra.Command{Use: "worktrees [PROJECT]", Short: "List a project's git worktrees", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "worktrees [PROJECT]", Short: "List a project's git worktrees", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := g.Dir(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(cmd.Context(), g.Desk, "list_worktrees", workdesk.Arguments{"project_path": dir}, g.drawWorktrees)
+			return command.Look(cmd.Context(), g.Desk, "list_worktrees", command.Arguments{"project_path": dir}, g.drawWorktrees)
 		}}
 }
 
-func (g group) drawWorktrees(found answers.Worktrees) {
+func (g group) drawWorktrees(found present.Worktrees) {
 	var rows [][]string
 	for _, w := range found.Worktrees {
 		rows = append(rows, []string{w.Path, w.Branch, w.Commit(), strings.Join(w.Marks(), ", ")})

@@ -17,25 +17,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/actioncmd"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/flowcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // group is the commands over one shell.
-type group struct{ workdesk.Desk }
+type group struct{ command.Desk }
 
 // Commands is every command about projects.
-func Commands(s *shell.Shell) []*cobra.Command {
-	d := workdesk.Desk{Shell: s}
+func Commands(s *command.Shell) []*cobra.Command {
+	d := command.Desk{Shell: s}
 	g := group{d}
-	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), flowcmd.Workflow(d), flowcmd.Template(d), actioncmd.Command(d)}
+	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), Workflow(d), Template(d), Command(d)}
 }
 
 func (g group) project() *cobra.Command {
-	c := workdesk.Group("project", "Register projects and look at them", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.status(), g.diff(), g.worktrees())
+	c := command.Group("project", "Register projects and look at them", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.status(), g.diff(), g.worktrees())
 	c.Long = "Register projects and look at them. Agents see registered projects alone, and nothing outside their directories.\n\n" +
 		"Where a command takes [PROJECT] (a name, an id or a directory) and none is named, it is about the one you stand in."
 	c.Example = `  countersign project add
@@ -54,7 +50,7 @@ func first(args []string) string {
 
 // detail is a project as get_project answers it.
 type detail struct {
-	workdesk.Project
+	command.Project
 	Description    string            `json:"description"`
 	Remote         string            `json:"gitRemote"`
 	Branch         string            `json:"currentBranch"`
@@ -97,7 +93,7 @@ func (p detail) kind() string {
 
 func (g group) add() *cobra.Command {
 	var name, description string
-	c := &cobra.Command{Use: "add [DIR]", Short: "Register a directory as a project", Args: shell.Args(0, 1),
+	c := &cobra.Command{Use: "add [DIR]", Short: "Register a directory as a project", Args: command.Args(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}}
@@ -106,24 +102,24 @@ func (g group) add() *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		dir, err := filepath.Abs(first(args))
 		if err != nil {
-			return shell.ErrUsage.Sayf("%q is no directory: %v", first(args), err)
+			return command.ErrUsage.Sayf("%q is no directory: %v", first(args), err)
 		}
-		call := workdesk.Arguments{"path": dir}.Set("name", name).Set("description", description)
-		return workdesk.Look(cmd.Context(), g.Desk, "project_add", call, func(p workdesk.Project) { g.added(cmd.Context(), p) })
+		call := command.Arguments{"path": dir}.Set("name", name).Set("description", description)
+		return command.Look(cmd.Context(), g.Desk, "project_add", call, func(p command.Project) { g.added(cmd.Context(), p) })
 	}
 	return c
 }
 
 // added says what was registered, as far as it can be told what that is.
-func (g group) added(ctx context.Context, p workdesk.Project) {
+func (g group) added(ctx context.Context, p command.Project) {
 	var found detail
 	line := "registered " + p.Name
-	if o, err := g.Send(ctx, "get_project", workdesk.Arguments{"path": p.Path}, nil); err == nil && workdesk.Read(o, &found) == nil && found.kind() != "" {
+	if o, err := g.Send(ctx, "get_project", command.Arguments{"path": p.Path}, nil); err == nil && command.Read(o, &found) == nil && found.kind() != "" {
 		line += " (" + found.kind() + ")"
 	}
-	g.Line("%s: %s", terminal.Plain(line), terminal.Plain(p.Path))
+	g.Line("%s: %s", command.Plain(line), command.Plain(p.Path))
 	for _, w := range found.Warnings {
-		g.Note("warning: %s", terminal.Plain(w))
+		g.Note("warning: %s", command.Plain(w))
 	}
 	if len(found.Scripts) > 0 {
 		g.Note("next: countersign run SCRIPT in that directory")
@@ -157,11 +153,11 @@ func (g group) agents(ctx context.Context) {
 		}
 		connected = true
 		if slices.Contains(h.Toolsets, "projects") || slices.Contains(h.Toolsets, "all") {
-			g.Note("%s serves the toolsets: %s", h.Title, terminal.Plain(strings.Join(h.Toolsets, ", ")))
+			g.Note("%s serves the toolsets: %s", h.Title, command.Plain(strings.Join(h.Toolsets, ", ")))
 			continue
 		}
-		g.Note("%s serves the toolsets %s, and so no projects; countersign connect %s --toolsets %s,projects adds them", h.Title, terminal.Plain(strings.Join(h.Toolsets, ", ")),
-			h.Host, terminal.Plain(strings.Join(h.Toolsets, ",")))
+		g.Note("%s serves the toolsets %s, and so no projects; countersign connect %s --toolsets %s,projects adds them", h.Title, command.Plain(strings.Join(h.Toolsets, ", ")),
+			h.Host, command.Plain(strings.Join(h.Toolsets, ",")))
 	}
 	if !connected {
 		g.Note("for an agent: countersign connect HOST --toolsets packs,deployments,projects")
@@ -169,7 +165,7 @@ func (g group) agents(ctx context.Context) {
 }
 
 func (g group) list() *cobra.Command {
-	return &cobra.Command{Use: "list [QUERY]", Short: "List the registered projects", Args: shell.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
+	return &cobra.Command{Use: "list [QUERY]", Short: "List the registered projects", Args: command.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			type item struct {
 				Name      string `json:"name"`
@@ -179,8 +175,8 @@ func (g group) list() *cobra.Command {
 				Branch    string `json:"currentBranch"`
 				Workflows int    `json:"workflowCount"`
 			}
-			call := workdesk.Arguments{}.Set("query", first(args))
-			return workdesk.Look(cmd.Context(), g.Desk, "list_projects", call, func(found struct {
+			call := command.Arguments{}.Set("query", first(args))
+			return command.Look(cmd.Context(), g.Desk, "list_projects", call, func(found struct {
 				Projects []item `json:"projects"`
 			}) {
 				if len(found.Projects) == 0 {
@@ -208,24 +204,24 @@ type settings struct {
 	} `json:"settings"`
 }
 
-func (s settings) pairs() []workdesk.Pair {
+func (s settings) pairs() []command.Pair {
 	loopback := ""
 	if s.Settings.Loopback {
 		loopback = "allowed, at the hosts above"
 	}
-	return []workdesk.Pair{{Name: "variables passed on", Value: strings.Join(s.Settings.EnvPass, ", ")}, {Name: "webhook hosts", Value: strings.Join(s.Settings.Hosts, ", ")},
+	return []command.Pair{{Name: "variables passed on", Value: strings.Join(s.Settings.EnvPass, ", ")}, {Name: "webhook hosts", Value: strings.Join(s.Settings.Hosts, ", ")},
 		{Name: "webhooks to this machine", Value: loopback}}
 }
 
 func (g group) show() *cobra.Command {
-	return &cobra.Command{Use: "show [PROJECT]", Short: "Show a project: what it is, its scripts, git and settings", Args: shell.Args(0, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "show [PROJECT]", Short: "Show a project: what it is, its scripts, git and settings", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			dir, err := g.Dir(ctx, first(args))
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(ctx, g.Desk, "get_project", workdesk.Arguments{"path": dir}, func(p detail) { g.drawProject(ctx, p) })
+			return command.Look(ctx, g.Desk, "get_project", command.Arguments{"path": dir}, func(p detail) { g.drawProject(ctx, p) })
 		}}
 }
 
@@ -234,11 +230,11 @@ func (g group) drawProject(ctx context.Context, p detail) {
 	for _, w := range p.Workflows {
 		flows = append(flows, w.Name)
 	}
-	pairs := []workdesk.Pair{{Name: "name", Value: p.Name}, {Name: "id", Value: p.ID}, {Name: "path", Value: p.Path}, {Name: "description", Value: p.Description},
+	pairs := []command.Pair{{Name: "name", Value: p.Name}, {Name: "id", Value: p.ID}, {Name: "path", Value: p.Path}, {Name: "description", Value: p.Description},
 		{Name: "what", Value: p.kind()}, {Name: "node", Value: p.Node}, {Name: "branch", Value: p.Branch}, {Name: "remote", Value: p.Remote},
 		{Name: "workflows", Value: strings.Join(flows, ", ")}}
 	var stored settings
-	if o, err := g.Send(ctx, "project_settings", workdesk.Arguments{"project": p.ID}, nil); err == nil && workdesk.Read(o, &stored) == nil {
+	if o, err := g.Send(ctx, "project_settings", command.Arguments{"project": p.ID}, nil); err == nil && command.Read(o, &stored) == nil {
 		pairs = append(pairs, stored.pairs()...)
 	}
 	g.Pairs(pairs...)
@@ -250,7 +246,7 @@ func (g group) drawProject(ctx context.Context, p detail) {
 		g.drawScripts(p.Scripts)
 	}
 	for _, w := range p.Warnings {
-		g.Note("warning: %s", terminal.Plain(w))
+		g.Note("warning: %s", command.Plain(w))
 	}
 }
 
@@ -258,7 +254,7 @@ func (g group) set() *cobra.Command {
 	var name, description string
 	var pass, hosts []string
 	var loopback bool
-	c := &cobra.Command{Use: "set PROJECT", Short: "Change a project's name, description, or what its processes and webhooks may", Args: shell.Args(1, 1), ValidArgsFunction: g.completeOne,
+	c := &cobra.Command{Use: "set PROJECT", Short: "Change a project's name, description, or what its processes and webhooks may", Args: command.Args(1, 1), ValidArgsFunction: g.completeOne,
 		Example: `  countersign project set shop --env-pass DATABASE_URL,NODE_OPTIONS
   countersign project set shop --webhook-host localhost:8080 --webhook-loopback
   countersign project set shop --webhook-host ""          none any more`}
@@ -268,7 +264,7 @@ func (g group) set() *cobra.Command {
 	c.Flags().StringArrayVar(&hosts, "webhook-host", nil, "HOST:PORT that its webhooks may reach although plain, private or on another port; may be repeated")
 	c.Flags().BoolVar(&loopback, "webhook-loopback", false, "its webhooks may reach this machine, at the hosts named")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		call := workdesk.Arguments{}
+		call := command.Arguments{}
 		for flag, entry := range map[string]struct {
 			argument string
 			value    any
@@ -279,17 +275,17 @@ func (g group) set() *cobra.Command {
 			}
 		}
 		if len(call) == 0 {
-			return shell.Usage(cmd, "there is nothing to change; name what to")
+			return command.Usage(cmd, "there is nothing to change; name what to")
 		}
 		var err error
 		if call["project"], err = g.Stored(cmd.Context(), args[0]); err != nil {
 			return err
 		}
-		return workdesk.Look(cmd.Context(), g.Desk, "project_change", call, func(now struct {
-			workdesk.Project
+		return command.Look(cmd.Context(), g.Desk, "project_change", call, func(now struct {
+			command.Project
 			settings
 		}) {
-			g.Line("changed %s", terminal.Plain(now.Name))
+			g.Line("changed %s", command.Plain(now.Name))
 			g.Pairs(now.pairs()...)
 		})
 	}
@@ -308,14 +304,14 @@ func told(given []string) []string {
 }
 
 func (g group) remove() *cobra.Command {
-	return &cobra.Command{Use: "remove PROJECT", Short: "Forget a project and its actions; its directory stays as it is", Args: shell.Args(1, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "remove PROJECT", Short: "Forget a project and its actions; its directory stays as it is", Args: command.Args(1, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			word, err := g.Stored(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return workdesk.Look(cmd.Context(), g.Desk, "project_remove", workdesk.Arguments{"project": word}, func(p workdesk.Project) {
-				g.Line("forgot %s; its directory stays as it is", terminal.Plain(p.Name))
+			return command.Look(cmd.Context(), g.Desk, "project_remove", command.Arguments{"project": word}, func(p command.Project) {
+				g.Line("forgot %s; its directory stays as it is", command.Plain(p.Name))
 			})
 		}}
 }

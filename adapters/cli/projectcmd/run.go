@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
 // wish is how a script is to be run.
@@ -23,7 +21,7 @@ type wish struct {
 
 func (g group) run() *cobra.Command {
 	var w wish
-	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: shell.Args(1, -1),
+	c := &cobra.Command{Use: "run SCRIPT [-- ARGS...]", Short: "Run a package.json script of a project, after showing its command", Args: command.Args(1, -1),
 		Long: "Run a package.json script with the project's package manager, after showing the real command. What stands behind -- is passed on to the script.\n" +
 			"On a terminal what it prints is shown line by line, elsewhere when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
 			"Exit code 1: the script failed; its own exit code is in the message.",
@@ -55,12 +53,12 @@ func (g group) run() *cobra.Command {
 	return c
 }
 
-func (g group) runArguments(ctx context.Context, w wish, args []string) (workdesk.Arguments, error) {
+func (g group) runArguments(ctx context.Context, w wish, args []string) (command.Arguments, error) {
 	dir, err := g.ScriptDir(ctx, w.project)
 	if err != nil {
 		return nil, err
 	}
-	call := workdesk.Arguments{"projectPath": dir, "scriptName": args[0]}.Set("successPattern", w.until)
+	call := command.Arguments{"projectPath": dir, "scriptName": args[0]}.Set("successPattern", w.until)
 	if len(args) > 1 {
 		call["args"] = args[1:]
 	}
@@ -71,7 +69,7 @@ func (g group) runArguments(ctx context.Context, w wish, args []string) (workdes
 		flag, argument string
 		value          time.Duration
 	}{{"timeout", "timeoutMs", w.timeout}, {"within", "successTimeoutMs", w.within}} {
-		ms, err := workdesk.Milliseconds(limit.flag, limit.value)
+		ms, err := command.Milliseconds(limit.flag, limit.value)
 		if err != nil {
 			return nil, err
 		}
@@ -80,19 +78,19 @@ func (g group) runArguments(ctx context.Context, w wish, args []string) (workdes
 		}
 	}
 	if w.within > 0 && w.until == "" {
-		return nil, shell.ErrUsage.Sayf("--within says how long --until waits, and there is no --until")
+		return nil, command.ErrUsage.Sayf("--within says how long --until waits, and there is no --until")
 	}
 	return call, nil
 }
 
 // wait runs a script to its end and then prints what it printed.
-func (g group) wait(ctx context.Context, call workdesk.Arguments) error {
+func (g group) wait(ctx context.Context, call command.Arguments) error {
 	l := g.watch(ctx)
 	o, err := g.Send(ctx, "run_npm_script", call, l.progress())
 	shown := l.end()
-	var r workdesk.Ran
+	var r command.Ran
 	if err != nil {
-		if workdesk.Details(err, &r) && !shown {
+		if command.Details(err, &r) && !shown {
 			g.Output(r)
 		}
 		return g.Failed(o, err)
@@ -100,18 +98,18 @@ func (g group) wait(ctx context.Context, call workdesk.Arguments) error {
 	if g.JSON {
 		return g.Show(o)
 	}
-	if err := workdesk.Read(o, &r); err != nil {
+	if err := command.Read(o, &r); err != nil {
 		return err
 	}
 	if !shown {
 		g.Output(r)
 	}
-	g.Note("%s: done in %s", terminal.Plain(call["scriptName"].(string)), workdesk.Took(r.Duration))
+	g.Note("%s: done in %s", command.Plain(call["scriptName"].(string)), command.Took(r.Duration))
 	return nil
 }
 
 // begin starts a script in the background.
-func (g group) begin(ctx context.Context, call workdesk.Arguments) error {
+func (g group) begin(ctx context.Context, call command.Arguments) error {
 	o, err := g.Send(ctx, "run_npm_script", call, nil)
 	var b struct {
 		ID      string   `json:"process_id"`
@@ -120,19 +118,19 @@ func (g group) begin(ctx context.Context, call workdesk.Arguments) error {
 	}
 	switch {
 	case err != nil:
-		if workdesk.Details(err, &b) {
+		if command.Details(err, &b) {
 			g.printed(b.Initial)
 		}
 		return g.Failed(o, err)
 	case g.JSON:
 		return g.Show(o)
 	}
-	if err := workdesk.Read(o, &b); err != nil {
+	if err := command.Read(o, &b); err != nil {
 		return err
 	}
 	g.printed(b.Initial)
 	g.Line("%s", b.ID)
-	g.Note("%s runs in the background (pid %d); countersign logs -f %s follows it, countersign stop %s ends it", terminal.Plain(call["scriptName"].(string)), b.PID, b.ID, b.ID)
+	g.Note("%s runs in the background (pid %d); countersign logs -f %s follows it, countersign stop %s ends it", command.Plain(call["scriptName"].(string)), b.PID, b.ID, b.ID)
 	return nil
 }
 
@@ -140,7 +138,7 @@ func (g group) begin(ctx context.Context, call workdesk.Arguments) error {
 func (g group) printed(lines []string) {
 	for _, line := range lines {
 		_, text := stream(line)
-		g.Note("  | %s", terminal.Block(text))
+		g.Note("  | %s", command.Block(text))
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -64,7 +63,7 @@ func TestJSONIsWantedBehindAWrongFlagToo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			sh := &shell.Shell{Terminal: &terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: io.Discard}, Argv: c.argv}
+			sh := &command.Shell{Terminal: &command.Terminal{In: strings.NewReader(""), Out: &out, Err: io.Discard}, Argv: c.argv}
 			root := sandboxcmd.Command(sh)
 			root.SilenceErrors, root.SilenceUsage = true, true
 			root.SetArgs(c.argv[1:])
@@ -95,7 +94,7 @@ func TestRefusalsSpeakOfCommands(t *testing.T) {
 // Each command says what it is for, in words and by an example that is one.
 func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
 	root := &cobra.Command{Use: "countersign"}
-	group := sandboxcmd.Command(&shell.Shell{Terminal: &terminal.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
+	group := sandboxcmd.Command(&command.Shell{Terminal: &command.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
 	root.AddCommand(group)
 	root.PersistentFlags().Bool("json", false, "")
 	root.PersistentFlags().String("type", "", "")

@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -52,11 +51,11 @@ func fails(err error) func(input) (any, error) {
 // stage is a command line over such tools.
 type stage struct {
 	answers answers
-	door    shell.Door // for its functions; the rest is made
+	door    command.Door // for its functions; the rest is made
 }
 
 // open is a door over the tools.
-func (s stage) open(func(string) string) (shell.Door, error) {
+func (s stage) open(func(string) string) (command.Door, error) {
 	var entries []tool.Entry
 	for _, name := range slices.Sorted(maps.Keys(s.answers)) {
 		answer := s.answers[name]
@@ -70,7 +69,7 @@ func (s stage) open(func(string) string) (shell.Door, error) {
 	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "sandboxes", Contract: present.Opencode, Mode: policy.Execute, Entries: entries})
 	if err != nil {
-		return shell.Door{}, err
+		return command.Door{}, err
 	}
 	door := s.door
 	door.App, door.Principal, door.Close = a, policy.Principal{ID: "local", Grants: policy.All}, func() error { return a.Close(context.Background()) }
@@ -87,14 +86,14 @@ type said struct {
 func (s stage) run(t *testing.T, words ...string) said {
 	t.Helper()
 	var out, problems bytes.Buffer
-	err := s.runOn(t, context.Background(), &terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: &problems}, words)
+	err := s.runOn(t, context.Background(), &command.Terminal{In: strings.NewReader(""), Out: &out, Err: &problems}, words)
 	return said{out.String(), problems.String(), err}
 }
 
 // runOn is run on streams of one's own, until ctx ends.
-func (s stage) runOn(t *testing.T, ctx context.Context, streams *terminal.Terminal, words []string) error {
+func (s stage) runOn(t *testing.T, ctx context.Context, streams *command.Terminal, words []string) error {
 	t.Helper()
-	sh := &shell.Shell{Terminal: streams, Open: s.open, Client: "test"}
+	sh := &command.Shell{Terminal: streams, Open: s.open, Client: "test"}
 	words = slices.DeleteFunc(words, func(w string) bool {
 		sh.JSON = sh.JSON || w == "--json"
 		return w == "--json"

@@ -6,11 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/logtail"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -30,24 +26,24 @@ type printed struct {
 func (g group) logs() *cobra.Command {
 	var lines int
 	var follow bool
-	c := &cobra.Command{Use: "logs [URL]", Short: "Show what a project's server printed", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "logs [URL]", Short: "Show what a project's server printed", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long:    "Show what a project's server printed. Secrets were masked when it was written down.\n\nWith --follow it goes on until Ctrl-C; exit code 130.",
 		Example: "  countersign sandbox logs acme-shop -n 20\n  countersign sandbox logs acme-shop -f"}
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it is interrupted")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if lines < 1 || lines > mostLines {
-			return shell.Usage(cmd, "-n %d: 1 to %d lines can be shown", lines, mostLines)
+			return command.Usage(cmd, "-n %d: 1 to %d lines can be shown", lines, mostLines)
 		}
 		if follow && g.JSON {
-			return shell.Usage(cmd, "--follow never ends, and --json is one document")
+			return command.Usage(cmd, "--follow never ends, and --json is one document")
 		}
-		url, err := g.URL(cmd.Context(), urldesk.First(args))
+		url, err := g.URL(cmd.Context(), First(args))
 		if err != nil {
 			return err
 		}
 		var v view
-		if _, err := g.Ask(cmd.Context(), statusTool, workdesk.Arguments{"git_url": url}, &v); err != nil {
+		if _, err := g.Ask(cmd.Context(), statusTool, command.Arguments{"git_url": url}, &v); err != nil {
 			return err
 		}
 		if err := v.Verdict(); err != nil {
@@ -60,9 +56,9 @@ func (g group) logs() *cobra.Command {
 
 func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 	if v.Log == "" {
-		return logtail.ErrLog.Sayf("project %s does not say where its server's log is", v.Project)
+		return ErrLog.Sayf("project %s does not say where its server's log is", v.Project)
 	}
-	lines, at, err := logtail.Last(v.Log, n)
+	lines, at, err := Last(v.Log, n)
 	if err != nil {
 		return err
 	}
@@ -76,14 +72,14 @@ func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 		}
 	}
 	if len(lines) == 0 {
-		g.Note("the server of %s has printed nothing; its log is %s", terminal.Plain(v.Project), terminal.Plain(v.Log))
+		g.Note("the server of %s has printed nothing; its log is %s", command.Plain(v.Project), command.Plain(v.Log))
 	}
 	if !follow {
 		return nil
 	}
 	err = at.Follow(ctx, g.printed)
 	if ctx.Err() != nil { // the way to end following; there is nothing to say about it
-		return shell.Exit(present.ExitCode(fault.Canceled))
+		return command.Exit(present.ExitCode(fault.Canceled))
 	}
 	return err
 }
@@ -91,7 +87,7 @@ func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 // printed writes a line of a log: on a terminal without what moves its cursor.
 func (g group) printed(line string) error {
 	if g.Drawn() {
-		line = terminal.Block(line)
+		line = command.Block(line)
 	}
 	_, err := fmt.Fprintln(g.Out, line)
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -74,10 +74,10 @@ func TestNoProjectIsMeant(t *testing.T) {
 	_, root, about := homes(t)
 	t.Chdir(filepath.Join(root, "real/ab")) // its name begins like that of a project's directory
 	_, err := about("x")
-	assert.ErrorIs(t, err, urldesk.ErrNowhere)
+	assert.ErrorIs(t, err, sandboxcmd.ErrNowhere)
 	assert.Contains(t, fault.From(err).Details, "countersign sandbox list")
 	_, err = about("o-nothing", "x")
-	assert.ErrorIs(t, err, urldesk.ErrUnknown)
+	assert.ErrorIs(t, err, sandboxcmd.ErrUnknown)
 	_, err = about()
 	assert.ErrorContains(t, err, "an argument is missing")
 }

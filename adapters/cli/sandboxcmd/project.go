@@ -9,10 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -45,14 +42,14 @@ type started struct {
 // Verdict is exit code 4 of a start that waits for a key: the server does not run.
 func (s started) Verdict() error {
 	if s.Status == statusWaiting {
-		return shell.Exit(present.ExitCode(fault.State))
+		return command.Exit(present.ExitCode(fault.State))
 	}
 	return nil
 }
 
 func (g group) start() *cobra.Command {
 	var key string
-	c := &cobra.Command{Use: "start [URL]", Short: "Clone a repository if it is not there yet, and run its server", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "start [URL]", Short: "Clone a repository if it is not there yet, and run its server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Clone a repository if it is not there yet, and run its server. A start that was interrupted goes on where it was.\n\n" +
 			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
 		Example: `  countersign sandbox start git@github.com:acme/shop.git
@@ -62,16 +59,16 @@ func (g group) start() *cobra.Command {
 	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, urldesk.First(args))
+		url, err := g.URL(ctx, First(args))
 		if err != nil {
 			return err
 		}
 		if key != "" && !strings.HasPrefix(key, "~") {
 			if key, err = filepath.Abs(key); err != nil {
-				return shell.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
+				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
 			}
 		}
-		return urldesk.Look(ctx, g.Desk, "opencode_project_start", workdesk.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
+		return Look(ctx, g.Desk, "opencode_project_start", command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
 			g.drawStarted(ctx, s)
 		})
 	}
@@ -80,7 +77,7 @@ func (g group) start() *cobra.Command {
 
 func (g group) drawStarted(ctx context.Context, s started) {
 	for _, w := range s.Warnings {
-		g.Note("warning: %s", terminal.Plain(w))
+		g.Note("warning: %s", command.Plain(w))
 	}
 	if s.Status == statusWaiting {
 		g.drawWaiting(ctx, s)
@@ -90,16 +87,16 @@ func (g group) drawStarted(ctx context.Context, s started) {
 	if s.Status == statusRunning {
 		verb = "runs already"
 	}
-	g.Line("%s %s: %s", terminal.Plain(s.Project), verb, terminal.Plain(s.ServerURL))
-	pairs := []workdesk.Pair{{Name: "directory", Value: s.Base}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
+	g.Line("%s %s: %s", command.Plain(s.Project), verb, command.Plain(s.ServerURL))
+	pairs := []command.Pair{{Name: "directory", Value: s.Base}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
 	g.Pairs(pairs...)
 	if s.GatewayError != "" {
-		g.Note("warning: the gateway does not run: %s", terminal.Plain(s.GatewayError))
+		g.Note("warning: the gateway does not run: %s", command.Plain(s.GatewayError))
 	}
 	if s.Exposed {
 		g.Note("warning: %s", exposure)
 	}
-	g.Note("next: countersign sandbox create %s NAME", terminal.Plain(s.Project))
+	g.Note("next: countersign sandbox create %s NAME", command.Plain(s.Project))
 }
 
 // exposure is what is said about a server that others can reach.
@@ -123,15 +120,15 @@ func port(n int) string {
 
 // drawWaiting shows the key that the host has to know: alone on the output, so that it can be piped to where it belongs.
 func (g group) drawWaiting(ctx context.Context, s started) {
-	g.Step("%s waits for a key: its repository cannot be read with this one yet", terminal.Plain(s.Project))
+	g.Step("%s waits for a key: its repository cannot be read with this one yet", command.Plain(s.Project))
 	if s.Why != "" {
-		g.Note("why: %s", terminal.Plain(s.Why))
+		g.Note("why: %s", command.Plain(s.Why))
 	}
-	g.Line("%s", terminal.Plain(s.PublicKey))
-	g.Note("the key is in %s", terminal.Plain(s.KeyPath))
+	g.Line("%s", command.Plain(s.PublicKey))
+	g.Note("the key is in %s", command.Plain(s.KeyPath))
 	var k keyed
 	if strings.HasSuffix(s.KeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
-		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents shall push), then repeat this command", terminal.Plain(*k.Register))
+		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents shall push), then repeat this command", command.Plain(*k.Register))
 		return
 	}
 	g.Note("if that is because the host does not know the key: register it at the repository's host, then repeat this command")
@@ -141,8 +138,8 @@ func (g group) drawWaiting(ctx context.Context, s started) {
 const deployKey = "-deploy.pub"
 
 func (g group) reread(ctx context.Context, url string, k *keyed) bool {
-	o, err := g.Send(ctx, "opencode_get_deploy_key", workdesk.Arguments{"git_url": url}, nil)
-	return err == nil && workdesk.Read(o, k) == nil
+	o, err := g.Send(ctx, "opencode_get_deploy_key", command.Arguments{"git_url": url}, nil)
+	return err == nil && command.Read(o, k) == nil
 }
 
 // keyed is a project's deploy key.
@@ -158,11 +155,11 @@ func (g group) key() *cobra.Command {
 		Long: "Print a repository's public deploy key, made when there is none: alone on the output, so that it can be piped to where it belongs. The repository\n" +
 			"need not have been cloned; its host needs the key before countersign sandbox start can.",
 		Example: "  countersign sandbox key git@github.com:acme/shop.git\n  countersign sandbox key acme-shop > shop.pub"}
-	return urldesk.About(g.Desk, c, "opencode_get_deploy_key", func(k keyed) {
-		g.Line("%s", terminal.Plain(k.Public))
-		g.Note("the deploy key of %s, in %s", terminal.Plain(k.Project), terminal.Plain(k.Path))
+	return About(g.Desk, c, "opencode_get_deploy_key", func(k keyed) {
+		g.Line("%s", command.Plain(k.Public))
+		g.Note("the deploy key of %s, in %s", command.Plain(k.Project), command.Plain(k.Path))
 		if at := known(k.Register); at != "" {
-			g.Note("register it at %s (with write access if agents shall push)", terminal.Plain(at))
+			g.Note("register it at %s (with write access if agents shall push)", command.Plain(at))
 		}
 	})
 }
@@ -178,30 +175,30 @@ type said struct {
 func (g group) stop() *cobra.Command {
 	c := &cobra.Command{Use: "stop [URL]", Short: "Stop a project's server; files, key and sandboxes stay",
 		Example: "  countersign sandbox stop acme-shop"}
-	return urldesk.About(g.Desk, c, "opencode_project_stop", g.drawSaid)
+	return About(g.Desk, c, "opencode_project_stop", g.drawSaid)
 }
 
 func (g group) drawSaid(s said) {
-	g.Line("%s", terminal.Plain(strings.TrimPrefix(s.Project+": "+s.Message, ": ")))
+	g.Line("%s", command.Plain(strings.TrimPrefix(s.Project+": "+s.Message, ": ")))
 }
 
 func (g group) restart() *cobra.Command {
-	c := &cobra.Command{Use: "restart [URL]", Short: "Restart a project's server; sandboxes stay", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "restart [URL]", Short: "Restart a project's server; sandboxes stay", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Example: "  countersign sandbox restart acme-shop"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		url, err := g.URL(ctx, urldesk.First(args))
+		url, err := g.URL(ctx, First(args))
 		if err != nil {
 			return err
 		}
-		return urldesk.Look(ctx, g.Desk, "opencode_project_restart", workdesk.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
+		return Look(ctx, g.Desk, "opencode_project_restart", command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
 	}
 	return c
 }
 
 func (g group) destroy() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "destroy URL", Short: "Delete a project's clone and all its sandboxes; remote and key stay", Args: shell.Args(1, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "destroy URL", Short: "Delete a project's clone and all its sandboxes; remote and key stay", Args: command.Args(1, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Stop a project's server and delete its clone and all its sandboxes from this machine. The remote is untouched, and the key stays.\n" +
 			"While work is nowhere else, this is refused with the list of it. --force says that it may be lost: then the list is shown again, and the project's\n" +
 			"name has to be typed (or given with --type); --yes does not answer that.",
@@ -212,14 +209,14 @@ func (g group) destroy() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		call := workdesk.Arguments{"git_url": url}
+		call := command.Arguments{"git_url": url}
 		if force {
 			call["force"] = true
 		}
-		return urldesk.Look(cmd.Context(), g.Desk, "opencode_project_destroy", call, func(s said) {
+		return Look(cmd.Context(), g.Desk, "opencode_project_destroy", call, func(s said) {
 			g.drawSaid(s)
 			for _, path := range s.Deleted {
-				g.Note("deleted %s", terminal.Plain(path))
+				g.Note("deleted %s", command.Plain(path))
 			}
 		})
 	}
@@ -241,10 +238,10 @@ func (b gatewayBrief) String() string {
 }
 
 func (g group) list() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the projects", Args: shell.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
+	return &cobra.Command{Use: "list", Short: "List the projects", Args: command.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
 		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
-			return urldesk.Look(cmd.Context(), g.Desk, "opencode_project_list", workdesk.Arguments{}, func(found struct {
-				Projects []urldesk.Project `json:"projects"`
+			return Look(cmd.Context(), g.Desk, "opencode_project_list", command.Arguments{}, func(found struct {
+				Projects []Project `json:"projects"`
 				Gateway  *gatewayBrief     `json:"global_mcp_tool"`
 			}) {
 				if len(found.Projects) == 0 {

@@ -10,24 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/boxcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // group is the commands over one shell.
-type group struct{ urldesk.Desk }
+type group struct{ Desk }
 
 // Command is the command group sandbox.
-func Command(s *shell.Shell) *cobra.Command {
-	d := urldesk.Desk{Desk: workdesk.Desk{Shell: s}}
+func Command(s *command.Shell) *cobra.Command {
+	d := Desk{Desk: command.Desk{Shell: s}}
 	g := group{d}
-	c := workdesk.Group("sandbox", "Clone repositories, run agent servers, and work in sandboxes side by side")
+	c := command.Group("sandbox", "Clone repositories, run agent servers, and work in sandboxes side by side")
 	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
 		"Sandboxes work without the agent server's program.\n\n" +
 		"Where a command takes [URL], it is a git URL in any spelling, the path of a repository, or a project's name. Inside a project's directory it can\n" +
@@ -44,7 +40,7 @@ func Command(s *shell.Shell) *cobra.Command {
 		}
 	}
 	add("projects", g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
-	add("boxes", boxcmd.Commands(d)...)
+	add("boxes", Commands(d)...)
 	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
 	s.Documented(c, present.Opencode)
 	return c
@@ -67,7 +63,7 @@ type made struct {
 }
 
 func (g group) secrets() *cobra.Command {
-	return &cobra.Command{Use: "init", Short: "Make the settings file with random secrets, where there is none", Args: shell.Args(0, 0),
+	return &cobra.Command{Use: "init", Short: "Make the settings file with random secrets, where there is none", Args: command.Args(0, 0),
 		Long: "Make the settings file that every server needs, with a random password and a random token, readable by you alone, and print where it is. One that\n" +
 			"is there already stays as it is. No tool does this: secrets never travel through tools.",
 		Example: "  countersign sandbox init",
@@ -81,12 +77,12 @@ func (g group) secrets() *cobra.Command {
 			}
 			path, created, err := door.SandboxInit(cmd.Context())
 			if err != nil {
-				return urldesk.Explain(err)
+				return Explain(err)
 			}
 			if g.JSON {
 				return g.PrintJSON(made{"success", path, created})
 			}
-			g.Line("%s", terminal.Plain(path))
+			g.Line("%s", command.Plain(path))
 			if !created {
 				g.Note("it was there already and stays as it is")
 				return nil
@@ -105,7 +101,7 @@ type mended struct {
 
 func (g group) migrate() *cobra.Command {
 	var dry bool
-	c := &cobra.Command{Use: "migrate", Short: "Bring files of an older form up to date, copies kept", Args: shell.Args(0, 0),
+	c := &cobra.Command{Use: "migrate", Short: "Bring files of an older form up to date, copies kept", Args: command.Args(0, 0),
 		Long: "Bring the state file and the table of servers up to date, each after a copy of it was kept. The first command that reads them does the same; this\n" +
 			"one shows it.",
 		Example: "  countersign sandbox migrate --dry-run\n  countersign sandbox migrate"}
@@ -124,7 +120,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 	}
 	report, err := door.SandboxMigrate(ctx, dry)
 	if err != nil {
-		return urldesk.Explain(err)
+		return Explain(err)
 	}
 	if g.JSON {
 		return g.PrintJSON(report)
@@ -134,17 +130,17 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 		return fault.From(err)
 	}
 	var done mended
-	if err := workdesk.Read(tool.Outcome{Value: doc}, &done); err != nil {
+	if err := command.Read(tool.Outcome{Value: doc}, &done); err != nil {
 		return err
 	}
 	for _, change := range done.Changes {
-		g.Line("%s", terminal.Plain(change))
+		g.Line("%s", command.Plain(change))
 	}
 	for _, warning := range done.Warnings {
-		g.Note("warning: %s", terminal.Plain(warning))
+		g.Note("warning: %s", command.Plain(warning))
 	}
 	for _, backup := range done.Backups {
-		g.Note("the file as it was: %s", terminal.Plain(backup))
+		g.Note("the file as it was: %s", command.Plain(backup))
 	}
 	switch {
 	case len(done.Changes) == 0:

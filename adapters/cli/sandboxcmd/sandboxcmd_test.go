@@ -14,10 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/logtail"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -41,19 +39,19 @@ func TestAKeyThatTheHostDoesNotKnowYet(t *testing.T) {
 			return json.RawMessage(`{"status":"success","project":"acme-shop","public_key":"ssh-ed25519 AAAA c","register_url":"https://github.com/acme/shop/settings/keys"}`), nil
 		}}}
 	got := s.run(t, "start", "git@github.com:acme/shop.git")
-	assert.Equal(t, shell.Exit(4), got.err, "the server does not run")
+	assert.Equal(t, command.Exit(4), got.err, "the server does not run")
 	assert.Equal(t, "ssh-ed25519 AAAA c\n", got.out, "the key alone, so that it can be piped to where it belongs")
 	assert.Contains(t, got.problems, "register it at https://github.com/acme/shop/settings/keys")
 	assert.Contains(t, got.problems, "Permission denied␣U+001B[2J")
 	assert.Equal(t, 1, asked)
 
 	got = s.run(t, "start", "git@github.com:acme/shop.git", "--ssh-key", "/home/me/.ssh/id")
-	assert.Equal(t, shell.Exit(4), got.err)
+	assert.Equal(t, command.Exit(4), got.err)
 	assert.Contains(t, got.problems, "register it at the repository's host")
 	assert.Equal(t, 1, asked, "no deploy key is made for somebody who brings one")
 
 	got = s.run(t, "start", "git@github.com:acme/shop.git", "--json")
-	assert.Equal(t, shell.Exit(4), got.err)
+	assert.Equal(t, command.Exit(4), got.err)
 	assert.Empty(t, got.problems)
 	assert.Contains(t, got.out, `"status":"waiting_for_key"`)
 }
@@ -93,9 +91,9 @@ func TestListAndStatus(t *testing.T) {
 	assert.Equal(t, "project    acme-shop\nurl        u\nserver     running, does not answer\nat         http://127.0.0.1:4107\npid        12\ngateway    stopped\ndirectory  /p\nsandboxes  a, b\nlog        /m/x.log\n", got.out)
 	s.answers["opencode_project_status"] = says(`{"status":"not_found","git_url":"u","message":"m"}`)
 	got = s.run(t, "status", "h.example/acme/shop")
-	assert.ErrorIs(t, got.err, urldesk.ErrUnknown)
+	assert.ErrorIs(t, got.err, sandboxcmd.ErrUnknown)
 	got = s.run(t, "status", "h.example/acme/shop", "--json")
-	assert.ErrorIs(t, got.err, urldesk.ErrUnknown, "a script learns it from the exit code too")
+	assert.ErrorIs(t, got.err, sandboxcmd.ErrUnknown, "a script learns it from the exit code too")
 	assert.Contains(t, got.out, `"not_found"`)
 }
 
@@ -104,10 +102,10 @@ func TestStatusOfAllAsksAllAtOnce(t *testing.T) {
 	const projects = 20
 	list := struct {
 		Status   string            `json:"status"`
-		Projects []urldesk.Project `json:"projects"`
+		Projects []sandboxcmd.Project `json:"projects"`
 	}{Status: "success"}
 	for i := range projects {
-		list.Projects = append(list.Projects, urldesk.Project{URL: fmt.Sprintf("ssh://git@h/p/%02d", i), Name: fmt.Sprintf("p-%02d", i)})
+		list.Projects = append(list.Projects, sandboxcmd.Project{URL: fmt.Sprintf("ssh://git@h/p/%02d", i), Name: fmt.Sprintf("p-%02d", i)})
 	}
 	var all sync.WaitGroup
 	all.Add(projects)
@@ -219,11 +217,11 @@ func TestASandboxWhoseSetUpFailedIsThere(t *testing.T) {
 		"message":"its set-up failed","note":"main is checked out elsewhere","copied":[".env"],"leases":{"SANDBOX_PORT":"4310","SANDBOX_DB_NAME":"shop_x"},
 		"setup":[{"command":"npm ci","exit_code":0,"output":"ok\n"},{"command":"make","exit_code":2,"output":"no rule\nat all\n"}]}`)}}
 	got := s.run(t, "create", "h.example/acme/shop", "x")
-	assert.Equal(t, shell.Exit(1), got.err)
+	assert.Equal(t, command.Exit(1), got.err)
 	assert.Equal(t, "sandbox x of acme-shop on branch sandbox/x: /w/x\ncopied  .env\nleased  ports from 4310 on (SANDBOX_PORT), database name shop_x\n", got.out)
 	assert.Contains(t, got.problems, "note: main is checked out elsewhere\n$ npm ci: done\n  | ok\n$ make: exit code 2\n  | no rule\n  | at all\nerror: its set-up failed\n")
 	got = s.run(t, "create", "h.example/acme/shop", "x", "--json")
-	assert.Equal(t, shell.Exit(1), got.err)
+	assert.Equal(t, command.Exit(1), got.err)
 	assert.Empty(t, got.problems)
 }
 
@@ -262,16 +260,16 @@ func TestLogs(t *testing.T) {
 	got = s.run(t, "logs", "h.example/acme/shop", "-n", "1", "--json")
 	require.NoError(t, got.err)
 	assert.JSONEq(t, fmt.Sprintf(`{"status":"success","project":"acme-shop","git_url":"u","log":%q,"lines":["three"]}`, log), got.out)
-	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop", "-f", "--json").err, shell.ErrUsage)
-	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop", "-n", "-1").err, shell.ErrUsage)
+	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop", "-f", "--json").err, command.ErrUsage)
+	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop", "-n", "-1").err, command.ErrUsage)
 	s.answers["opencode_project_status"] = answer(log + ".not")
 	got = s.run(t, "logs", "h.example/acme/shop")
 	require.NoError(t, got.err)
 	assert.Contains(t, got.problems, "has printed nothing")
 	s.answers["opencode_project_status"] = answer("")
-	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop").err, logtail.ErrLog)
+	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop").err, sandboxcmd.ErrLog)
 	s.answers["opencode_project_status"] = says(`{"status":"not_found","git_url":"u"}`)
-	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop").err, urldesk.ErrUnknown)
+	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop").err, sandboxcmd.ErrUnknown)
 }
 
 // reader is somebody who reads along, and does something at every write.
@@ -298,8 +296,8 @@ func TestLogsAreFollowedUntilTheInterrupt(t *testing.T) {
 			interrupt()
 		}
 	})
-	err := s.runOn(t, ctx, &terminal.Terminal{In: strings.NewReader(""), Out: out, Err: reader(func(string) {})}, []string{"logs", "h.example/acme/shop", "-f", "-n", "1"})
-	assert.Equal(t, shell.Exit(130), err, "it was what the person wanted, so nothing is said about it")
+	err := s.runOn(t, ctx, &command.Terminal{In: strings.NewReader(""), Out: out, Err: reader(func(string) {})}, []string{"logs", "h.example/acme/shop", "-f", "-n", "1"})
+	assert.Equal(t, command.Exit(130), err, "it was what the person wanted, so nothing is said about it")
 	assert.Equal(t, "two\nthree\n", seen)
 }
 
@@ -339,7 +337,7 @@ func TestUpkeep(t *testing.T) {
 
 func TestFilesThatNoToolTouches(t *testing.T) {
 	created := true
-	s := stage{door: shell.Door{
+	s := stage{door: command.Door{
 		SandboxInit: func(context.Context) (string, bool, error) { return "/m/settings", created, nil },
 		SandboxMigrate: func(_ context.Context, dry bool) (any, error) {
 			return map[string][]string{"changes": {fmt.Sprintf("dry=%t", dry)}, "warnings": {"w"}, "backups": {"/m/copy"}}, nil
@@ -362,7 +360,7 @@ func TestFilesThatNoToolTouches(t *testing.T) {
 	assert.Equal(t, "warning: w\nthe file as it was: /m/copy\n", got.problems)
 	assert.Contains(t, s.run(t, "migrate", "--json").out, `"changes":["dry=false"]`)
 
-	s.door = shell.Door{}
+	s.door = command.Door{}
 	for _, command := range []string{"init", "migrate"} {
 		assert.ErrorIs(t, s.run(t, command).err, fault.ErrInternal, "a door without it says so")
 	}

@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -46,7 +44,7 @@ type view struct {
 // Verdict is the failure of a project that is not there.
 func (v view) Verdict() error {
 	if v.Status == statusNotFound {
-		return urldesk.ErrUnknown.Sayf("no project is recorded for %s", v.URL).With(shell.Hint("countersign sandbox start URL starts one"))
+		return ErrUnknown.Sayf("no project is recorded for %s", v.URL).With(command.Hint("countersign sandbox start URL starts one"))
 	}
 	return nil
 }
@@ -65,7 +63,7 @@ func (v view) standing() string {
 }
 
 func (g group) status() *cobra.Command {
-	c := &cobra.Command{Use: "status [URL]", Short: "Show a project with its server, or all of them", Args: shell.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "status [URL]", Short: "Show a project with its server, or all of them", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is well. Without URL all projects are shown, and all servers\n" +
 			"are asked at once.",
 		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop"}
@@ -77,7 +75,7 @@ func (g group) status() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return urldesk.Look(cmd.Context(), g.Desk, statusTool, workdesk.Arguments{"git_url": url}, g.drawView)
+		return Look(cmd.Context(), g.Desk, statusTool, command.Arguments{"git_url": url}, g.drawView)
 	}
 	return c
 }
@@ -86,10 +84,10 @@ func (g group) drawView(v view) {
 	if v.Status == statusNotFound {
 		return
 	}
-	g.Pairs(workdesk.Pair{Name: "project", Value: v.Project}, workdesk.Pair{Name: "url", Value: v.URL}, workdesk.Pair{Name: "server", Value: v.standing()},
-		workdesk.Pair{Name: "at", Value: known(v.Server.URL)}, workdesk.Pair{Name: "pid", Value: number(known(v.Server.PID))}, workdesk.Pair{Name: "gateway", Value: v.Gateway.String()},
-		workdesk.Pair{Name: "directory", Value: v.Base}, workdesk.Pair{Name: "sandboxes", Value: strings.Join(v.Sandboxes, ", ")},
-		workdesk.Pair{Name: "created", Value: workdesk.Age(v.CreatedAt)}, workdesk.Pair{Name: "log", Value: v.Log})
+	g.Pairs(command.Pair{Name: "project", Value: v.Project}, command.Pair{Name: "url", Value: v.URL}, command.Pair{Name: "server", Value: v.standing()},
+		command.Pair{Name: "at", Value: known(v.Server.URL)}, command.Pair{Name: "pid", Value: number(known(v.Server.PID))}, command.Pair{Name: "gateway", Value: v.Gateway.String()},
+		command.Pair{Name: "directory", Value: v.Base}, command.Pair{Name: "sandboxes", Value: strings.Join(v.Sandboxes, ", ")},
+		command.Pair{Name: "created", Value: command.Age(v.CreatedAt)}, command.Pair{Name: "log", Value: v.Log})
 	if v.Exposed {
 		g.Note("warning: %s", exposure)
 	}
@@ -134,7 +132,7 @@ func (g group) statusOfAll(ctx context.Context) error {
 // atOnce bounds how many projects are looked at side by side; most of that time is waiting for servers.
 const atOnce = 32
 
-func (g group) lookAt(ctx context.Context, all []urldesk.Project) ([]looked, error) {
+func (g group) lookAt(ctx context.Context, all []Project) ([]looked, error) {
 	door, err := g.Opened()
 	if err != nil {
 		return nil, err
@@ -144,14 +142,14 @@ func (g group) lookAt(ctx context.Context, all []urldesk.Project) ([]looked, err
 	looking.SetLimit(atOnce)
 	for i, p := range all {
 		looking.Go(func() error {
-			args, err := tool.Encode(workdesk.Arguments{"git_url": p.URL})
+			args, err := tool.Encode(command.Arguments{"git_url": p.URL})
 			if err != nil {
 				found[i].err = err
 				return nil
 			}
-			o := door.App.Call(ctx, tool.Call{Tool: statusTool, Args: args, Session: shell.Session, Client: g.Client, Principal: door.Principal, Person: true})
+			o := door.App.Call(ctx, tool.Call{Tool: statusTool, Args: args, Session: command.Session, Client: g.Client, Principal: door.Principal, Person: true})
 			if found[i].err = o.Err; o.Err == nil {
-				found[i].doc, found[i].err = o.Value, workdesk.Read(o, &found[i].view)
+				found[i].doc, found[i].err = o.Value, command.Read(o, &found[i].view)
 			}
 			return nil
 		})

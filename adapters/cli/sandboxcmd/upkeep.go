@@ -8,10 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/projectcmd/workdesk"
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd/urldesk"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -29,16 +26,16 @@ type front struct {
 
 func (g group) gateway() *cobra.Command {
 	one := func(use, short string, name tool.Name, draw func(front)) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: shell.Args(0, 0), Example: "  countersign sandbox gateway " + use, RunE: func(cmd *cobra.Command, _ []string) error {
-			return urldesk.Look(cmd.Context(), g.Desk, name, workdesk.Arguments{}, draw)
+		return &cobra.Command{Use: use, Short: short, Args: command.Args(0, 0), Example: "  countersign sandbox gateway " + use, RunE: func(cmd *cobra.Command, _ []string) error {
+			return Look(cmd.Context(), g.Desk, name, command.Arguments{}, draw)
 		}}
 	}
-	message := func(f front) { g.Line("%s", terminal.Plain(f.Message)) }
-	c := workdesk.Group("gateway", "Look at the gateway, the one MCP server in front of all projects' servers",
+	message := func(f front) { g.Line("%s", command.Plain(f.Message)) }
+	c := command.Group("gateway", "Look at the gateway, the one MCP server in front of all projects' servers",
 		one("status", "Show the gateway", "opencode_mcp_status", g.drawFront),
 		one("restart", "Restart the gateway", "opencode_mcp_restart", func(f front) {
 			message(f)
-			g.Pairs(workdesk.Pair{Name: "at", Value: port(known(f.Port))}, workdesk.Pair{Name: "pid", Value: number(known(f.PID))})
+			g.Pairs(command.Pair{Name: "at", Value: port(known(f.Port))}, command.Pair{Name: "pid", Value: number(known(f.PID))})
 		}),
 		one("stop", "Stop the gateway until a project starts or it is restarted", "opencode_stop_mcp_tool", message))
 	c.Long = "Look at the gateway, the one MCP server in front of all projects' servers. It starts with the first project and ends with the last."
@@ -47,16 +44,16 @@ func (g group) gateway() *cobra.Command {
 
 func (g group) drawFront(f front) {
 	if f.Message != "" {
-		g.Line("%s", terminal.Plain(f.Message))
+		g.Line("%s", command.Plain(f.Message))
 		return
 	}
 	active := "no project is active"
 	if n := known(f.Active); n > 0 {
 		active = number(n)
 	}
-	g.Pairs(workdesk.Pair{Name: "gateway", Value: f.Status}, workdesk.Pair{Name: "at", Value: port(known(f.Port))}, workdesk.Pair{Name: "pid", Value: number(known(f.PID))},
-		workdesk.Pair{Name: "active projects", Value: active}, workdesk.Pair{Name: "started", Value: workdesk.Age(f.StartedAt)},
-		workdesk.Pair{Name: "last seen well", Value: workdesk.Age(f.LastHealth)}, workdesk.Pair{Name: "error", Value: known(f.Error)})
+	g.Pairs(command.Pair{Name: "gateway", Value: f.Status}, command.Pair{Name: "at", Value: port(known(f.Port))}, command.Pair{Name: "pid", Value: number(known(f.PID))},
+		command.Pair{Name: "active projects", Value: active}, command.Pair{Name: "started", Value: command.Age(f.StartedAt)},
+		command.Pair{Name: "last seen well", Value: command.Age(f.LastHealth)}, command.Pair{Name: "error", Value: known(f.Error)})
 }
 
 // models is the default model and the choice.
@@ -70,13 +67,13 @@ type models struct {
 }
 
 func (g group) llm() *cobra.Command {
-	c := &cobra.Command{Use: "llm [PROVIDER/MODEL]", Short: "Show or set the default model of the agent servers", Args: shell.Args(0, 1), ValidArgsFunction: g.completeModel,
+	c := &cobra.Command{Use: "llm [PROVIDER/MODEL]", Short: "Show or set the default model of the agent servers", Args: command.Args(0, 1), ValidArgsFunction: g.completeModel,
 		Example: "  countersign sandbox llm\n  countersign sandbox llm anthropic/claude-sonnet-4-5"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return urldesk.Look(cmd.Context(), g.Desk, "opencode_llm_config", workdesk.Arguments{}, g.drawModels)
+			return Look(cmd.Context(), g.Desk, "opencode_llm_config", command.Arguments{}, g.drawModels)
 		}
-		return urldesk.Look(cmd.Context(), g.Desk, "opencode_llm_set_model", workdesk.Arguments{"model": args[0]}, func(set struct {
+		return Look(cmd.Context(), g.Desk, "opencode_llm_set_model", command.Arguments{"model": args[0]}, func(set struct {
 			Previous *string `json:"previous_model"`
 			Current  string  `json:"current_model"`
 			Note     string  `json:"note"`
@@ -86,10 +83,10 @@ func (g group) llm() *cobra.Command {
 			if before := known(set.Previous); before != "" && before != set.Current {
 				line += "; it was " + before
 			}
-			g.Line("%s", terminal.Plain(line))
+			g.Line("%s", command.Plain(line))
 			for _, n := range []string{set.Note, set.Warning} {
 				if n != "" {
-					g.Note("%s", terminal.Plain(n))
+					g.Note("%s", command.Plain(n))
 				}
 			}
 		})
@@ -106,7 +103,7 @@ func (g group) drawModels(m models) {
 	if !m.Exists {
 		where += " (not there yet)"
 	}
-	g.Pairs(workdesk.Pair{Name: "model", Value: current}, workdesk.Pair{Name: "configured in", Value: where})
+	g.Pairs(command.Pair{Name: "model", Value: current}, command.Pair{Name: "configured in", Value: where})
 	var rows [][]string
 	for _, provider := range slices.Sorted(maps.Keys(m.Providers)) {
 		rows = append(rows, []string{provider, strings.Join(m.Providers[provider], ", ")})
@@ -116,7 +113,7 @@ func (g group) drawModels(m models) {
 		g.Table([]string{"provider", "models"}, rows)
 	}
 	if m.Warning != "" {
-		g.Note("%s", terminal.Plain(m.Warning))
+		g.Note("%s", command.Plain(m.Warning))
 	}
 }
 
@@ -125,23 +122,23 @@ func (g group) completeModel(cmd *cobra.Command, args []string, begun string) ([
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	o, err := g.Send(cmd.Context(), "opencode_llm_config", workdesk.Arguments{}, nil)
-	if err != nil || workdesk.Read(o, &m) != nil {
+	o, err := g.Send(cmd.Context(), "opencode_llm_config", command.Arguments{}, nil)
+	if err != nil || command.Read(o, &m) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
 	for _, name := range m.Available {
 		if strings.HasPrefix(name, begun) {
-			out = append(out, terminal.Plain(name))
+			out = append(out, command.Plain(name))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (g group) duplicates() *cobra.Command {
-	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: shell.Args(0, 0), Example: "  countersign sandbox duplicates",
+	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: command.Args(0, 0), Example: "  countersign sandbox duplicates",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return urldesk.Look(cmd.Context(), g.Desk, "opencode_detect_duplicates", workdesk.Arguments{}, g.drawDuplicates)
+			return Look(cmd.Context(), g.Desk, "opencode_detect_duplicates", command.Arguments{}, g.drawDuplicates)
 		}}
 }
 
@@ -161,7 +158,7 @@ func (g group) drawDuplicates(found struct {
 	} `json:"foreign_servers"`
 	Message string `json:"message"`
 }) {
-	g.Line("%s", terminal.Plain(found.Message))
+	g.Line("%s", command.Plain(found.Message))
 	for _, d := range found.Duplicates {
 		var rows [][]string
 		for _, i := range d.Instances {
@@ -173,17 +170,17 @@ func (g group) drawDuplicates(found struct {
 		}
 		g.Line("")
 		g.Table([]string{"project", "server", "url", "directory"}, rows)
-		g.Note("%s", terminal.Plain(d.Recommendation))
+		g.Note("%s", command.Plain(d.Recommendation))
 	}
 	for _, f := range found.Foreign {
-		g.Note("process %d is an agent server in %s that was not started here; it is left alone", f.PID, terminal.Plain(f.Directory))
+		g.Note("process %d is an agent server in %s that was not started here; it is left alone", f.PID, command.Plain(f.Directory))
 	}
 }
 
 func (g group) orphans() *cobra.Command {
-	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: shell.Args(0, 0), Example: "  countersign sandbox orphans",
+	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: command.Args(0, 0), Example: "  countersign sandbox orphans",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return urldesk.Look(cmd.Context(), g.Desk, "opencode_cleanup_orphaned", workdesk.Arguments{}, func(found struct {
+			return Look(cmd.Context(), g.Desk, "opencode_cleanup_orphaned", command.Arguments{}, func(found struct {
 				Orphans []struct {
 					Project string `json:"project"`
 					PID     int    `json:"pid"`
@@ -198,7 +195,7 @@ func (g group) orphans() *cobra.Command {
 				if len(rows) > 0 {
 					g.Table([]string{"project", "pid", "why"}, rows)
 				}
-				g.Line("%s", terminal.Plain(found.Message))
+				g.Line("%s", command.Plain(found.Message))
 			})
 		}}
 }

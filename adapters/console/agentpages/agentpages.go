@@ -10,12 +10,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
-	"github.com/countersign-dev/countersign/adapters/present/spoken"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -24,16 +21,16 @@ import (
 const root = "/deployments"
 
 // Section is the pages of deployments.
-type Section struct{ sectionpage.Section }
+type Section struct{ ui.SectionSection }
 
 // New is the section, over a desk.
-func New(desk *work.Desk) *Section {
-	return &Section{sectionpage.Section{Desk: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
+func New(desk *ui.Desk) *Section {
+	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
-	s.Section.Mount(mux, person, sectionpage.Handlers{
+func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionSection.Mount(mux, person, ui.Handlers{
 		"GET " + root:                     s.overview,
 		"GET " + root + "/plan":           s.plan,
 		"POST " + root + "/deploy":        s.deploy,
@@ -52,7 +49,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.
 }
 
 // arguments are the arguments of a tool.
-type arguments = sectionpage.Args
+type arguments = ui.Args
 
 // place is what a page is about: a config repository, a profile, agents and a machine. What is empty is the operator's.
 type place struct{ repo, profile, target, machine string }
@@ -117,32 +114,32 @@ func takes(of tool.Name, field string) bool {
 }
 
 // hidden are the place in a form.
-func (p place) hidden() markup.Node {
-	var out markup.Group
+func (p place) hidden() ui.Node {
+	var out ui.Group
 	for _, f := range p.fields() {
 		if f[1] != "" {
-			out = append(out, page.Hidden(f[0], f[1]))
+			out = append(out, ui.Hidden(f[0], f[1]))
 		}
 	}
 	return out
 }
 
 // form asks for another place. It leads to the same page.
-func (p place) form(path string, more ...markup.Node) markup.Node {
+func (p place) form(path string, more ...ui.Node) ui.Node {
 	target := p.target
 	if target == "" {
 		target = everywhere
 	}
-	return page.Search(root+path,
-		page.Field("repo", "repo", "Config repository (empty: the usual one)", p.repo), page.Field("profile", "profile", "Profile (empty: default)", p.profile),
-		page.Select("target", "target", "Agent", target, page.Choice{Value: everywhere, Text: "all agents"}, page.Choice{Value: "codex", Text: "Codex"},
-			page.Choice{Value: "claude_code", Text: "Claude Code"}, page.Choice{Value: "cursor", Text: "Cursor"}, page.Choice{Value: "vscode", Text: "VS Code"}),
-		page.Field("machine", "machine", "Machine (empty: this one)", p.machine), markup.Group(more), page.Button("Look"))
+	return ui.Search(root+path,
+		ui.Field("repo", "repo", "Config repository (empty: the usual one)", p.repo), ui.Field("profile", "profile", "Profile (empty: default)", p.profile),
+		ui.PageSelect("target", "target", "Agent", target, ui.Choice{Value: everywhere, Text: "all agents"}, ui.Choice{Value: "codex", Text: "Codex"},
+			ui.Choice{Value: "claude_code", Text: "Claude Code"}, ui.Choice{Value: "cursor", Text: "Cursor"}, ui.Choice{Value: "vscode", Text: "VS Code"}),
+		ui.Field("machine", "machine", "Machine (empty: this one)", p.machine), ui.Group(more), ui.PageButton("Look"))
 }
 
 // crumbs is the way to a page below the overview.
-func (p place) crumbs(more ...page.Link) []page.Link {
-	return append([]page.Link{{Text: "Deployments", Href: p.at("")}}, more...)
+func (p place) crumbs(more ...ui.PageLink) []ui.PageLink {
+	return append([]ui.PageLink{{Text: "Deployments", Href: p.at("")}}, more...)
 }
 
 // report is the value of every tool of deployments.
@@ -155,11 +152,11 @@ type report[T any] struct {
 type reading struct {
 	*Section
 	ctx context.Context //nolint:containedctx // it lives as long as the request
-	v   httpguard.Visitor
+	v   httpauth.Visitor
 	at  place
 }
 
-func (s *Section) reading(r *http.Request, v httpguard.Visitor, p place) reading {
+func (s *Section) reading(r *http.Request, v httpauth.Visitor, p place) reading {
 	return reading{s, r.Context(), v, p}
 }
 
@@ -178,34 +175,34 @@ func read[T any](r reading, name tool.Name, extra arguments) (report[T], error) 
 func (r reading) serves(name tool.Name) bool { return r.Desk.Serves(r.v, name) }
 
 // unserved says how what is missing here comes to be served.
-func unserved(what string) markup.Node {
-	return page.Notice(page.Plain, markup.P(page.Text(what+" are not served here. Start the server with "), page.Code("--toolsets deployments,authoring"), page.Text(" to see them.")))
+func unserved(what string) ui.Node {
+	return ui.Notice(ui.Plain, ui.P(ui.PageText(what+" are not served here. Start the server with "), ui.PageCode("--toolsets deployments,authoring"), ui.PageText(" to see them.")))
 }
 
 // warned is warnings, each once.
-func warned(lists ...[]string) markup.Node {
-	var out markup.Group
+func warned(lists ...[]string) ui.Node {
+	var out ui.Group
 	seen := map[string]bool{}
 	for _, list := range lists {
 		for _, w := range list {
 			if !seen[w] {
 				seen[w] = true
-				out = append(out, markup.Li(page.Text(page.Printable(spoken.Prose(w)))))
+				out = append(out, ui.Li(ui.PageText(ui.Printable(present.Prose(w)))))
 			}
 		}
 	}
 	if len(out) == 0 {
 		return nil
 	}
-	return page.Notice(page.Warn, markup.Ul(out))
+	return ui.Notice(ui.Warn, ui.Ul(out))
 }
 
 // trouble is what went wrong with a part of a page, with what the tool says about it.
-func trouble(err error) markup.Node {
+func trouble(err error) ui.Node {
 	f := fault.From(err)
-	out := markup.Group{page.Problem(f)}
+	out := ui.Group{ui.Problem(f)}
 	if details, encoded := tool.Encode(f.Details); encoded == nil && f.Details != nil {
-		out = append(out, page.Fold("What it says about that", false, page.Value(details)))
+		out = append(out, ui.Fold("What it says about that", false, ui.PageValue(details)))
 	}
 	return out
 }

@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -30,26 +28,26 @@ func posted(r *http.Request) url.Values {
 }
 
 // decision is the form in which a person lets what the page shows happen, and exactly that: it carries the mark of what is shown.
-func decision(v httpguard.Visitor, action, label, mark string, fields ...markup.Node) markup.Node {
-	return markup.Div(markup.Class("decide"), page.Form(v, action, page.Hidden(markField, mark), markup.Group(fields),
-		markup.Div(markup.Class("buttons"), page.Button(label, markup.Class("go"), markup.Data("patience", "700")))))
+func decision(v httpauth.Visitor, action, label, mark string, fields ...ui.Node) ui.Node {
+	return ui.Div(ui.Class("decide"), ui.PageForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
+		ui.Div(ui.Class("buttons"), ui.PageButton(label, ui.Class("go"), ui.Data("patience", "700")))))
 }
 
 // again answers with a page anew, on top of it why nothing was done.
-func again(w http.ResponseWriter, v httpguard.Visitor, p page.Page, err error) {
+func again(w http.ResponseWriter, v httpauth.Visitor, p ui.Page, err error) {
 	p.Section, p.Notice = root, trouble(err)
 	p.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
 // decided begins a task that a person has decided about on the page that showed what it does. Where it asks about the very same thing, that decision is
 // the answer; about anything else it asks on a page of its own. markOf is the mark of a plan that is asked about.
-func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, t work.Task, markOf func(plan json.RawMessage) string) {
+func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t ui.Task, markOf func(plan json.RawMessage) string) {
 	shown := r.PostFormValue(markField)
 	job := s.Desk.Begin(r.Context(), v, t)
-	if now := job.Now(); now.State == work.Asking {
+	if now := job.Now(); now.State == ui.Asking {
 		asked := now.Outcome.Issued
 		if mark := markOf(asked.Plan); mark != "" && mark == shown && asked.Strength < policy.Typed {
-			job.Answer(r.Context(), confirm.Answer{Approve: true, By: work.Who(v), Proof: v.Proof(), Shown: asked.PlanHash})
+			job.Answer(r.Context(), confirm.Answer{Approve: true, By: ui.Who(v), Proof: v.Proof(), Shown: asked.PlanHash})
 		}
 	}
 	http.Redirect(w, r, job.Next(), http.StatusSeeOther)

@@ -6,12 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/console/agentpages/agentview"
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
-	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
 )
 
 // edits is which edits are to go back into the config repository, and where to.
@@ -36,100 +33,100 @@ func (e edits) proposing() arguments {
 func (e edits) restoring() arguments { return e.args("evolve_restore").Set("module_id", e.module) }
 
 // hidden is all of it in a form.
-func (e edits) hidden() markup.Node {
-	return markup.Group{e.place.hidden(), page.Hidden("module_id", e.module), page.Hidden("scope", e.scope), page.Hidden("branch", e.branch)}
+func (e edits) hidden() ui.Node {
+	return ui.Group{e.place.hidden(), ui.Hidden("module_id", e.module), ui.Hidden("scope", e.scope), ui.Hidden("branch", e.branch)}
 }
 
-func (s *Section) evolve(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) evolve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.Show(w, r, v, s.evolving(r, v, editsOf(r.URL.Query())))
 }
 
 // evolving is the page of edits: what could be proposed, and what is missing and could be recreated.
-func (s *Section) evolving(r *http.Request, v httpguard.Visitor, e edits) page.Page {
+func (s *Section) evolving(r *http.Request, v httpauth.Visitor, e edits) ui.Page {
 	look := s.reading(r, v, e.place)
-	return page.Page{Title: "Edits of deployed files", Crumbs: e.crumbs(), Body: []markup.Node{
-		e.form("/evolve", page.Field("module_id", "module_id", "Module (empty: all of them)", e.module),
-			page.Select("scope", "scope", "Overlay that gets them", e.scope, page.Choice{Value: "global", Text: "everybody's"}, page.Choice{Value: "machine", Text: "this machine's"},
-				page.Choice{Value: "project", Text: "this project's"}),
-			page.Field("branch", "branch", "Branch (empty: one of its own)", e.branch)),
-		page.Part("Propose them", look.proposal(e)),
-		page.Part("Recreate what is missing", look.restoration(e)),
+	return ui.Page{Title: "Edits of deployed files", Crumbs: e.crumbs(), Body: []ui.Node{
+		e.form("/evolve", ui.Field("module_id", "module_id", "Module (empty: all of them)", e.module),
+			ui.PageSelect("scope", "scope", "Overlay that gets them", e.scope, ui.Choice{Value: "global", Text: "everybody's"}, ui.Choice{Value: "machine", Text: "this machine's"},
+				ui.Choice{Value: "project", Text: "this project's"}),
+			ui.Field("branch", "branch", "Branch (empty: one of its own)", e.branch)),
+		ui.Part("Propose them", look.proposal(e)),
+		ui.Part("Recreate what is missing", look.restoration(e)),
 	}}
 }
 
 // proposal is the edits that can go back into the config repository, with their lines, and the form that proposes them.
-func (r reading) proposal(e edits) markup.Node {
-	would, err := read[agentview.Proposal](r, "evolve_propose", with(e.proposing(), "dry_run"))
+func (r reading) proposal(e edits) ui.Node {
+	would, err := read[Proposal](r, "evolve_propose", with(e.proposing(), "dry_run"))
 	if err != nil {
 		return trouble(err)
 	}
 	d := would.Data
-	rows := make([]markup.Node, len(d.Candidates))
+	rows := make([]ui.Node, len(d.Candidates))
 	for i, c := range d.Candidates {
-		rows[i] = page.Row(page.Code(page.Printable(c.Module)), page.Text(page.Printable(c.Target)), page.Code(page.Printable(c.Path)))
+		rows[i] = ui.Row(ui.PageCode(ui.Printable(c.Module)), ui.PageText(ui.Printable(c.Target)), ui.PageCode(ui.Printable(c.Path)))
 	}
-	out := markup.Group{warned(would.Warnings), page.Table("Edits that can be proposed", []string{"Module", "Agent", "File"}, rows, "No deployed file has an edit that could be proposed."), more(d.Omitted)}
+	out := ui.Group{warned(would.Warnings), ui.PageTable("Edits that can be proposed", []string{"Module", "Agent", "File"}, rows, "No deployed file has an edit that could be proposed."), more(d.Omitted)}
 	if len(rows) > 0 {
 		out = append(out, r.edited(d), decision(r.v, root+"/propose", "Propose "+strconv.Itoa(len(rows)+d.Omitted)+" on a new branch", d.Mark(), e.hidden()))
 	}
 	if len(d.Skipped) > 0 {
-		left := make([]markup.Node, len(d.Skipped))
+		left := make([]ui.Node, len(d.Skipped))
 		for i, sk := range d.Skipped {
 			modules := sk.Modules
 			if sk.Module != "" {
 				modules = []string{sk.Module}
 			}
-			left[i] = page.Row(page.Text(page.Printable(strings.Join(modules, ", "))), page.Text(page.Printable(sk.Target)), page.Code(page.Printable(sk.Path)), page.Text(page.Printable(sk.Message)))
+			left[i] = ui.Row(ui.PageText(ui.Printable(strings.Join(modules, ", "))), ui.PageText(ui.Printable(sk.Target)), ui.PageCode(ui.Printable(sk.Path)), ui.PageText(ui.Printable(sk.Message)))
 		}
-		out = append(out, page.Fold("Drift that cannot be proposed ("+strconv.Itoa(len(left)+d.Left)+")", true,
-			page.Table("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "Why"}, left, ""), more(d.Left)))
+		out = append(out, ui.Fold("Drift that cannot be proposed ("+strconv.Itoa(len(left)+d.Left)+")", true,
+			ui.PageTable("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "Why"}, left, ""), more(d.Left)))
 	}
 	return out
 }
 
 // edited is the lines of the edits, as a deployment would take them back.
-func (r reading) edited(p agentview.Proposal) markup.Node {
-	preview, err := read[agentview.Preview](r, "preview", arguments{"diff": true})
+func (r reading) edited(p Proposal) ui.Node {
+	preview, err := read[Preview](r, "preview", arguments{"diff": true})
 	if err != nil {
 		return nil // they can be proposed without
 	}
-	changes := map[string]answers.Change{}
+	changes := map[string]present.Change{}
 	for _, c := range preview.Data.Diff.Changes {
 		changes[c.Key()] = c
 	}
 	diffs := preview.Data.Diffs(preview.Data.Diff.Changes)
-	var out markup.Group
+	var out ui.Group
 	for _, c := range p.Candidates {
-		if change, ok := changes[answers.Change{Target: c.Target, Path: c.Path}.Key()]; ok {
-			out = append(out, page.Fold("Edits in "+page.Printable(c.Path)+", read backwards: − is what was edited in, + is what the config repository says", false, agentview.Diff(change, diffs)))
+		if change, ok := changes[present.Change{Target: c.Target, Path: c.Path}.Key()]; ok {
+			out = append(out, ui.Fold("Edits in "+ui.Printable(c.Path)+", read backwards: − is what was edited in, + is what the config repository says", false, Diff(change, diffs)))
 		}
 	}
 	return out
 }
 
 // restoration is the deployed files that are missing, and the form that recreates them.
-func (r reading) restoration(e edits) markup.Node {
-	would, err := read[agentview.Restoration](r, "evolve_restore", with(e.restoring(), "dry_run"))
+func (r reading) restoration(e edits) ui.Node {
+	would, err := read[Restoration](r, "evolve_restore", with(e.restoring(), "dry_run"))
 	if err != nil {
 		return trouble(err)
 	}
 	d := would.Data
-	rows := make([]markup.Node, len(d.Restored))
+	rows := make([]ui.Node, len(d.Restored))
 	for i, f := range d.Restored {
-		rows[i] = page.Row(page.Code(page.Printable(strings.Join(f.Modules, ", "))), page.Text(page.Printable(f.Target)), page.Code(page.Printable(f.Path)))
+		rows[i] = ui.Row(ui.PageCode(ui.Printable(strings.Join(f.Modules, ", "))), ui.PageText(ui.Printable(f.Target)), ui.PageCode(ui.Printable(f.Path)))
 	}
-	out := markup.Group{warned(would.Warnings), page.Table("Files that are missing", []string{"Modules", "Agent", "File"}, rows, "No deployed file is missing."), more(d.Omitted)}
+	out := ui.Group{warned(would.Warnings), ui.PageTable("Files that are missing", []string{"Modules", "Agent", "File"}, rows, "No deployed file is missing."), more(d.Omitted)}
 	if len(rows) > 0 {
 		out = append(out, decision(r.v, root+"/restore", "Recreate "+strconv.Itoa(len(rows)+d.Omitted)+" missing", d.Mark(), e.hidden()))
 	}
 	return out
 }
 
-func more(n int) markup.Node {
+func more(n int) ui.Node {
 	if n == 0 {
 		return nil
 	}
-	return markup.P(page.Text(strconv.Itoa(n) + " more are too many to be listed here."))
+	return ui.P(ui.PageText(strconv.Itoa(n) + " more are too many to be listed here."))
 }
 
 // with is arguments with one more that is true.
@@ -139,29 +136,29 @@ func with(a arguments, name string) arguments {
 }
 
 // propose commits the edits that the page showed on a branch.
-func (s *Section) propose(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) propose(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	e := editsOf(posted(r))
-	now, err := read[agentview.Proposal](s.reading(r, v, e.place), "evolve_propose", with(e.proposing(), "dry_run"))
+	now, err := read[Proposal](s.reading(r, v, e.place), "evolve_propose", with(e.proposing(), "dry_run"))
 	switch {
 	case err != nil:
 		s.Fail(w, v, err)
 	case now.Data.Mark() != r.PostFormValue(markField):
 		again(w, v, s.evolving(r, v, e), ErrShown)
 	default:
-		s.decided(w, r, v, work.Task{Title: "Propose edits on a new branch", Tool: "evolve_propose", Args: with(e.proposing(), "yes"), Back: e.at("/evolve")}, marked[agentview.Proposal])
+		s.decided(w, r, v, ui.Task{Title: "Propose edits on a new branch", Tool: "evolve_propose", Args: with(e.proposing(), "yes"), Back: e.at("/evolve")}, marked[Proposal])
 	}
 }
 
 // restore recreates the missing files that the page showed.
-func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	e := editsOf(posted(r))
-	now, err := read[agentview.Restoration](s.reading(r, v, e.place), "evolve_restore", with(e.restoring(), "dry_run"))
+	now, err := read[Restoration](s.reading(r, v, e.place), "evolve_restore", with(e.restoring(), "dry_run"))
 	switch {
 	case err != nil:
 		s.Fail(w, v, err)
 	case now.Data.Mark() != r.PostFormValue(markField):
 		again(w, v, s.evolving(r, v, e), ErrShown)
 	default:
-		s.decided(w, r, v, work.Task{Title: "Recreate missing files", Tool: "evolve_restore", Args: with(e.restoring(), "yes"), Back: e.at("/evolve")}, marked[agentview.Restoration])
+		s.decided(w, r, v, ui.Task{Title: "Recreate missing files", Tool: "evolve_restore", Args: with(e.restoring(), "yes"), Back: e.at("/evolve")}, marked[Restoration])
 	}
 }

@@ -7,11 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/agentpages/agentview"
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -40,20 +37,20 @@ type pin struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p := placeOf(r.URL.Query())
 	look := s.reading(r, v, p)
-	body := []markup.Node{p.form("/modules")}
+	body := []ui.Node{p.form("/modules")}
 	if !look.serves("agents_score") {
 		body = append(body, unserved("Modules"))
 	} else {
 		body = append(body, look.known(), look.rules())
 	}
-	s.Show(w, r, v, page.Page{Title: "Modules", Crumbs: p.crumbs(), Body: body})
+	s.Show(w, r, v, ui.Page{Title: "Modules", Crumbs: p.crumbs(), Body: body})
 }
 
 // known is every module, with what it is locked to, what of it is deployed, and how it does.
-func (r reading) known() markup.Node {
+func (r reading) known() ui.Node {
 	scores, err := read[struct {
 		Modules []score `json:"modules"`
 	}](r, "agents_score", nil)
@@ -62,25 +59,25 @@ func (r reading) known() markup.Node {
 	}
 	pins, unpinned := r.pins()
 	deployed := r.deployed()
-	rows := make([]markup.Node, len(scores.Data.Modules))
+	rows := make([]ui.Node, len(scores.Data.Modules))
 	for i, m := range scores.Data.Modules {
-		var kind, locked markup.Node
+		var kind, locked ui.Node
 		if pin, ok := pins[m.ID]; ok {
-			kind = page.Text(page.Printable(pin.Type))
-			locked = markup.Group{page.Code(page.Printable(pin.Version)), page.Text(" " + sectionpage.Count(pin.Files, "file", "files") + ", " + strconv.FormatInt(pin.Bytes, 10) + " bytes")}
+			kind = ui.PageText(ui.Printable(pin.Type))
+			locked = ui.Group{ui.PageCode(ui.Printable(pin.Version)), ui.PageText(" " + ui.Count(pin.Files, "file", "files") + ", " + strconv.FormatInt(pin.Bytes, 10) + " bytes")}
 		}
-		events := page.Text("none")
+		events := ui.PageText("none")
 		if m.Total > 0 && m.LastSeen != nil {
-			events = markup.Group{page.Text(sectionpage.Count(m.Total, "event", "events") + ", " + sectionpage.Count(m.Failures, "failure", "failures") + ", last "), page.When(*m.LastSeen)}
+			events = ui.Group{ui.PageText(ui.Count(m.Total, "event", "events") + ", " + ui.Count(m.Failures, "failure", "failures") + ", last "), ui.When(*m.LastSeen)}
 		}
-		rows[i] = page.Row(page.To(r.at.at("/module", "id", m.ID), page.Printable(m.ID)), kind, locked, page.Text(sectionpage.Count(len(deployed[m.ID]), "file", "files")), events)
+		rows[i] = ui.Row(ui.To(r.at.at("/module", "id", m.ID), ui.Printable(m.ID)), kind, locked, ui.PageText(ui.Count(len(deployed[m.ID]), "file", "files")), events)
 	}
-	return markup.Group{warned(scores.Warnings), unpinned,
-		page.Table("Modules of the config repository", []string{"Module", "Type", "Locked to", "Deployed now", "Recorded"}, rows, "The config repository has no modules, or there is none.")}
+	return ui.Group{warned(scores.Warnings), unpinned,
+		ui.PageTable("Modules of the config repository", []string{"Module", "Type", "Locked to", "Deployed now", "Recorded"}, rows, "The config repository has no modules, or there is none.")}
 }
 
 // pins are what the lockfile says, or why it says nothing.
-func (r reading) pins() (map[string]pin, markup.Node) {
+func (r reading) pins() (map[string]pin, ui.Node) {
 	out := map[string]pin{}
 	if !r.serves("agents_policy_audit") {
 		return out, nil
@@ -89,7 +86,7 @@ func (r reading) pins() (map[string]pin, markup.Node) {
 		Modules []pin `json:"modules"`
 	}](r, "agents_policy_audit", nil)
 	if err != nil {
-		return out, markup.P(markup.Class("quiet"), page.Text("Nothing is locked: "+page.Printable(fault.From(err).Message)))
+		return out, ui.P(ui.Class("quiet"), ui.PageText("Nothing is locked: "+ui.Printable(fault.From(err).Message)))
 	}
 	for _, p := range audit.Data.Modules {
 		out[p.ID] = p
@@ -105,7 +102,7 @@ func (r reading) deployed() map[string][]string {
 		return out
 	}
 	newest := list.Data.Snapshots[len(list.Data.Snapshots)-1]
-	whole, err := read[agentview.Whole](r, "agents_snapshots_show", arguments{"id": newest.ID})
+	whole, err := read[Whole](r, "agents_snapshots_show", arguments{"id": newest.ID})
 	if err != nil {
 		return out
 	}
@@ -118,7 +115,7 @@ func (r reading) deployed() map[string][]string {
 }
 
 // rules is what breaks the repository's own policy. A repository that breaks it is told of by an error with the report in its details.
-func (r reading) rules() markup.Node {
+func (r reading) rules() ui.Node {
 	type lint struct {
 		Issues []struct {
 			Rule    string `json:"rule"`
@@ -131,54 +128,54 @@ func (r reading) rules() markup.Node {
 	if err != nil {
 		details, encoded := tool.Encode(fault.From(err).Details)
 		if encoded != nil || json.Unmarshal(details, &found.Data) != nil || len(found.Data.Issues) == 0 {
-			return page.Part("Policy of the repository", trouble(err))
+			return ui.Part("Policy of the repository", trouble(err))
 		}
 	}
-	rows := make([]markup.Node, len(found.Data.Issues))
+	rows := make([]ui.Node, len(found.Data.Issues))
 	for i, issue := range found.Data.Issues {
-		rows[i] = page.Row(page.Badge(page.Bad, issue.Rule), page.Code(page.Printable(issue.Path)), page.Text(page.Printable(issue.Message)))
+		rows[i] = ui.Row(ui.Badge(ui.Bad, issue.Rule), ui.PageCode(ui.Printable(issue.Path)), ui.PageText(ui.Printable(issue.Message)))
 	}
-	return page.Part("Policy of the repository", page.Facts(page.Fact{Name: "Config repository", Value: sectionpage.Code(found.Data.Root)}), warned(found.Warnings),
-		page.Table("What breaks the policy", []string{"Rule", "File", "What is wrong"}, rows, "Nothing breaks it."))
+	return ui.Part("Policy of the repository", ui.Facts(ui.Fact{Name: "Config repository", Value: ui.SectionCode(found.Data.Root)}), warned(found.Warnings),
+		ui.PageTable("What breaks the policy", []string{"Rule", "File", "What is wrong"}, rows, "Nothing breaks it."))
 }
 
 // module is one module: its files, and its overlays with what keeps them from being up to date.
-func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p, id := placeOf(r.URL.Query()), r.URL.Query().Get("id")
 	look := s.reading(r, v, p)
-	crumbs := p.crumbs(page.Link{Text: "Modules", Href: p.at("/modules")})
+	crumbs := p.crumbs(ui.PageLink{Text: "Modules", Href: p.at("/modules")})
 	if !look.serves("agents_overlay_path") {
-		s.Show(w, r, v, page.Page{Title: "Module", Crumbs: crumbs, Body: []markup.Node{unserved("Modules")}})
+		s.Show(w, r, v, ui.Page{Title: "Module", Crumbs: crumbs, Body: []ui.Node{unserved("Modules")}})
 		return
 	}
-	var files markup.Group
+	var files ui.Group
 	for _, f := range look.deployed()[id] {
-		files = append(files, markup.Li(page.Code(page.Printable(f))))
+		files = append(files, ui.Li(ui.PageCode(ui.Printable(f))))
 	}
-	var deployed markup.Node = page.Empty("Nothing of it is deployed.")
+	var deployed ui.Node = ui.Empty("Nothing of it is deployed.")
 	if len(files) > 0 {
-		deployed = markup.Ul(files)
+		deployed = ui.Ul(files)
 	}
-	body := []markup.Node{page.Part("Deployed now", deployed)}
-	var overlays markup.Group
+	body := []ui.Node{ui.Part("Deployed now", deployed)}
+	var overlays ui.Group
 	for _, scope := range []string{"global", "machine", "project"} {
 		overlays = append(overlays, look.overlay(id, scope))
 	}
-	body = append(body, page.Part("Overlays", markup.P(page.Text("An overlay changes a module for everybody, one machine or one project. Files in it are edited by hand, or by proposals.")), overlays))
-	s.Show(w, r, v, page.Page{Title: "Module " + page.Printable(id), Crumbs: crumbs, Body: body})
+	body = append(body, ui.Part("Overlays", ui.P(ui.PageText("An overlay changes a module for everybody, one machine or one project. Files in it are edited by hand, or by proposals.")), overlays))
+	s.Show(w, r, v, ui.Page{Title: "Module " + ui.Printable(id), Crumbs: crumbs, Body: body})
 }
 
 // overlay is where a module's overlay is, and whether it is up to date.
-func (r reading) overlay(id, scope string) markup.Node {
+func (r reading) overlay(id, scope string) ui.Node {
 	about := arguments{"module_id": id, "scope": scope}
 	where, err := read[struct {
 		Dir string `json:"overlay_dir"`
 	}](r, "agents_overlay_path", about)
 	if err != nil {
-		return page.Card(scope, trouble(err))
+		return ui.Card(scope, trouble(err))
 	}
-	state := markup.Node(page.Badge(page.Plain, "not asked about"))
-	var problem markup.Node
+	state := ui.Node(ui.Badge(ui.Plain, "not asked about"))
+	var problem ui.Node
 	if r.serves("agents_overlay_rebase") {
 		rebased, err := read[struct {
 			Report struct {
@@ -189,14 +186,14 @@ func (r reading) overlay(id, scope string) markup.Node {
 		n := len(rebased.Data.Report.Updated) + len(rebased.Data.Report.Deleted)
 		switch {
 		case err != nil && fault.From(err).Code == noOverlay:
-			state = page.Badge(page.Plain, "there is none")
+			state = ui.Badge(ui.Plain, "there is none")
 		case err != nil:
-			state, problem = page.Badge(page.Bad, "has to be looked at"), trouble(err)
+			state, problem = ui.Badge(ui.Bad, "has to be looked at"), trouble(err)
 		case n > 0:
-			state = page.Badge(page.Warn, "a rebase would change "+sectionpage.Count(n, "file", "files"))
+			state = ui.Badge(ui.Warn, "a rebase would change "+ui.Count(n, "file", "files"))
 		default:
-			state = page.Badge(page.Good, "up to date")
+			state = ui.Badge(ui.Good, "up to date")
 		}
 	}
-	return page.Card(scope, page.Facts(page.Fact{Name: "Directory", Value: sectionpage.Code(where.Data.Dir)}, page.Fact{Name: "State", Value: state}), problem)
+	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.SectionCode(where.Data.Dir)}, ui.Fact{Name: "State", Value: state}), problem)
 }

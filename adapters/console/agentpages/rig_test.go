@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console/agentpages"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
@@ -101,7 +101,7 @@ func open(t *testing.T, change ...func(*local.Config)) *world {
 	w.door, err = local.Open(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, w.door.Close()) })
-	w.Site = consolerig.New(t, w.door, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+	w.Site = consolerig.New(t, w.door, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 		agentpages.New(desk).Mount(mux, person)
 	})
 	return w
@@ -151,12 +151,12 @@ func (w *world) interrupt() {
 			panic(died{})
 		}
 	}})
-	state, err := wired.Compiler.Compile(w.T.Context(), compiler.Request{Profile: "default", Target: "all"})
+	state, err := wired.Compiler.Compile(w.T.Context(), planner.Request{Profile: "default", Target: "all"})
 	require.NoError(w.T, err)
 	result, err := wired.Planner.Deploy(w.T.Context(), state)
 	require.NoError(w.T, err)
 	require.PanicsWithValue(w.T, died{}, func() {
-		_, _ = wired.Machine.Apply(w.T.Context(), result.Plan.Transaction(state.Place, plan.KindDeploy, state.Config.LockSum), nil)
+		_, _ = wired.Machine.Apply(w.T.Context(), result.Plan.Transaction(state.Place, deployment.KindDeploy, state.Config.LockSum), nil)
 	})
 }
 

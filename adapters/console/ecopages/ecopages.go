@@ -8,24 +8,21 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
-	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecostages"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // Section is the pages of ecosystems.
-type Section struct{ desk ecodesk.Desk }
+type Section struct{ desk Desk }
 
 // New is the section, over a desk.
-func New(desk *work.Desk) *Section { return &Section{desk: ecodesk.New(desk)} }
+func New(desk *ui.Desk) *Section { return &Section{desk: NewWorkspace(desk)} }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
-	const one = "GET " + ecodesk.Root + "/{name}"
-	stages := ecostages.New(s.desk)
-	handlers := sectionpage.Handlers{"GET " + ecodesk.Root: s.list, one: s.overview, one + "/tickets": s.tickets, one + "/runs": s.runs, one + "/runs/{run}": s.run,
+func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	const one = "GET " + Root + "/{name}"
+	stages := NewEnvironment(s.desk)
+	handlers := ui.Handlers{"GET " + Root: s.list, one: s.overview, one + "/tickets": s.tickets, one + "/runs": s.runs, one + "/runs/{run}": s.run,
 		one + "/releases": stages.Releases, one + "/environment": stages.Environment, one + "/trash": stages.Trash}
 	maps.Copy(handlers, s.desk.Handlers())
 	s.desk.Mount(mux, person, handlers)

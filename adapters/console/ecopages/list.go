@@ -7,11 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // item is an ecosystem in the list.
@@ -34,7 +31,7 @@ type item struct {
 const mostCounted = 24
 
 // list shows the ecosystems of the workspace.
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	retired := r.URL.Query().Get("retired") == "true"
 	var all struct {
 		Ecosystems []item `json:"ecosystems"`
@@ -61,42 +58,42 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		}
 	}
 	s.countTickets(r, v, all.Ecosystems)
-	body := []markup.Node{g.Panel(v, ecodesk.Root),
-		markup.P(page.Text("Workspace "), ecodesk.Mono(all.Root), page.Text(". "), page.To(ecodesk.Root+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
-		page.Table("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
-			markup.Map(all.Ecosystems, item.row), "There is no ecosystem here yet. The form below makes one."),
-		page.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
-		page.Part("A new ecosystem", g.CreateForm(v))}
-	page.Page{Title: "Ecosystems", Section: ecodesk.Root, Notice: s.desk.Came(r), Live: []string{ecodesk.LiveRuns}, Body: body}.Write(w, http.StatusOK, v)
+	body := []ui.Node{g.Panel(v, Root),
+		ui.P(ui.PageText("Workspace "), Mono(all.Root), ui.PageText(". "), ui.To(Root+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
+		ui.PageTable("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
+			ui.Map(all.Ecosystems, item.row), "There is no ecosystem here yet. The form below makes one."),
+		ui.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
+		ui.Part("A new ecosystem", g.CreateForm(v))}
+	ui.Page{Title: "Ecosystems", Section: Root, Notice: s.desk.Came(r), Live: []string{LiveRuns}, Body: body}.Write(w, http.StatusOK, v)
 }
 
-func (i item) row() markup.Node {
-	name := markup.Group{page.To(ecodesk.At(i.Name), i.Name)}
+func (i item) row() ui.Node {
+	name := ui.Group{ui.To(At(i.Name), i.Name)}
 	if i.Selected {
-		name = append(name, page.Text(" "), page.Badge(page.Plain, "selected"))
+		name = append(name, ui.PageText(" "), ui.Badge(ui.Plain, "selected"))
 	}
-	is := page.Badge(page.Plain, "not installed")
+	is := ui.Badge(ui.Plain, "not installed")
 	switch {
 	case i.Problem != "":
-		is = ecodesk.Under(page.Badge(page.Bad, "has problems"), i.Problem)
+		is = Under(ui.Badge(ui.Bad, "has problems"), i.Problem)
 	case i.Installed:
-		is = page.Badge(page.Good, "installed")
+		is = ui.Badge(ui.Good, "installed")
 	}
 	if i.Retired {
-		is = markup.Group{is, page.Text(" "), page.Badge(page.Warn, "retired")}
+		is = ui.Group{is, ui.PageText(" "), ui.Badge(ui.Warn, "retired")}
 	}
 	tickets := "–"
 	if i.tickets >= 0 {
 		tickets = strconv.Itoa(i.tickets)
 	}
-	if active := sectionpage.Deref(i.Active); active != "" {
+	if active := ui.Deref(i.Active); active != "" {
 		tickets += ", " + active + " active"
 	}
-	return page.Row(name, is, ecodesk.Under(ecodesk.Said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), ecodesk.Said(tickets), ecodesk.Said(strconv.Itoa(i.running)), ecodesk.Said(sectionpage.Deref(i.Provisioner)), ecodesk.Said(i.Description))
+	return ui.Row(name, is, Under(Said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), Said(tickets), Said(strconv.Itoa(i.running)), Said(ui.Deref(i.Provisioner)), Said(i.Description))
 }
 
 // countTickets asks for the tickets of installed ecosystems, side by side.
-func (s *Section) countTickets(r *http.Request, v httpguard.Visitor, all []item) {
+func (s *Section) countTickets(r *http.Request, v httpauth.Visitor, all []item) {
 	var g errgroup.Group
 	g.SetLimit(4)
 	for i := range all {

@@ -4,11 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // problem is something wrong with a manifest.
@@ -85,7 +82,7 @@ type state struct {
 }
 
 // overview shows what an ecosystem is made of and how it stands, and does what concerns all its repositories.
-func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -108,81 +105,81 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpguard.V
 		s.desk.Fail(w, v, err)
 		return
 	}
-	a.Write("", ecodesk.LiveRuns, ecodesk.LiveCalls)
+	a.Write("", LiveRuns, LiveCalls)
 }
 
-func findings(errors, warnings []problem) markup.Node {
-	var rows []markup.Node
+func findings(errors, warnings []problem) ui.Node {
+	var rows []ui.Node
 	add := func(found []problem, tone, word string) {
 		for _, p := range found {
-			rows = append(rows, page.Row(page.Badge(tone, word), ecodesk.Mono(ecodesk.First(p.Path, "ecosystem.yaml")), ecodesk.Said(p.Message), ecodesk.Said(p.Fix)))
+			rows = append(rows, ui.Row(ui.Badge(tone, word), Mono(First(p.Path, "ecosystem.yaml")), Said(p.Message), Said(p.Fix)))
 		}
 	}
-	add(errors, page.Bad, "error")
-	add(warnings, page.Warn, "warning")
-	return page.Part("What the check of the manifest finds", page.Table("Findings", []string{"Level", "Where", "What", "Way out"}, rows, "Nothing: the manifest is valid."))
+	add(errors, ui.Bad, "error")
+	add(warnings, ui.Warn, "warning")
+	return ui.Part("What the check of the manifest finds", ui.PageTable("Findings", []string{"Level", "Where", "What", "Way out"}, rows, "Nothing: the manifest is valid."))
 }
 
-func manifest(d description) markup.Node {
-	return page.Part("Manifest", page.Facts(
-		page.Fact{Name: "About", Value: sectionpage.Text(d.Description)}, page.Fact{Name: "Directory", Value: sectionpage.Code(d.Path)}, page.Fact{Name: "Provisioner", Value: sectionpage.Text(sectionpage.Deref(d.Provisioner))},
-		page.Fact{Name: "Workspace", Value: sectionpage.Code(d.Workspace.Dir)}, page.Fact{Name: "Branches begin with", Value: sectionpage.Text(d.Workspace.Repo)},
-		page.Fact{Name: "Never touched", Value: ecodesk.List(d.Guardrails.NoTouch)}, page.Fact{Name: "Retired", Value: ecodesk.Yes(d.Retired)},
-		page.Fact{Name: "Journal", Value: ecodesk.Said(sectionpage.Count(d.Journal, "entry", "entries"))}, page.Fact{Name: "Knowledge base", Value: ecodesk.Said(sectionpage.Count(d.KB, "file", "files"))},
-		page.Fact{Name: "SHA-256", Value: sectionpage.Code(d.SHA256)}))
+func manifest(d description) ui.Node {
+	return ui.Part("Manifest", ui.Facts(
+		ui.Fact{Name: "About", Value: ui.SectionText(d.Description)}, ui.Fact{Name: "Directory", Value: ui.SectionCode(d.Path)}, ui.Fact{Name: "Provisioner", Value: ui.SectionText(ui.Deref(d.Provisioner))},
+		ui.Fact{Name: "Workspace", Value: ui.SectionCode(d.Workspace.Dir)}, ui.Fact{Name: "Branches begin with", Value: ui.SectionText(d.Workspace.Repo)},
+		ui.Fact{Name: "Never touched", Value: List(d.Guardrails.NoTouch)}, ui.Fact{Name: "Retired", Value: Yes(d.Retired)},
+		ui.Fact{Name: "Journal", Value: Said(ui.Count(d.Journal, "entry", "entries"))}, ui.Fact{Name: "Knowledge base", Value: Said(ui.Count(d.KB, "file", "files"))},
+		ui.Fact{Name: "SHA-256", Value: ui.SectionCode(d.SHA256)}))
 }
 
 // repositories are those that are there, or would be.
-func repositories(a *ecodesk.About, d description, st state) markup.Node {
+func repositories(a *About, d description, st state) ui.Node {
 	if st.Workspace == nil {
-		var rows []markup.Node
+		var rows []ui.Node
 		for _, r := range d.Repos {
-			rows = append(rows, page.Row(ecodesk.Said(r.Name), ecodesk.Mono(r.Branch), access(r.ReadOnly), ecodesk.Mono(r.URL), ecodesk.Said(map[bool]string{true: "enabled", false: "disabled"}[r.Enabled])))
+			rows = append(rows, ui.Row(Said(r.Name), Mono(r.Branch), access(r.ReadOnly), Mono(r.URL), Said(map[bool]string{true: "enabled", false: "disabled"}[r.Enabled])))
 		}
-		return page.Part("Repositories", page.Notice(page.Plain, markup.P(page.Text("It is not installed: its repositories are not cloned yet."))),
-			page.Table("Repositories", []string{"Repository", "Branch", "Access", "URL", "Is"}, rows, "The manifest names none."))
+		return ui.Part("Repositories", ui.Notice(ui.Plain, ui.P(ui.PageText("It is not installed: its repositories are not cloned yet."))),
+			ui.PageTable("Repositories", []string{"Repository", "Branch", "Access", "URL", "Is"}, rows, "The manifest names none."))
 	}
 	w := st.Workspace
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, r := range st.Repos {
-		branch := ecodesk.Under(ecodesk.Mono(ecodesk.First(sectionpage.Deref(r.Branch), "(detached)")), map[bool]string{true: "expected " + r.Wanted}[r.Wanted != "" && sectionpage.Deref(r.Branch) != r.Wanted])
-		changes := sectionpage.Count(r.DirtyFiles, "file", "files")
+		branch := Under(Mono(First(ui.Deref(r.Branch), "(detached)")), map[bool]string{true: "expected " + r.Wanted}[r.Wanted != "" && ui.Deref(r.Branch) != r.Wanted])
+		changes := ui.Count(r.DirtyFiles, "file", "files")
 		if r.Conflicts > 0 {
-			changes += ", " + sectionpage.Count(r.Conflicts, "conflict", "conflicts")
+			changes += ", " + ui.Count(r.Conflicts, "conflict", "conflicts")
 		}
 		apart := "no upstream"
 		if r.Ahead != nil || r.Behind != nil {
-			apart = ecodesk.Number(r.Ahead) + " ahead, " + ecodesk.Number(r.Behind) + " behind"
+			apart = Number(r.Ahead) + " ahead, " + Number(r.Behind) + " behind"
 		}
-		rows = append(rows, page.Row(ecodesk.Under(ecodesk.Said(r.Name), strings.TrimPrefix(r.Directory, w.Dir+"/")), branch, ecodesk.Mono(r.Commit), access(r.Mode == "RO"), ecodesk.Under(ecodesk.Standing(r.Status), r.Problem), ecodesk.Said(changes), ecodesk.Said(apart)))
+		rows = append(rows, ui.Row(Under(Said(r.Name), strings.TrimPrefix(r.Directory, w.Dir+"/")), branch, Mono(r.Commit), access(r.Mode == "RO"), Under(Standing(r.Status), r.Problem), Said(changes), Said(apart)))
 	}
-	return page.Part("Repositories", page.Facts(page.Fact{Name: "Workspace", Value: sectionpage.Code(w.Dir)}, page.Fact{Name: "Branch of the workspace", Value: sectionpage.Code(w.Branch)},
-		page.Fact{Name: "It stands", Value: ecodesk.Under(ecodesk.Standing(w.Status), w.Problem)}, page.Fact{Name: "Active ticket", Value: sectionpage.Text(ecodesk.First(sectionpage.Deref(w.Active), "none"))},
-		page.Fact{Name: "Open tickets", Value: page.To(ecodesk.At(a.Name, "tickets"), sectionpage.Count(w.Tickets, "ticket", "tickets"))},
-		page.Fact{Name: "Environment", Value: page.To(ecodesk.At(a.Name, "environment"), ecodesk.First(st.Spin.State, "none"))}, page.Fact{Name: "Note", Value: sectionpage.Text(st.Hint)}),
-		page.Table("Repositories", []string{"Repository", "Branch", "Commit", "Access", "Stands", "Changes", "Against its upstream"}, rows, "There are none."))
+	return ui.Part("Repositories", ui.Facts(ui.Fact{Name: "Workspace", Value: ui.SectionCode(w.Dir)}, ui.Fact{Name: "Branch of the workspace", Value: ui.SectionCode(w.Branch)},
+		ui.Fact{Name: "It stands", Value: Under(Standing(w.Status), w.Problem)}, ui.Fact{Name: "Active ticket", Value: ui.SectionText(First(ui.Deref(w.Active), "none"))},
+		ui.Fact{Name: "Open tickets", Value: ui.To(At(a.Name, "tickets"), ui.Count(w.Tickets, "ticket", "tickets"))},
+		ui.Fact{Name: "Environment", Value: ui.To(At(a.Name, "environment"), First(st.Spin.State, "none"))}, ui.Fact{Name: "Note", Value: ui.SectionText(st.Hint)}),
+		ui.PageTable("Repositories", []string{"Repository", "Branch", "Commit", "Access", "Stands", "Changes", "Against its upstream"}, rows, "There are none."))
 }
 
-func access(readonly bool) markup.Node {
-	return ecodesk.Said(map[bool]string{true: "read-only", false: "read and write"}[readonly])
+func access(readonly bool) ui.Node {
+	return Said(map[bool]string{true: "read-only", false: "read and write"}[readonly])
 }
 
 // together is what is done with all repositories at once.
-func together(a *ecodesk.About, d description, st state) {
-	var cards markup.Group
+func together(a *About, d description, st state) {
+	var cards ui.Group
 	if st.Workspace == nil {
-		cards = append(cards, page.Card("Install", markup.P(page.Text("Clones every repository into a workspace of its own, all or nothing.")),
-			a.Act("install", "Install", a.Name, page.Check("install-push", "push", "Push the workspace's branch afterwards", false))))
+		cards = append(cards, ui.Card("Install", ui.P(ui.PageText("Clones every repository into a workspace of its own, all or nothing.")),
+			a.Act("install", "Install", a.Name, ui.Check("install-push", "push", "Push the workspace's branch afterwards", false))))
 	} else {
 		cards = append(cards,
-			page.Card("Sync", markup.P(page.Text("Clones what is missing and brings the rest up to date, by fast-forward alone.")), a.Act("sync", "Sync", a.Name, ecodesk.Which("sync", "Sync", d.names(false)))),
-			page.Card("Push", markup.P(page.Text("Pushes the branches to their remotes. What is not committed stays, unless it is committed first.")),
-				a.Act("push", "Push", a.Name, page.Check("push-all", "commit_all", "Commit everything that is not committed first", false),
-					page.Field("push-message", "message", "Message of those commits", ""), ecodesk.Which("push", "Push", d.names(true)))))
+			ui.Card("Sync", ui.P(ui.PageText("Clones what is missing and brings the rest up to date, by fast-forward alone.")), a.Act("sync", "Sync", a.Name, Which("sync", "Sync", d.names(false)))),
+			ui.Card("Push", ui.P(ui.PageText("Pushes the branches to their remotes. What is not committed stays, unless it is committed first.")),
+				a.Act("push", "Push", a.Name, ui.Check("push-all", "commit_all", "Commit everything that is not committed first", false),
+					ui.Field("push-message", "message", "Message of those commits", ""), Which("push", "Push", d.names(true)))))
 	}
 	cards = append(cards,
-		page.Card("Journal", a.Act("journal", "Write", "into the journal of "+a.Name, page.Field("journal-title", "title", "Title", ""), page.Area("journal-body", "body", "Entry", ""))),
-		page.Card("Selected ecosystem", markup.P(page.Text("Calls in this workspace that name no ecosystem are about the selected one, for all sessions.")),
-			page.Deed(a.V, ecodesk.At(a.Name, "use"), "Select", a.Name)))
-	a.Add(page.Part("What can be done", cards))
+		ui.Card("Journal", a.Act("journal", "Write", "into the journal of "+a.Name, ui.Field("journal-title", "title", "Title", ""), ui.Area("journal-body", "body", "Entry", ""))),
+		ui.Card("Selected ecosystem", ui.P(ui.PageText("Calls in this workspace that name no ecosystem are about the selected one, for all sessions.")),
+			ui.Deed(a.V, At(a.Name, "use"), "Select", a.Name)))
+	a.Add(ui.Part("What can be done", cards))
 }

@@ -20,9 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
-	"github.com/countersign-dev/countersign/adapters/console/webassets"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -81,16 +80,16 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	life, end := context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	var ids atomic.Int64
-	desk := work.New(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
+	desk := ui.New(life, r.door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
 	desk.Patience = time.Minute // a busy machine is no other page
-	person := func(h httpguard.Handler) http.Handler {
+	person := func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			h(w, req, httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})
+			h(w, req, httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})
 		})
 	}
 	desk.Mount(mux, person)
 	ecopages.New(desk).Mount(mux, person)
-	mux.Handle("/assets/", webassets.Handler())
+	mux.Handle("/assets/", ui.Handler())
 	server := httptest.NewServer(mux)
 	r.url = server.URL
 	t.Cleanup(func() {

@@ -8,11 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // How many lines of a log a page shows, unless it is asked for others, and at most.
@@ -41,34 +38,34 @@ func (r runItem) open() bool {
 }
 
 // runTable shows runs. With cancel, those that are open can be ended.
-func runTable(runs []runItem, cancel func(runItem) markup.Node, empty string) markup.Node {
+func runTable(runs []runItem, cancel func(runItem) ui.Node, empty string) ui.Node {
 	heads := []string{"Run", "Ecosystem", "What", "Is", "Asked for", "Started", "Ended", "Exit code"}
 	if cancel != nil {
 		heads = append(heads, "What can be done")
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, r := range runs {
-		is := ecodesk.Under(ecodesk.Progress(r.Status), map[bool]string{true: "place " + ecodesk.Number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
-		cells := []markup.Node{page.To(ecodesk.At(r.Ecosystem, "runs", r.ID), ecodesk.Brief(r.ID)), page.To(ecodesk.At(r.Ecosystem), r.Ecosystem), ecodesk.Said(strings.ReplaceAll(r.Action, "_", " ")), is,
-			page.When(r.Created), ecodesk.When(r.Started), ecodesk.When(r.Finished), ecodesk.Said(ecodesk.Number(r.ExitCode))}
+		is := Under(Progress(r.Status), map[bool]string{true: "place " + Number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
+		cells := []ui.Node{ui.To(At(r.Ecosystem, "runs", r.ID), Brief(r.ID)), ui.To(At(r.Ecosystem), r.Ecosystem), Said(strings.ReplaceAll(r.Action, "_", " ")), is,
+			ui.When(r.Created), When(r.Started), When(r.Finished), Said(Number(r.ExitCode))}
 		if cancel != nil {
 			cells = append(cells, cancel(r))
 		}
-		rows = append(rows, page.Row(cells...))
+		rows = append(rows, ui.Row(cells...))
 	}
-	return page.Table("Runs", heads, rows, empty)
+	return ui.PageTable("Runs", heads, rows, empty)
 }
 
 // cancel ends a run that is open.
-func cancel(a *ecodesk.About, r runItem) markup.Node {
+func cancel(a *About, r runItem) ui.Node {
 	if !r.open() {
 		return nil
 	}
-	return page.Deed(a.V, ecodesk.At(a.Name, "cancel"), "Cancel", "run "+ecodesk.Brief(r.ID), page.Hidden("run_id", r.ID))
+	return ui.Deed(a.V, At(a.Name, "cancel"), "Cancel", "run "+Brief(r.ID), ui.Hidden("run_id", r.ID))
 }
 
 // runs shows the runs of an ecosystem.
-func (s *Section) runs(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -84,14 +81,14 @@ func (s *Section) runs(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 	if !a.Need("amof_list_runs", args, &all) {
 		return
 	}
-	choices := []page.Choice{{Text: "any"}}
+	choices := []ui.Choice{{Text: "any"}}
 	for _, word := range []string{"queued", "paused", "running", "success", "failed", "cancelled"} {
-		choices = append(choices, page.Choice{Value: word, Text: word})
+		choices = append(choices, ui.Choice{Value: word, Text: word})
 	}
-	a.Add(page.Search(ecodesk.At(a.Name, "runs"), page.Select("run-status", "status", "Those that are", q.Get("status"), choices...),
-		page.Field("run-action", "action", "That did (install, sync, push, …)", q.Get("action")), page.Button("Show")),
-		runTable(all.Runs, func(r runItem) markup.Node { return cancel(a, r) }, "There is no such run."))
-	a.Write("runs", ecodesk.LiveRuns, ecodesk.LiveCalls)
+	a.Add(ui.Search(At(a.Name, "runs"), ui.PageSelect("run-status", "status", "Those that are", q.Get("status"), choices...),
+		ui.Field("run-action", "action", "That did (install, sync, push, …)", q.Get("action")), ui.PageButton("Show")),
+		runTable(all.Runs, func(r runItem) ui.Node { return cancel(a, r) }, "There is no such run."))
+	a.Write("runs", LiveRuns, LiveCalls)
 }
 
 // progressOf is how far a run is.
@@ -131,7 +128,7 @@ func (l log) text() string {
 }
 
 // run shows one run and what it says, as it says it.
-func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -143,7 +140,7 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 		return
 	}
 	if now.Ecosystem != a.Name {
-		http.Redirect(w, r, ecodesk.At(now.Ecosystem, "runs", now.ID), http.StatusSeeOther)
+		http.Redirect(w, r, At(now.Ecosystem, "runs", now.ID), http.StatusSeeOther)
 		return
 	}
 	args := map[string]any{"run_id": now.ID, "tail": logLines}
@@ -163,32 +160,32 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 		s.desk.Fail(w, v, err)
 		return
 	}
-	a.Add(page.Part("Run "+ecodesk.Brief(now.ID), page.Facts(
-		page.Fact{Name: "What", Value: ecodesk.Said(strings.ReplaceAll(now.Action, "_", " "))}, page.Fact{Name: "Is", Value: ecodesk.Progress(now.Status)},
-		page.Fact{Name: "Said last", Value: lastOf(now)}, page.Fact{Name: "Place in the queue", Value: sectionpage.Text(ecodesk.Number(now.Position))}, page.Fact{Name: "Asked for", Value: page.When(now.Created)},
-		page.Fact{Name: "Started", Value: ecodesk.When(now.Started)}, page.Fact{Name: "Ended", Value: ecodesk.When(now.Finished)}, page.Fact{Name: "Exit code", Value: sectionpage.Text(ecodesk.Number(now.ExitCode))},
-		page.Fact{Name: "Id", Value: ecodesk.Mono(now.ID)}), ended(now), cancel(a, now.runItem)))
-	a.Add(logPart(ecodesk.At(a.Name, "runs", now.ID), now, heard, q))
+	a.Add(ui.Part("Run "+Brief(now.ID), ui.Facts(
+		ui.Fact{Name: "What", Value: Said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Is", Value: Progress(now.Status)},
+		ui.Fact{Name: "Said last", Value: lastOf(now)}, ui.Fact{Name: "Place in the queue", Value: ui.SectionText(Number(now.Position))}, ui.Fact{Name: "Asked for", Value: ui.When(now.Created)},
+		ui.Fact{Name: "Started", Value: When(now.Started)}, ui.Fact{Name: "Ended", Value: When(now.Finished)}, ui.Fact{Name: "Exit code", Value: ui.SectionText(Number(now.ExitCode))},
+		ui.Fact{Name: "Id", Value: Mono(now.ID)}), ended(now), cancel(a, now.runItem)))
+	a.Add(logPart(At(a.Name, "runs", now.ID), now, heard, q))
 	if len(now.Result) > 0 && string(now.Result) != "null" {
-		a.Add(page.Part("What came of it", page.Value(now.Result)))
+		a.Add(ui.Part("What came of it", ui.PageValue(now.Result)))
 	}
 	a.Write("runs", liveOf(now)...)
 }
 
 // lastOf is what a run that goes on said last.
-func lastOf(now progressOf) markup.Node {
+func lastOf(now progressOf) ui.Node {
 	if now.Terminal {
 		return nil
 	}
-	return sectionpage.Text(sectionpage.Deref(now.Last))
+	return ui.SectionText(ui.Deref(now.Last))
 }
 
 // ended says why a run did not end well.
-func ended(now progressOf) markup.Node {
+func ended(now progressOf) ui.Node {
 	if now.Error == "" {
 		return nil
 	}
-	return page.Notice(page.Bad, markup.P(ecodesk.Said(now.Error)), markup.P(markup.Class("quiet"), ecodesk.Said(ecodesk.First(now.Code, now.Status))))
+	return ui.Notice(ui.Bad, ui.P(Said(now.Error)), ui.P(ui.Class("quiet"), Said(First(now.Code, now.Status))))
 }
 
 // liveOf are the events after which the page of a run looks anew; none after its end.
@@ -196,17 +193,17 @@ func liveOf(now progressOf) []string {
 	if now.Terminal {
 		return nil
 	}
-	return []string{ecodesk.LiveRuns, "tick"}
+	return []string{LiveRuns, "tick"}
 }
 
 // logPart is the log, and ways to other parts of it.
-func logPart(path string, now progressOf, heard log, q url.Values) markup.Node {
-	var ways markup.Group
+func logPart(path string, now progressOf, heard log, q url.Values) ui.Node {
+	var ways ui.Group
 	way := func(words string, set url.Values) {
 		if level := q.Get("level"); level != "" && set.Get("level") == "" {
 			set.Set("level", level)
 		}
-		ways = append(ways, markup.Li(page.To(path+"?"+set.Encode(), words)))
+		ways = append(ways, ui.Li(ui.To(path+"?"+set.Encode(), words)))
 	}
 	if heard.Truncated {
 		way("Show more of the earlier lines", url.Values{"tail": {strconv.Itoa(mostLogLines)}})
@@ -217,11 +214,11 @@ func logPart(path string, now progressOf, heard log, q url.Values) markup.Node {
 		way("Only errors", url.Values{"level": {"error"}})
 	}
 	if len(q) > 0 {
-		ways = append(ways, markup.Li(page.To(path, "From the beginning of this page")))
+		ways = append(ways, ui.Li(ui.To(path, "From the beginning of this page")))
 	}
-	body := page.Pre("log of run "+ecodesk.Brief(now.ID), heard.text())
+	body := ui.PagePre("log of run "+Brief(now.ID), heard.text())
 	if len(heard.Events) == 0 {
-		body = page.Empty("There is nothing in this part of the log.")
+		body = ui.Empty("There is nothing in this part of the log.")
 	}
-	return page.Part("Log", body, markup.P(markup.Class("quiet"), ecodesk.Said(sectionpage.Count(int(heard.Total), "line", "lines")+" in all.")), markup.Ul(ways))
+	return ui.Part("Log", body, ui.P(ui.Class("quiet"), Said(ui.Count(int(heard.Total), "line", "lines")+" in all.")), ui.Ul(ways))
 }

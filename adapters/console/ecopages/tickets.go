@@ -5,11 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/ecopages/ecodesk"
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // ticket is a feature branch across repositories.
@@ -27,7 +24,7 @@ type ticket struct {
 	} `json:"repos"`
 }
 
-func (s *Section) tickets(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	a, ok := s.desk.Open(w, r, v)
 	if !ok {
 		return
@@ -41,51 +38,51 @@ func (s *Section) tickets(w http.ResponseWriter, r *http.Request, v httpguard.Vi
 		return
 	}
 	if !d.Installed {
-		a.Add(page.Notice(page.Plain, markup.P(page.Text("It is not installed, so there are no tickets. "), page.To(ecodesk.At(a.Name), "Install it first"))))
-		a.Write("tickets", ecodesk.LiveRuns)
+		a.Add(ui.Notice(ui.Plain, ui.P(ui.PageText("It is not installed, so there are no tickets. "), ui.To(At(a.Name), "Install it first"))))
+		a.Write("tickets", LiveRuns)
 		return
 	}
 	if !a.Need("amof_ticket_list", nil, &all) {
 		return
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for i, t := range all.Tickets {
 		rows = append(rows, ticketRow(a, i, t))
 	}
-	a.Add(page.Part("Tickets", page.Table("Tickets", []string{"Ticket", "Started", "Repositories", "What can be done"}, rows, "There is no ticket. The form below starts one.")))
-	if sectionpage.Deref(all.Active) != "" {
-		a.Add(page.Part("Leave tickets", markup.P(page.Text("The repositories go back to the branches of the manifest; the tickets stay.")),
-			a.Act("ticket-switch", "Leave tickets", "of "+a.Name, page.Hidden("ticket_id", "main"))))
+	a.Add(ui.Part("Tickets", ui.PageTable("Tickets", []string{"Ticket", "Started", "Repositories", "What can be done"}, rows, "There is no ticket. The form below starts one.")))
+	if ui.Deref(all.Active) != "" {
+		a.Add(ui.Part("Leave tickets", ui.P(ui.PageText("The repositories go back to the branches of the manifest; the tickets stay.")),
+			a.Act("ticket-switch", "Leave tickets", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
 	}
-	a.Add(page.Part("Start a ticket", markup.P(page.Text("Makes its branch in a worktree of every repository that may be written to.")),
-		a.Act("ticket-start", "Start", "the ticket", page.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), ecodesk.Which("ticket", "Start in", d.names(true)))))
-	a.Write("tickets", ecodesk.LiveRuns, ecodesk.LiveCalls)
+	a.Add(ui.Part("Start a ticket", ui.P(ui.PageText("Makes its branch in a worktree of every repository that may be written to.")),
+		a.Act("ticket-start", "Start", "the ticket", ui.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), Which("ticket", "Start in", d.names(true)))))
+	a.Write("tickets", LiveRuns, LiveCalls)
 }
 
-func ticketRow(a *ecodesk.About, i int, t ticket) markup.Node {
-	name := markup.Group{ecodesk.Said(t.ID)}
+func ticketRow(a *About, i int, t ticket) ui.Node {
+	name := ui.Group{Said(t.ID)}
 	if t.Active {
-		name = append(name, page.Text(" "), page.Badge(page.Good, "active"))
+		name = append(name, ui.PageText(" "), ui.Badge(ui.Good, "active"))
 	}
 	if t.Phase != "" {
-		name = append(name, page.Text(" "), page.Badge(page.Plain, t.Phase))
+		name = append(name, ui.PageText(" "), ui.Badge(ui.Plain, t.Phase))
 	}
-	var repos markup.Group
+	var repos ui.Group
 	for _, r := range t.Repos {
-		tone := page.Warn
+		tone := ui.Warn
 		if r.Status == "ok" {
-			tone = page.Good
+			tone = ui.Good
 		}
-		repos = append(repos, markup.Li(ecodesk.Said(r.Name+" "), ecodesk.Mono(r.Branch), page.Text(" "), ecodesk.Under(page.Badge(tone, ecodesk.First(r.Status, r.Problem, "unknown")), r.Worktree)))
+		repos = append(repos, ui.Li(Said(r.Name+" "), Mono(r.Branch), ui.PageText(" "), Under(ui.Badge(tone, First(r.Status, r.Problem, "unknown")), r.Worktree)))
 	}
-	var change markup.Node
+	var change ui.Node
 	if !t.Active {
-		change = page.Deed(a.V, ecodesk.At(a.Name, "ticket-switch"), "Switch", "to "+t.ID, page.Hidden("ticket_id", t.ID))
+		change = ui.Deed(a.V, At(a.Name, "ticket-switch"), "Switch", "to "+t.ID, ui.Hidden("ticket_id", t.ID))
 	}
 	id := "end-" + strconv.Itoa(i)
-	end := page.Fold("End "+t.ID, false, a.Act("ticket-end", "End", t.ID, page.Hidden("ticket_id", t.ID),
-		page.Select(id, "cleanup", "What goes with "+t.ID, "none", page.Choice{Value: "none", Text: "nothing"},
-			page.Choice{Value: "local", Text: "worktrees and branches here"}, page.Choice{Value: "all", Text: "branches at the remotes, too"}),
-		page.Check(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
-	return page.Row(name, page.When(t.Created), markup.Ul(repos), markup.Group{change, end})
+	end := ui.Fold("End "+t.ID, false, a.Act("ticket-end", "End", t.ID, ui.Hidden("ticket_id", t.ID),
+		ui.PageSelect(id, "cleanup", "What goes with "+t.ID, "none", ui.Choice{Value: "none", Text: "nothing"},
+			ui.Choice{Value: "local", Text: "worktrees and branches here"}, ui.Choice{Value: "all", Text: "branches at the remotes, too"}),
+		ui.Check(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
+	return ui.Row(name, ui.When(t.Created), ui.Ul(repos), ui.Group{change, end})
 }

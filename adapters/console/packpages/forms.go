@@ -9,12 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/packpages/packview"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -27,9 +23,9 @@ const (
 )
 
 // ask answers with the form of a deed, filled with what there is.
-func (s *Section) ask(d deed) httpguard.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-		p := packview.Pack{}
+func (s *Section) ask(d deed) httpauth.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		p := Pack{}
 		if d.action != create {
 			var err error
 			if p, err = s.load(r.Context(), v, r.PathValue("id")); err != nil {
@@ -44,20 +40,20 @@ func (s *Section) ask(d deed) httpguard.Handler {
 }
 
 // do does what a form asks for. What is refused comes back in the form, as it was filled in, with why; so nobody writes anything twice.
-func (s *Section) do(d deed) httpguard.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) do(d deed) httpauth.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		if err := r.ParseForm(); err != nil {
 			s.Fail(w, v, tool.ErrArguments.Sayf("the form cannot be read").Because(err))
 			return
 		}
 		id := r.PathValue("id")
-		task := work.Task{Title: d.title, Tool: input, Args: d.arguments(id, r.PostForm), Back: at(id)}
+		task := ui.Task{Title: d.title, Tool: input, Args: d.arguments(id, r.PostForm), Back: at(id)}
 		if d.action == create || d.action == remove {
 			task.Back = root
 		}
 		job := s.Desk.Begin(r.Context(), v, task)
 		now := job.Now()
-		if now.State != work.Over || now.Outcome.Err == nil {
+		if now.State != ui.Over || now.Outcome.Err == nil {
 			http.Redirect(w, r, next(job, d), http.StatusSeeOther)
 			return
 		}
@@ -66,7 +62,7 @@ func (s *Section) do(d deed) httpguard.Handler {
 }
 
 // next is where to go once the job is on its way: of a pack that was just made, to its page.
-func next(job *work.Job, d deed) string {
+func next(job *ui.Job, d deed) string {
 	var made struct {
 		Payload struct {
 			ID string `json:"id"`
@@ -74,7 +70,7 @@ func next(job *work.Job, d deed) string {
 	}
 	to := job.Next()
 	now := job.Now()
-	if d.action != create || now.State != work.Over || json.Unmarshal(now.Outcome.Value, &made) != nil || made.Payload.ID == "" {
+	if d.action != create || now.State != ui.Over || json.Unmarshal(now.Outcome.Value, &made) != nil || made.Payload.ID == "" {
 		return to
 	}
 	return strings.Replace(to, root, at(made.Payload.ID), 1)
@@ -82,12 +78,12 @@ func next(job *work.Job, d deed) string {
 
 // again answers with the form of a deed that was refused. Where somebody else was faster, it is made for the pack as it is now, so that whoever has seen
 // what changed may send it again.
-func (s *Section) again(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, d deed, out tool.Outcome) {
-	values, p := r.PostForm, packview.Pack{}
+func (s *Section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d deed, out tool.Outcome) {
+	values, p := r.PostForm, Pack{}
 	refused := fault.From(out.Err)
-	said := markup.Group{page.Problem(refused)}
+	said := ui.Group{ui.Problem(refused)}
 	if details, err := tool.Encode(refused.Details); err == nil && refused.Details != nil {
-		said = append(said, page.Fold("What it says about that", true, page.Value(details)))
+		said = append(said, ui.Fold("What it says about that", true, ui.PageValue(details)))
 	}
 	if d.action != create {
 		var err error
@@ -97,40 +93,40 @@ func (s *Section) again(w http.ResponseWriter, r *http.Request, v httpguard.Visi
 		}
 		if now := strconv.FormatUint(p.Revision, 10); now != values.Get(revisionField) {
 			values.Set(revisionField, now)
-			said = append(said, page.Notice(page.Warn, markup.P(page.Text("The pack is at revision "+now+" now. "), page.To(at(p.ID), "See it as it is"),
-				page.Text("; sending this form again writes over that."))))
+			said = append(said, ui.Notice(ui.Warn, ui.P(ui.PageText("The pack is at revision "+now+" now. "), ui.To(at(p.ID), "See it as it is"),
+				ui.PageText("; sending this form again writes over that."))))
 		}
 	}
 	s.form(v, d, p, values, said).Write(w, present.HTTPStatus(refused.Kind), v)
 }
 
 // form is the page of a deed.
-func (s *Section) form(v httpguard.Visitor, d deed, p packview.Pack, values url.Values, said markup.Node) page.Page {
-	to, crumbs := root+"/"+d.path, []page.Link{{Text: "Packs", Href: root}}
+func (s *Section) form(v httpauth.Visitor, d deed, p Pack, values url.Values, said ui.Node) ui.Page {
+	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title
 	if d.action != create {
 		to = at(p.ID, d.path)
-		crumbs = append(crumbs, page.Link{Text: p.Label(), Href: at(p.ID)})
+		crumbs = append(crumbs, ui.PageLink{Text: p.Label(), Href: at(p.ID)})
 		title += ": " + p.Label()
 	}
-	fields := markup.Group{page.Hidden(revisionField, values.Get(revisionField)), page.Hidden(editingField, values.Get(editingField))}
+	fields := ui.Group{ui.Hidden(revisionField, values.Get(revisionField)), ui.Hidden(editingField, values.Get(editingField))}
 	for _, f := range d.fields {
 		fields = append(fields, f.node(p, values))
 	}
-	button := page.Button(d.button)
+	button := ui.PageButton(d.button)
 	if d.danger {
-		button = page.Danger(d.button)
+		button = ui.Danger(d.button)
 	}
-	var about markup.Node
+	var about ui.Node
 	if d.about != "" {
-		about = markup.P(page.Text(d.about))
+		about = ui.P(ui.PageText(d.about))
 	}
-	return page.Page{Title: title, Section: root, Crumbs: crumbs, Notice: said,
-		Body: []markup.Node{about, page.Form(v, to, fields, markup.Div(markup.Class("buttons"), button))}}
+	return ui.Page{Title: title, Section: root, Crumbs: crumbs, Notice: said,
+		Body: []ui.Node{about, ui.PageForm(v, to, fields, ui.Div(ui.Class("buttons"), button))}}
 }
 
 // node is the field in a form.
-func (f field) node(p packview.Pack, values url.Values) markup.Node {
+func (f field) node(p Pack, values url.Values) ui.Node {
 	id, value := "f-"+f.name, values.Get(f.name)
 	switch f.kind {
 	case fixed:
@@ -140,42 +136,42 @@ func (f field) node(p packview.Pack, values url.Values) markup.Node {
 			return f.stays(value)
 		}
 	case area:
-		return page.Area(id, f.name, f.label, value)
+		return ui.Area(id, f.name, f.label, value)
 	case tick:
-		return page.Check(id, f.name, f.label, value == "true")
+		return ui.Check(id, f.name, f.label, value == "true")
 	case number:
-		return page.Field(id, f.name, f.label, value, markup.Attr("inputmode", "numeric"))
+		return ui.Field(id, f.name, f.label, value, ui.Attr("inputmode", "numeric"))
 	case ofSection:
 		if values.Get(editingField) == "true" {
 			return f.stays(value)
 		}
-		choices := make([]page.Choice, len(p.Sections))
+		choices := make([]ui.Choice, len(p.Sections))
 		for i, sec := range p.Sections {
-			choices[i] = page.Choice{Value: sec.Key, Text: packview.Line(sec.Title) + " (" + sec.Key + ")"}
+			choices[i] = ui.Choice{Value: sec.Key, Text: Line(sec.Title) + " (" + sec.Key + ")"}
 		}
-		if !slices.ContainsFunc(choices, func(c page.Choice) bool { return c.Value == value }) && value != "" || len(choices) == 0 {
-			return page.Field(id, f.name, f.label, value)
+		if !slices.ContainsFunc(choices, func(c ui.Choice) bool { return c.Value == value }) && value != "" || len(choices) == 0 {
+			return ui.Field(id, f.name, f.label, value)
 		}
-		return page.Select(id, f.name, f.label, value, choices...)
+		return ui.PageSelect(id, f.name, f.label, value, choices...)
 	}
-	return page.Field(id, f.name, f.label, value)
+	return ui.Field(id, f.name, f.label, value)
 }
 
 // stays is a field that says what the form is about.
-func (f field) stays(value string) markup.Node {
+func (f field) stays(value string) ui.Node {
 	if value == "" {
 		return nil
 	}
-	var shown markup.Node
+	var shown ui.Node
 	if f.label != "" {
 		name, _, _ := strings.Cut(f.label, " (")
-		shown = page.Facts(page.Fact{Name: name, Value: sectionpage.Code(value)})
+		shown = ui.Facts(ui.Fact{Name: name, Value: ui.SectionCode(value)})
 	}
-	return markup.Group{shown, page.Hidden(f.name, value)}
+	return ui.Group{shown, ui.Hidden(f.name, value)}
 }
 
 // filled is what a form says before anybody writes in it: what there is of the part that the address names.
-func filled(d deed, p packview.Pack, about url.Values) url.Values {
+func filled(d deed, p Pack, about url.Values) url.Values {
 	values := url.Values{}
 	for _, f := range d.fields {
 		values.Set(f.name, cmp.Or(f.usual, about.Get(f.name)))

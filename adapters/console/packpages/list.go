@@ -8,11 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/packpages/packview"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 const (
@@ -73,7 +70,7 @@ func (w wanted) at(offset int) string {
 	return root + "?" + q.Encode()
 }
 
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	want := wantedOf(r)
 	var answer struct {
 		Payload listing `json:"payload"`
@@ -85,15 +82,15 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		return
 	}
 	found := answer.Payload
-	s.Show(w, r, v, page.Page{Title: "Packs", Live: []string{"ai-tool-result"}, Body: []markup.Node{
-		page.Search(root,
-			page.Field("query", "query", "Title, name or brief", want.query),
-			page.Select("status", "status", "Status", want.status, page.Choice{Text: "any"}, page.Choice{Value: "draft", Text: "draft"}, page.Choice{Value: "finalized", Text: "finalized"}),
-			page.Select("freshness", "freshness", "Time left", want.freshness, page.Choice{Text: "any"}, page.Choice{Value: "fresh", Text: "plenty"},
-				page.Choice{Value: "expiring_soon", Text: "expires soon"}),
-			page.Button("Filter")),
-		markup.P(page.Text(counted(found, want)+" "), page.To(root+"/new", "Make a pack")),
-		page.Table("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
+	s.Show(w, r, v, ui.Page{Title: "Packs", Live: []string{"ai-tool-result"}, Body: []ui.Node{
+		ui.Search(root,
+			ui.Field("query", "query", "Title, name or brief", want.query),
+			ui.PageSelect("status", "status", "Status", want.status, ui.Choice{Text: "any"}, ui.Choice{Value: "draft", Text: "draft"}, ui.Choice{Value: "finalized", Text: "finalized"}),
+			ui.PageSelect("freshness", "freshness", "Time left", want.freshness, ui.Choice{Text: "any"}, ui.Choice{Value: "fresh", Text: "plenty"},
+				ui.Choice{Value: "expiring_soon", Text: "expires soon"}),
+			ui.PageButton("Filter")),
+		ui.P(ui.PageText(counted(found, want)+" "), ui.To(root+"/new", "Make a pack")),
+		ui.PageTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
 			"There is no such pack. Agents make packs with the tool input; you can make one yourself."),
 		pages(want, found),
 	}})
@@ -110,7 +107,7 @@ func counted(l listing, w wanted) string {
 			drafts++
 		}
 	}
-	text := sectionpage.Count(l.Total, "pack", "packs")
+	text := ui.Count(l.Total, "pack", "packs")
 	if l.Total > len(l.Packs) && len(l.Packs) > 0 {
 		text += ", here " + strconv.Itoa(w.offset+1) + " to " + strconv.Itoa(w.offset+len(l.Packs))
 	}
@@ -118,45 +115,45 @@ func counted(l listing, w wanted) string {
 }
 
 // rows are the packs of a list, with how their anchors stand as far as there is time to look.
-func (s *Section) rows(ctx context.Context, v httpguard.Visitor, packs []summary) []markup.Node {
+func (s *Section) rows(ctx context.Context, v httpauth.Visitor, packs []summary) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()
-	rows := make([]markup.Node, len(packs))
+	rows := make([]ui.Node, len(packs))
 	for i, p := range packs {
-		anchors := markup.Text("not looked at")
+		anchors := ui.Text("not looked at")
 		if ctx.Err() == nil {
 			if now, err := s.compare(ctx, v, p.ID); err == nil {
 				anchors = now.Badges()
 			}
 		}
-		left := markup.Group{page.Text(p.Left)}
+		left := ui.Group{ui.PageText(p.Left)}
 		if p.Freshness != "fresh" {
-			left = append(left, page.Text(" "), page.Badge(page.Warn, strings.ReplaceAll(p.Freshness, "_", " ")))
+			left = append(left, ui.PageText(" "), ui.Badge(ui.Warn, strings.ReplaceAll(p.Freshness, "_", " ")))
 		}
-		rows[i] = page.Row(markup.Group{page.To(at(p.ID), packview.Label(p.Title, p.Name)), markup.Br(), page.Code(p.ID)}, status(p.Status), left, anchors,
-			page.When(p.UpdatedAt), page.Text(strconv.FormatUint(p.Revision, 10)))
+		rows[i] = ui.Row(ui.Group{ui.To(at(p.ID), Label(p.Title, p.Name)), ui.Br(), ui.PageCode(p.ID)}, status(p.Status), left, anchors,
+			ui.When(p.UpdatedAt), ui.PageText(strconv.FormatUint(p.Revision, 10)))
 	}
 	return rows
 }
 
-func status(word string) markup.Node {
+func status(word string) ui.Node {
 	if word == "finalized" {
-		return page.Badge(page.Good, word)
+		return ui.Badge(ui.Good, word)
 	}
-	return page.Badge(page.Plain, word)
+	return ui.Badge(ui.Plain, word)
 }
 
 // pages leads to the packs before and after those of a list.
-func pages(w wanted, l listing) markup.Node {
-	var links markup.Group
+func pages(w wanted, l listing) ui.Node {
+	var links ui.Group
 	if w.offset > 0 {
-		links = append(links, page.To(w.at(max(0, w.offset-perPage)), "Earlier page"), page.Text(" "))
+		links = append(links, ui.To(w.at(max(0, w.offset-perPage)), "Earlier page"), ui.PageText(" "))
 	}
 	if next := w.offset + len(l.Packs); next < l.Total && len(l.Packs) > 0 {
-		links = append(links, page.To(w.at(next), "Next page"))
+		links = append(links, ui.To(w.at(next), "Next page"))
 	}
 	if len(links) == 0 {
 		return nil
 	}
-	return markup.Nav(markup.Aria("label", "Pages of the list"), links)
+	return ui.Nav(ui.Aria("label", "Pages of the list"), links)
 }

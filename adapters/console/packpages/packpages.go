@@ -8,9 +8,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -24,16 +23,16 @@ const (
 )
 
 // Section is the pages of context packs.
-type Section struct{ sectionpage.Section }
+type Section struct{ ui.SectionSection }
 
 // New is the section, over a desk.
-func New(desk *work.Desk) *Section {
-	return &Section{sectionpage.Section{Desk: desk, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
+func New(desk *ui.Desk) *Section {
+	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Packs", Toolset: "packs", Probe: input}}
 }
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
-	handlers := sectionpage.Handlers{
+func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	handlers := ui.Handlers{
 		"GET " + root:                    s.list,
 		"GET " + root + "/{id}":          s.show,
 		"GET " + root + "/{id}/raw":      s.raw(false),
@@ -45,11 +44,11 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.
 		handlers["GET "+root+"/{id}/"+d.path] = s.ask(d)
 		handlers["POST "+root+"/{id}/"+d.path] = s.do(d)
 	}
-	s.Section.Mount(mux, person, handlers)
+	s.SectionSection.Mount(mux, person, handlers)
 }
 
 // arguments are the arguments of a tool.
-type arguments = sectionpage.Args
+type arguments = ui.Args
 
 // at is the path of a page about a pack.
 func at(id string, parts ...string) string {

@@ -6,15 +6,15 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // perPiece is how many chunks of a pack that is too long for one answer are asked for at a time.
 const perPiece = 20
 
 // raw answers with the pack as agents read it: Markdown as text, to look at or to keep.
-func (s *Section) raw(keep bool) httpguard.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) raw(keep bool) httpauth.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 		p, err := s.load(r.Context(), v, r.PathValue("id"))
 		id := p.ID
 		if tooLong(err) { // as data it is too long; as text it goes piece by piece
@@ -52,7 +52,7 @@ func fileName(id string) string {
 }
 
 // whole is the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
-func (s *Section) whole(ctx context.Context, v httpguard.Visitor, id string) (string, error) {
+func (s *Section) whole(ctx context.Context, v httpauth.Visitor, id string) (string, error) {
 	doc, err := s.document(ctx, v, arguments{"action": "get", "id": id})
 	if !tooLong(err) {
 		return doc, err

@@ -3,33 +3,32 @@ package packpages
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/adapters/console/packpages/packview"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // load is the pack of that id, or name.
-func (s *Section) load(ctx context.Context, v httpguard.Visitor, id string) (packview.Pack, error) {
+func (s *Section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack, error) {
 	var answer struct {
-		Payload packview.Pack `json:"payload"`
+		Payload Pack `json:"payload"`
 	}
 	err := s.Desk.Read(ctx, v, input, arguments{"action": "get", "id": id}, &answer)
 	return answer.Payload, err
 }
 
 // document is what the tool output says: Markdown.
-func (s *Section) document(ctx context.Context, v httpguard.Visitor, args arguments) (string, error) {
+func (s *Section) document(ctx context.Context, v httpauth.Visitor, args arguments) (string, error) {
 	out := s.Desk.Outcome(ctx, v, output, args)
 	return out.Text, out.Err
 }
 
 // compare asks for the pack against now.
-func (s *Section) compare(ctx context.Context, v httpguard.Visitor, id string) (packview.Against, error) {
+func (s *Section) compare(ctx context.Context, v httpauth.Visitor, id string) (Against, error) {
 	doc, err := s.document(ctx, v, arguments{"action": "diff", "id": id})
 	if err != nil {
-		return packview.Against{}, err
+		return Against{}, err
 	}
-	return packview.ReadDiff(doc), nil
+	return ReadDiff(doc), nil
 }
 
 // tooLarge is the code with which the tools refuse what is longer than their bound.
@@ -38,7 +37,7 @@ const tooLarge fault.Code = "pack_output_too_large"
 func tooLong(err error) bool { return err != nil && fault.From(err).Code == tooLarge }
 
 // excerpts reads the code of anchors that stand next to each other in one section, from chunk number offset on. What cannot be read is said in its place.
-func (s *Section) excerpts(ctx context.Context, v httpguard.Visitor, p packview.Pack, run []packview.Chunk, offset int) map[packview.Chunk]packview.Excerpt {
+func (s *Section) excerpts(ctx context.Context, v httpauth.Visitor, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
 	doc, err := s.document(ctx, v, arguments{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
 	if tooLong(err) && len(run) > 1 {
 		half := len(run) / 2
@@ -52,10 +51,10 @@ func (s *Section) excerpts(ctx context.Context, v httpguard.Visitor, p packview.
 	if err != nil {
 		missing = fault.From(err).Message
 	}
-	out := packview.Read(p, run, doc)
+	out := Read(p, run, doc)
 	for _, c := range run {
 		if _, found := out[c]; !found {
-			out[c] = packview.Excerpt{Missing: missing}
+			out[c] = Excerpt{Missing: missing}
 		}
 	}
 	return out

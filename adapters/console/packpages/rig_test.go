@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
@@ -40,7 +40,7 @@ func open(t *testing.T, change ...func(*local.Config)) *room {
 	r.door, err = local.Open(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.door.Close()) })
-	r.Site = consolerig.New(t, r.door, func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+	r.Site = consolerig.New(t, r.door, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 		packpages.New(desk).Mount(mux, person)
 	})
 	return r

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console/projectpages"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
@@ -32,7 +32,7 @@ type bench struct {
 	door *projectrig.Door
 }
 
-func mounts(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+func mounts(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	projectpages.New(desk).Mount(mux, person)
 }
 

@@ -5,72 +5,69 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
-	"github.com/countersign-dev/countersign/adapters/present/answers"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // badge is the state of a work tree in a few words.
-func badge(c answers.Changes) markup.Node {
+func badge(c present.Changes) ui.Node {
 	if c.Clean {
-		return page.Badge(page.Good, "clean")
+		return ui.Badge(ui.Good, "clean")
 	}
 	var parts []string
 	for _, l := range c.Lists() {
 		parts = append(parts, fmt.Sprintf("%d %s", l.Count, l.What))
 	}
-	tone := page.Warn
+	tone := ui.Warn
 	if c.ConflictN > 0 {
-		tone = page.Bad
+		tone = ui.Bad
 	}
-	return page.Badge(tone, strings.Join(parts, ", "))
+	return ui.Badge(tone, strings.Join(parts, ", "))
 }
 
 // files is the names of what is changed, list by list.
-func files(c answers.Changes) markup.Node {
-	var out markup.Group
+func files(c present.Changes) ui.Node {
+	var out ui.Group
 	for _, l := range c.Lists() {
-		var more markup.Node
+		var more ui.Node
 		if left := l.More(); left > 0 {
-			more = markup.P(markup.Class("quiet"), page.Text(fmt.Sprintf("and %d more", left)))
+			more = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("and %d more", left)))
 		}
-		out = append(out, page.Fold(fmt.Sprintf("%s%s: %s", strings.ToUpper(l.What[:1]), l.What[1:], sectionpage.Count(l.Count, "file", "files")), len(l.Names) <= 20,
-			markup.Ul(markup.Map(l.Names, func(name string) markup.Node { return markup.Li(sectionpage.Code(name)) })), more))
+		out = append(out, ui.Fold(fmt.Sprintf("%s%s: %s", strings.ToUpper(l.What[:1]), l.What[1:], ui.Count(l.Count, "file", "files")), len(l.Names) <= 20,
+			ui.Ul(ui.Map(l.Names, func(name string) ui.Node { return ui.Li(ui.SectionCode(name)) })), more))
 	}
 	return out
 }
 
 // standing is what git says of the work tree: its branch, its changes, and the diff of what is staged.
-func (a *about) standing() markup.Node {
+func (a *about) standing() ui.Node {
 	const title = "Git"
-	var st answers.Standing
-	err := a.read("get_worktree_status", sectionpage.Args{"worktree_path": a.dir}, &st)
+	var st present.Standing
+	err := a.read("get_worktree_status", ui.Args{"worktree_path": a.dir}, &st)
 	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
-		return page.Part(title, page.Empty("This directory is no git repository."))
+		return ui.Part(title, ui.Empty("This directory is no git repository."))
 	case err != nil:
-		return page.Part(title, sectionpage.Tell(err))
+		return ui.Part(title, ui.Tell(err))
 	}
-	branch := sectionpage.Text(st.Branch)
+	branch := ui.SectionText(st.Branch)
 	if st.Detached {
-		branch = page.Text("none: the head is detached")
+		branch = ui.PageText("none: the head is detached")
 	}
-	upstream := page.Text("none")
+	upstream := ui.PageText("none")
 	if st.Upstream != "" {
-		upstream = markup.Group{sectionpage.Code(st.Upstream), page.Text(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
+		upstream = ui.Group{ui.SectionCode(st.Upstream), ui.PageText(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
 	}
-	return page.Part(title, page.Facts(page.Fact{Name: "State", Value: badge(st.Changes)}, page.Fact{Name: "Branch", Value: branch},
-		page.Fact{Name: "Commit", Value: sectionpage.Code(st.Head)}, page.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
+	return ui.Part(title, ui.Facts(ui.Fact{Name: "State", Value: badge(st.Changes)}, ui.Fact{Name: "Branch", Value: branch},
+		ui.Fact{Name: "Commit", Value: ui.SectionCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
 }
 
 // staged is the diff of what is staged, with how much each file changes.
-func (a *about) staged(files int) markup.Node {
+func (a *about) staged(files int) ui.Node {
 	if files == 0 {
-		return page.Empty("Nothing is staged.")
+		return ui.Empty("Nothing is staged.")
 	}
 	var d struct {
 		Diff  string `json:"diff"`
@@ -86,10 +83,10 @@ func (a *about) staged(files int) markup.Node {
 		Truncated bool  `json:"truncated"`
 		Total     int64 `json:"totalBytes"`
 	}
-	if err := a.read("get_git_diff", sectionpage.Args{"worktree_path": a.dir}, &d); err != nil {
-		return sectionpage.Tell(err)
+	if err := a.read("get_git_diff", ui.Args{"worktree_path": a.dir}, &d); err != nil {
+		return ui.Tell(err)
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, f := range d.Files {
 		name, lines := f.Path, fmt.Sprintf("+%d −%d", f.Plus, f.Minus)
 		if f.From != "" {
@@ -98,64 +95,64 @@ func (a *about) staged(files int) markup.Node {
 		if f.Binary {
 			lines = "binary"
 		}
-		rows = append(rows, page.Row(sectionpage.Code(name), page.Text(lines)))
+		rows = append(rows, ui.Row(ui.SectionCode(name), ui.PageText(lines)))
 	}
-	var cut markup.Node
+	var cut ui.Node
 	if d.Truncated {
-		cut = markup.P(markup.Class("quiet"), page.Text(fmt.Sprintf("The diff has %d KB; a part of it is left out.", (d.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("The diff has %d KB; a part of it is left out.", (d.Total+1023)>>10)))
 	}
-	return markup.Group{markup.H3(page.Text(fmt.Sprintf("Staged: +%d −%d lines", d.Plus, d.Minus))),
-		page.Table("staged files", []string{"File", "Lines"}, rows, "No file is staged."), cut, page.Diff("diff of what is staged", page.Output(d.Diff))}
+	return ui.Group{ui.H3(ui.PageText(fmt.Sprintf("Staged: +%d −%d lines", d.Plus, d.Minus))),
+		ui.PageTable("staged files", []string{"File", "Lines"}, rows, "No file is staged."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
 }
 
 // worktrees are the repository's work trees, each with a page of its own.
-func (a *about) worktrees() markup.Node {
+func (a *about) worktrees() ui.Node {
 	const title = "Worktrees"
-	var all answers.Worktrees
-	err := a.read("list_worktrees", sectionpage.Args{"project_path": a.of.Path}, &all)
+	var all present.Worktrees
+	err := a.read("list_worktrees", ui.Args{"project_path": a.of.Path}, &all)
 	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
 		return nil
 	case err != nil:
-		return page.Part(title, sectionpage.Tell(err))
+		return ui.Part(title, ui.Tell(err))
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, t := range all.Worktrees {
-		path := page.To(in(a.of, t.Path), page.Printable(t.Path))
+		path := ui.To(in(a.of, t.Path), ui.Printable(t.Path))
 		if t.Bare || t.Prunable || t.Path == a.dir {
-			path = sectionpage.Code(t.Path)
+			path = ui.SectionCode(t.Path)
 		}
-		rows = append(rows, page.Row(path, sectionpage.Text(t.Branch), sectionpage.Code(t.Commit()), page.Text(strings.Join(t.Marks(), ", "))))
+		rows = append(rows, ui.Row(path, ui.SectionText(t.Branch), ui.SectionCode(t.Commit()), ui.PageText(strings.Join(t.Marks(), ", "))))
 	}
-	return page.Part(title, page.Table("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
+	return ui.Part(title, ui.PageTable("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
 }
 
 // settings is what a person may change of the project: what it is called, and what its processes and webhooks may.
-func (a *about) settings() markup.Node {
+func (a *about) settings() ui.Node {
 	if !a.Desk.Serves(a.v, toolChange) {
 		return nil
 	}
 	set, to := a.of.Settings, at(a.of.ID)
-	return markup.Group{page.Part("Settings", page.Form(a.v, to+"/settings",
-		page.Field("name", "name", "Name", a.of.Name), page.Field("description", "description", "Description", a.of.Description),
-		page.Area("env", "env", "Variables that its processes inherit beyond the usual, one a line", strings.Join(set.EnvPass, "\n")),
-		page.Check("loopback", "loopback", "Webhooks may reach this machine, at the hosts below", set.AllowLoopback),
-		page.Area("hosts", "hosts", "Hosts that webhooks may reach although they are private or plain (host:port, one a line)", strings.Join(set.AllowHosts, "\n")),
-		page.Button("Save"))),
-		page.Part("Unregister", page.Form(a.v, to+"/unregister", page.Danger("Unregister", markup.Aria("label", "Unregister "+page.Printable(a.of.Name))),
-			markup.P(markup.Class("quiet"), page.Text("The project and its actions are forgotten; the directory and its workflows stay."))))}
+	return ui.Group{ui.Part("Settings", ui.PageForm(a.v, to+"/settings",
+		ui.Field("name", "name", "Name", a.of.Name), ui.Field("description", "description", "Description", a.of.Description),
+		ui.Area("env", "env", "Variables that its processes inherit beyond the usual, one a line", strings.Join(set.EnvPass, "\n")),
+		ui.Check("loopback", "loopback", "Webhooks may reach this machine, at the hosts below", set.AllowLoopback),
+		ui.Area("hosts", "hosts", "Hosts that webhooks may reach although they are private or plain (host:port, one a line)", strings.Join(set.AllowHosts, "\n")),
+		ui.PageButton("Save"))),
+		ui.Part("Unregister", ui.PageForm(a.v, to+"/unregister", ui.Danger("Unregister", ui.Aria("label", "Unregister "+ui.Printable(a.of.Name))),
+			ui.P(ui.Class("quiet"), ui.PageText("The project and its actions are forgotten; the directory and its workflows stay."))))}
 }
 
-func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
-	args := sectionpage.Args{"project": id, "name": r.PostFormValue("name"), "description": r.PostFormValue("description"),
+	args := ui.Args{"project": id, "name": r.PostFormValue("name"), "description": r.PostFormValue("description"),
 		"env_pass": list(r.PostFormValue("env")), "webhook_allow_loopback": r.PostFormValue("loopback") == "true", "webhook_allow_hosts": list(r.PostFormValue("hosts"))}
-	s.Desk.Do(w, r, v, work.Task{Title: "Change project " + page.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
+	s.Desk.Do(w, r, v, ui.Task{Title: "Change project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
 }
 
 // list is the lines of a field; none is an empty list, which says that nothing is wanted.
-func list(text string) []string { return append([]string{}, sectionpage.Lines(text)...) }
+func list(text string) []string { return append([]string{}, ui.Lines(text)...) }
 
-func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	s.Desk.Do(w, r, v, work.Task{Title: "Unregister the project", Tool: toolRemove, Args: sectionpage.Args{"project": r.PathValue("id")}, Back: root})
+func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Desk.Do(w, r, v, ui.Task{Title: "Unregister the project", Tool: toolRemove, Args: ui.Args{"project": r.PathValue("id")}, Back: root})
 }

@@ -8,11 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -35,16 +32,16 @@ type box struct {
 	Cleanup   string            `json:"cleanup"`
 }
 
-func (s *Section) boxes(r *http.Request, v httpguard.Visitor, url string) ([]box, error) {
+func (s *Section) boxes(r *http.Request, v httpauth.Visitor, url string) ([]box, error) {
 	var all struct {
 		Sandboxes []box `json:"sandboxes"`
 	}
-	err := s.Desk.Read(r.Context(), v, "opencode_sandbox_list", sectionpage.Args{"git_url": url}, &all)
+	err := s.Desk.Read(r.Context(), v, "opencode_sandbox_list", ui.Args{"git_url": url}, &all)
 	return all.Sandboxes, err
 }
 
 // state is what a sandbox holds beside what it was made from.
-func (b box) state() markup.Node {
+func (b box) state() ui.Node {
 	var words []string
 	for _, n := range []struct {
 		count int
@@ -57,20 +54,20 @@ func (b box) state() markup.Node {
 	if b.Dirty && b.Changes == 0 {
 		words = append(words, "changed")
 	}
-	tone := page.Good
+	tone := ui.Good
 	if b.Dirty || b.Unpushed > 0 {
-		tone = page.Warn
+		tone = ui.Warn
 	}
-	out := markup.Group{}
+	out := ui.Group{}
 	if len(words) == 0 {
 		words = []string{"clean"}
 	}
-	out = append(out, page.Badge(tone, strings.Join(words, ", ")))
+	out = append(out, ui.Badge(tone, strings.Join(words, ", ")))
 	if b.Locked {
-		out = append(out, page.Text(" "), page.Badge(page.Plain, "locked"))
+		out = append(out, ui.PageText(" "), ui.Badge(ui.Plain, "locked"))
 	}
 	if b.Gone {
-		out = append(out, page.Text(" "), page.Badge(page.Bad, "directory gone"))
+		out = append(out, ui.PageText(" "), ui.Badge(ui.Bad, "directory gone"))
 	}
 	return out
 }
@@ -78,50 +75,50 @@ func (b box) state() markup.Node {
 // recorded reports a sandbox that was made here, and can be changed here.
 func (b box) recorded() bool { return b.CreatedAt != nil || len(b.Leases) > 0 }
 
-func table(v httpguard.Visitor, of item, all []box) markup.Node {
-	var rows []markup.Node
+func table(v httpauth.Visitor, of item, all []box) ui.Node {
+	var rows []ui.Node
 	for i, b := range all {
-		rows = append(rows, page.Row(sectionpage.Text(b.Name), sectionpage.Text(b.Branch), b.state(), sectionpage.Code(b.Head[:min(len(b.Head), 12)]), b.more(), b.deeds(v, of, fmt.Sprint("box-", i))))
+		rows = append(rows, ui.Row(ui.SectionText(b.Name), ui.SectionText(b.Branch), b.state(), ui.SectionCode(b.Head[:min(len(b.Head), 12)]), b.more(), b.deeds(v, of, fmt.Sprint("box-", i))))
 	}
-	return page.Part("Worktrees", page.Table("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
+	return ui.Part("Worktrees", ui.PageTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
 }
 
 // more is where the sandbox is, and what it has leased for itself.
-func (b box) more() markup.Node {
-	facts := []page.Fact{{Name: "Directory", Value: sectionpage.Code(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
+func (b box) more() ui.Node {
+	facts := []ui.Fact{{Name: "Directory", Value: ui.SectionCode(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
 	for _, name := range slices.Sorted(maps.Keys(b.Leases)) {
-		facts = append(facts, page.Fact{Name: page.Printable(name), Value: sectionpage.Code(b.Leases[name])})
+		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.SectionCode(b.Leases[name])})
 	}
-	return page.Fold("Directory and leases of "+page.Printable(b.Name), false, page.Facts(facts...))
+	return ui.Fold("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
 }
 
 // deeds is what can be done with the sandbox. ids of fields begin with id.
-func (b box) deeds(v httpguard.Visitor, of item, id string) markup.Node {
+func (b box) deeds(v httpauth.Visitor, of item, id string) ui.Node {
 	if !b.recorded() {
-		return page.Text("It was not made here.")
+		return ui.PageText("It was not made here.")
 	}
-	box, called := page.Hidden("box", b.Name), "sandbox "+page.Printable(b.Name)
-	return markup.Group{page.Deed(v, at(of.Name, "/reset"), "Reset", called, box), page.Deed(v, at(of.Name, "/delete"), "Delete", called, box),
-		page.Fold("Although something is lost …", false,
-			page.Form(v, at(of.Name, "/reset"), box, page.Check(id+"-ignored", "ignored", "Delete ignored files too (node_modules, .env); they are kept nowhere", true),
-				page.Danger("Reset", markup.Aria("label", "Reset "+called+" with ignored files"))),
-			page.Form(v, at(of.Name, "/delete"), box, page.Hidden("force", "true"),
-				markup.P(page.Text("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
-				page.Danger("Delete with force", markup.Aria("label", "Delete with force: "+called))))}
+	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
+	return ui.Group{ui.Deed(v, at(of.Name, "/reset"), "Reset", called, box), ui.Deed(v, at(of.Name, "/delete"), "Delete", called, box),
+		ui.Fold("Although something is lost …", false,
+			ui.PageForm(v, at(of.Name, "/reset"), box, ui.Check(id+"-ignored", "ignored", "Delete ignored files too (node_modules, .env); they are kept nowhere", true),
+				ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))),
+			ui.PageForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
+				ui.P(ui.PageText("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
+				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called))))}
 }
 
-func creating(v httpguard.Visitor, of item) markup.Node {
-	return page.Part("Make a worktree", page.Form(v, at(of.Name, "/create"),
-		page.Field("box-name", "box", "Name (letters, digits, _ and -)", "", markup.Required(), markup.MaxLength("64")),
-		page.Field("box-branch", "branch", "Branch to stand on (empty: a new one of its own)", ""),
-		page.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""), page.Button("Make worktree")))
+func creating(v httpauth.Visitor, of item) ui.Node {
+	return ui.Part("Make a worktree", ui.PageForm(v, at(of.Name, "/create"),
+		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
+		ui.Field("box-branch", "branch", "Branch to stand on (empty: a new one of its own)", ""),
+		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""), ui.PageButton("Make worktree")))
 }
 
-func (s *Section) create(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		name := r.PostFormValue("box")
-		s.Desk.Do(w, r, v, work.Task{Title: "Make sandbox " + page.Printable(name), Tool: "opencode_sandbox_create", Back: at(of.Name, ""), Show: made,
-			Args: sectionpage.Args{"git_url": of.URL, "name": name}.Set("branch", r.PostFormValue("branch")).Set("start_command", r.PostFormValue("command"))})
+		s.Desk.Do(w, r, v, ui.Task{Title: "Make sandbox " + ui.Printable(name), Tool: "opencode_sandbox_create", Back: at(of.Name, ""), Show: made,
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("branch", r.PostFormValue("branch")).Set("start_command", r.PostFormValue("command"))})
 	})
 }
 
@@ -134,16 +131,16 @@ type ran struct {
 }
 
 // show is what the command printed, and how it ended.
-func (c ran) show() markup.Node {
+func (c ran) show() ui.Node {
 	end := fmt.Sprintf("exit code %d", c.ExitCode)
 	if c.TimedOut {
 		end = "it took too long and was ended"
 	}
-	return markup.Group{page.Facts(page.Fact{Name: "Command", Value: sectionpage.Code(c.Command)}, page.Fact{Name: "End", Value: page.Text(end)}), page.Printed("output of "+page.Printable(c.Command), c.Output)}
+	return ui.Group{ui.Facts(ui.Fact{Name: "Command", Value: ui.SectionCode(c.Command)}, ui.Fact{Name: "End", Value: ui.PageText(end)}), ui.Printed("output of "+ui.Printable(c.Command), c.Output)}
 }
 
 // made is work.Task.Show for a sandbox that was made, or restored.
-func made(o tool.Outcome) markup.Node {
+func made(o tool.Outcome) ui.Node {
 	var b struct {
 		Status  string `json:"status"`
 		Project string `json:"project"`
@@ -162,43 +159,43 @@ func made(o tool.Outcome) markup.Node {
 	if o.Err != nil || decode(o.Value, &b) != nil || b.Tree.Name == "" {
 		return nil
 	}
-	tone := page.Good
+	tone := ui.Good
 	if b.Status != "success" {
-		tone = page.Warn
+		tone = ui.Warn
 	}
-	body := markup.Group{page.Notice(tone, markup.P(sectionpage.Text(b.Message)), markup.P(page.To(at(b.Project, ""), "See "+page.Printable(b.Project)))),
-		page.Facts(page.Fact{Name: "Name", Value: sectionpage.Text(b.Tree.Name)}, page.Fact{Name: "Branch", Value: sectionpage.Text(b.Tree.Branch)}, page.Fact{Name: "Directory", Value: sectionpage.Code(b.Tree.Directory)},
-			page.Fact{Name: "Copied", Value: sectionpage.Text(strings.Join(b.Copied, ", "))}, page.Fact{Name: "Note", Value: sectionpage.Text(b.Note)}, page.Fact{Name: "Warning", Value: sectionpage.Text(b.Warning)})}
+	body := ui.Group{ui.Notice(tone, ui.P(ui.SectionText(b.Message)), ui.P(ui.To(at(b.Project, ""), "See "+ui.Printable(b.Project)))),
+		ui.Facts(ui.Fact{Name: "Name", Value: ui.SectionText(b.Tree.Name)}, ui.Fact{Name: "Branch", Value: ui.SectionText(b.Tree.Branch)}, ui.Fact{Name: "Directory", Value: ui.SectionCode(b.Tree.Directory)},
+			ui.Fact{Name: "Copied", Value: ui.SectionText(strings.Join(b.Copied, ", "))}, ui.Fact{Name: "Note", Value: ui.SectionText(b.Note)}, ui.Fact{Name: "Warning", Value: ui.SectionText(b.Warning)})}
 	for _, c := range b.Setup {
-		body = append(body, page.Part("Set-up", c.show()))
+		body = append(body, ui.Part("Set-up", c.show()))
 	}
 	if b.Start != nil {
-		body = append(body, page.Part("Start command", b.Start.show()))
+		body = append(body, ui.Part("Start command", b.Start.show()))
 	}
 	return body
 }
 
-func (s *Section) reset(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		name := r.PostFormValue("box")
-		s.Desk.Do(w, r, v, work.Task{Title: "Reset sandbox " + page.Printable(name), Tool: "opencode_sandbox_reset", Back: at(of.Name, ""),
-			Args: sectionpage.Args{"git_url": of.URL, "name": name}.Flag("clean_ignored", r.PostFormValue("ignored"))})
+		s.Desk.Do(w, r, v, ui.Task{Title: "Reset sandbox " + ui.Printable(name), Tool: "opencode_sandbox_reset", Back: at(of.Name, ""),
+			Args: ui.Args{"git_url": of.URL, "name": name}.Flag("clean_ignored", r.PostFormValue("ignored"))})
 	})
 }
 
-func (s *Section) remove(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		s.Desk.Do(w, r, v, deletion(of, r.PostFormValue("box"), r.PostFormValue("force")))
 	})
 }
 
 // deletion is the task that deletes a sandbox.
-func deletion(of item, name, force string) work.Task {
-	return work.Task{Title: "Delete sandbox " + page.Printable(name), Tool: toolDelete, Args: sectionpage.Args{"git_url": of.URL, "name": name}.Flag("force", force), Back: at(of.Name, "")}
+func deletion(of item, name, force string) ui.Task {
+	return ui.Task{Title: "Delete sandbox " + ui.Printable(name), Tool: toolDelete, Args: ui.Args{"git_url": of.URL, "name": name}.Flag("force", force), Back: at(of.Name, "")}
 }
 
 // kept is the work that was kept of sandboxes that were deleted or reset.
-func (s *Section) kept(r *http.Request, v httpguard.Visitor, of item) markup.Node {
+func (s *Section) kept(r *http.Request, v httpauth.Visitor, of item) ui.Node {
 	if !s.Desk.Serves(v, "sandbox_backups") {
 		return nil
 	}
@@ -211,24 +208,24 @@ func (s *Section) kept(r *http.Request, v httpguard.Visitor, of item) markup.Nod
 			At     time.Time `json:"at"`
 		} `json:"backups"`
 	}
-	if err := s.Desk.Read(r.Context(), v, "sandbox_backups", sectionpage.Args{"git_url": of.URL}, &all); err != nil {
-		return page.Part("Kept work", sectionpage.Tell(err))
+	if err := s.Desk.Read(r.Context(), v, "sandbox_backups", ui.Args{"git_url": of.URL}, &all); err != nil {
+		return ui.Part("Kept work", ui.Tell(err))
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for i, b := range all.Backups {
 		what := "commits"
 		if b.Stash {
 			what = "changes that were not committed"
 		}
-		rows = append(rows, page.Row(sectionpage.Text(b.Box), page.Text(what), page.When(b.At), sectionpage.Code(b.Commit[:min(len(b.Commit), 12)]), sectionpage.Code(b.Ref),
-			page.Form(v, at(of.Name, "/restore"), page.Hidden("ref", b.Ref), page.Field(fmt.Sprint("kept-", i), "box", "As sandbox", b.Box), page.Button("Restore", markup.Aria("label", "Restore "+page.Printable(b.Ref))))))
+		rows = append(rows, ui.Row(ui.SectionText(b.Box), ui.PageText(what), ui.When(b.At), ui.SectionCode(b.Commit[:min(len(b.Commit), 12)]), ui.SectionCode(b.Ref),
+			ui.PageForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "As sandbox", b.Box), ui.PageButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
 	}
-	return page.Part("Kept work", page.Table("work that was kept", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
+	return ui.Part("Kept work", ui.PageTable("work that was kept", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
 }
 
-func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, work.Task{Title: "Restore kept work", Tool: "sandbox_restore", Back: at(of.Name, ""), Show: made,
-			Args: sectionpage.Args{"git_url": of.URL, "ref": r.PostFormValue("ref")}.Set("name", r.PostFormValue("box"))})
+		s.Desk.Do(w, r, v, ui.Task{Title: "Restore kept work", Tool: "sandbox_restore", Back: at(of.Name, ""), Show: made,
+			Args: ui.Args{"git_url": of.URL, "ref": r.PostFormValue("ref")}.Set("name", r.PostFormValue("box"))})
 	})
 }

@@ -5,11 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -35,18 +32,18 @@ type view struct {
 	Log        string     `json:"log"`
 }
 
-func (s *Section) status(r *http.Request, v httpguard.Visitor, url string) (p view, err error) {
-	if err = s.Desk.Read(r.Context(), v, "opencode_project_status", sectionpage.Args{"git_url": url}, &p); err == nil && p.Status == "not_found" {
+func (s *Section) status(r *http.Request, v httpauth.Visitor, url string) (p view, err error) {
+	if err = s.Desk.Read(r.Context(), v, "opencode_project_status", ui.Args{"git_url": url}, &p); err == nil && p.Status == "not_found" {
 		err = errUnknown
 	}
 	return p, err
 }
 
-func crumbs(of ...page.Link) []page.Link {
-	return append([]page.Link{{Text: "Sandboxes", Href: root}}, of...)
+func crumbs(of ...ui.PageLink) []ui.PageLink {
+	return append([]ui.PageLink{{Text: "Sandboxes", Href: root}}, of...)
 }
 
-func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -58,39 +55,39 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpguard.Visit
 		return
 	}
 	boxes, err := s.boxes(r, v, of.URL)
-	body := []markup.Node{p.facts(of), markup.Div(markup.Class("buttons"), servers(v, of), page.Deed(v, at(of.Name, "/key"), "Show the deploy key", "of "+page.Printable(of.Name)))}
+	body := []ui.Node{p.facts(of), ui.Div(ui.Class("buttons"), servers(v, of), ui.Deed(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
 	if err != nil {
-		body = append(body, page.Part("Worktrees", sectionpage.Tell(err)))
+		body = append(body, ui.Part("Worktrees", ui.Tell(err)))
 	} else {
 		body = append(body, table(v, of, boxes), creating(v, of), cleanup(v, of, boxes))
 	}
-	s.Show(w, r, v, page.Page{Title: page.Printable(of.Name), Crumbs: crumbs(), Live: []string{"ai-tool-result"},
+	s.Show(w, r, v, ui.Page{Title: ui.Printable(of.Name), Crumbs: crumbs(), Live: []string{"ai-tool-result"},
 		Body: append(body, s.kept(r, v, of), p.tail(of), destroying(v, of))})
 }
 
 // facts is how the project and its server stand.
-func (p view) facts(of item) markup.Node {
-	health := page.Text("it does not run")
+func (p view) facts(of item) ui.Node {
+	health := ui.PageText("it does not run")
 	if p.Server.Running {
-		health = page.Badge(page.Bad, "does not answer")
+		health = ui.Badge(ui.Bad, "does not answer")
 		if p.Healthy {
-			health = page.Badge(page.Good, "healthy")
+			health = ui.Badge(ui.Good, "healthy")
 		}
 	}
-	var open markup.Node
+	var open ui.Node
 	if p.Exposed {
 		open = exposed()
 	}
-	return markup.Group{open, page.Facts(page.Fact{Name: "Git URL", Value: sectionpage.Code(of.URL)}, page.Fact{Name: "Directory", Value: sectionpage.Code(p.Base)},
-		page.Fact{Name: "Server", Value: page.Badge(map[bool]string{true: page.Good, false: page.Plain}[p.Server.Running], p.Server.Status)}, page.Fact{Name: "Health", Value: health},
-		page.Fact{Name: "Address", Value: sectionpage.Code(sectionpage.Deref(p.Server.URL))}, page.Fact{Name: "Port", Value: number(p.Server.Port)},
-		page.Fact{Name: "Process", Value: number(p.Server.PID)}, page.Fact{Name: "Version", Value: sectionpage.Text(p.Server.Version)},
-		page.Fact{Name: "Last error", Value: sectionpage.Text(p.Server.Error)}, page.Fact{Name: "Last seen well", Value: moment(p.LastHealth)},
-		page.Fact{Name: "Recorded since", Value: page.When(p.CreatedAt)})}
+	return ui.Group{open, ui.Facts(ui.Fact{Name: "Git URL", Value: ui.SectionCode(of.URL)}, ui.Fact{Name: "Directory", Value: ui.SectionCode(p.Base)},
+		ui.Fact{Name: "Server", Value: ui.Badge(map[bool]string{true: ui.Good, false: ui.Plain}[p.Server.Running], p.Server.Status)}, ui.Fact{Name: "Health", Value: health},
+		ui.Fact{Name: "Address", Value: ui.SectionCode(ui.Deref(p.Server.URL))}, ui.Fact{Name: "Port", Value: number(p.Server.Port)},
+		ui.Fact{Name: "Process", Value: number(p.Server.PID)}, ui.Fact{Name: "Version", Value: ui.SectionText(p.Server.Version)},
+		ui.Fact{Name: "Last error", Value: ui.SectionText(p.Server.Error)}, ui.Fact{Name: "Last seen well", Value: moment(p.LastHealth)},
+		ui.Fact{Name: "Recorded since", Value: ui.When(p.CreatedAt)})}
 }
 
 // about answers for a project that is not there, or goes on with it.
-func (s *Section) about(w http.ResponseWriter, r *http.Request, v httpguard.Visitor, next func(of item)) {
+func (s *Section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, next func(of item)) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -99,43 +96,43 @@ func (s *Section) about(w http.ResponseWriter, r *http.Request, v httpguard.Visi
 	next(of)
 }
 
-func (s *Section) server(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		task := work.Task{Title: "Start the server of " + page.Printable(of.Name), Tool: "opencode_project_start", Args: sectionpage.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: started}
+		task := ui.Task{Title: "Start the server of " + ui.Printable(of.Name), Tool: "opencode_project_start", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: started}
 		switch r.PostFormValue("do") {
 		case "stop":
-			task.Title, task.Tool, task.Show = "Stop the server of "+page.Printable(of.Name), "opencode_project_stop", nil
+			task.Title, task.Tool, task.Show = "Stop the server of "+ui.Printable(of.Name), "opencode_project_stop", nil
 		case "restart":
-			task.Title, task.Tool = "Restart the server of "+page.Printable(of.Name), "opencode_project_restart"
+			task.Title, task.Tool = "Restart the server of "+ui.Printable(of.Name), "opencode_project_restart"
 		}
 		s.Desk.Do(w, r, v, task)
 	})
 }
 
 // destroying is the buttons that take the whole project away from this machine.
-func destroying(v httpguard.Visitor, of item) markup.Node {
-	to, called := at(of.Name, "/destroy"), page.Printable(of.Name)
-	return page.Part("Destroy", markup.P(page.Text("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
-		page.Form(v, to, page.Danger("Destroy", markup.Aria("label", "Destroy "+called))),
-		page.Fold("Work that is nowhere else may be lost …", false, page.Form(v, to, page.Hidden("force", "true"),
-			markup.P(page.Text("What would be lost is shown, and the project's name has to be typed.")), page.Danger("Destroy with force", markup.Aria("label", "Destroy with force: "+called)))))
+func destroying(v httpauth.Visitor, of item) ui.Node {
+	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
+	return ui.Part("Destroy", ui.P(ui.PageText("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
+		ui.PageForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
+		ui.Fold("Work that is nowhere else may be lost …", false, ui.PageForm(v, to, ui.Hidden("force", "true"),
+			ui.P(ui.PageText("What would be lost is shown, and the project's name has to be typed.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))
 }
 
-func (s *Section) destroy(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, work.Task{Title: "Destroy " + page.Printable(of.Name), Tool: "opencode_project_destroy",
-			Args: sectionpage.Args{"git_url": of.URL}.Flag("force", r.PostFormValue("force")), Back: root})
+		s.Desk.Do(w, r, v, ui.Task{Title: "Destroy " + ui.Printable(of.Name), Tool: "opencode_project_destroy",
+			Args: ui.Args{"git_url": of.URL}.Flag("force", r.PostFormValue("force")), Back: root})
 	})
 }
 
-func (s *Section) key(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) key(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		s.Desk.Do(w, r, v, work.Task{Title: "Deploy key of " + page.Printable(of.Name), Tool: "opencode_get_deploy_key", Args: sectionpage.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
+		s.Desk.Do(w, r, v, ui.Task{Title: "Deploy key of " + ui.Printable(of.Name), Tool: "opencode_get_deploy_key", Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
 	})
 }
 
 // keyed is work.Task.Show for a deploy key.
-func keyed(o tool.Outcome) markup.Node {
+func keyed(o tool.Outcome) ui.Node {
 	var k struct {
 		Public   string  `json:"public_key"`
 		Path     string  `json:"public_key_path"`
@@ -145,6 +142,6 @@ func keyed(o tool.Outcome) markup.Node {
 	if o.Err != nil || decode(o.Value, &k) != nil || k.Public == "" {
 		return nil
 	}
-	return markup.Group{page.Pre("public key", page.Printable(k.Public)), markup.P(sectionpage.Text(k.Says)),
-		page.Facts(page.Fact{Name: "Register it at", Value: sectionpage.Code(sectionpage.Deref(k.Register))}, page.Fact{Name: "File", Value: sectionpage.Code(k.Path)})}
+	return ui.Group{ui.PagePre("public key", ui.Printable(k.Public)), ui.P(ui.SectionText(k.Says)),
+		ui.Facts(ui.Fact{Name: "Register it at", Value: ui.SectionCode(ui.Deref(k.Register))}, ui.Fact{Name: "File", Value: ui.SectionCode(k.Path)})}
 }

@@ -10,11 +10,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -23,11 +20,11 @@ import (
 const root = "/sandboxes"
 
 // Section is the pages of sandboxes.
-type Section struct{ sectionpage.Section }
+type Section struct{ ui.SectionSection }
 
 // New is the section, over a desk.
-func New(desk *work.Desk) *Section {
-	return &Section{sectionpage.Section{Desk: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: toolList}}
+func New(desk *ui.Desk) *Section {
+	return &Section{ui.SectionSection{Desk: desk, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: toolList}}
 }
 
 // The tools that these pages call more than once.
@@ -37,8 +34,8 @@ const (
 )
 
 // Mount adds the pages to a mux, through what lets people in.
-func (s *Section) Mount(mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
-	s.Section.Mount(mux, person, sectionpage.Handlers{
+func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionSection.Mount(mux, person, ui.Handlers{
 		"GET " + root:                      s.list,
 		"POST " + root + "/-/start":        s.begin,
 		"GET " + root + "/-/upkeep":        s.upkeep,
@@ -89,7 +86,7 @@ type listing struct {
 var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
 
 // find is the project of the address.
-func (s *Section) find(r *http.Request, v httpguard.Visitor) (item, error) {
+func (s *Section) find(r *http.Request, v httpauth.Visitor) (item, error) {
 	var all listing
 	if err := s.Desk.Read(r.Context(), v, toolList, nil, &all); err != nil {
 		return item{}, err
@@ -103,79 +100,79 @@ func (s *Section) find(r *http.Request, v httpguard.Visitor) (item, error) {
 }
 
 // running is the badge of a server.
-func running(so bool) markup.Node {
+func running(so bool) ui.Node {
 	if so {
-		return page.Badge(page.Good, "running")
+		return ui.Badge(ui.Good, "running")
 	}
-	return page.Badge(page.Plain, "stopped")
+	return ui.Badge(ui.Plain, "stopped")
 }
 
 // number is a number that may not be known.
-func number(p *int) markup.Node {
+func number(p *int) ui.Node {
 	if p == nil {
 		return nil
 	}
-	return page.Text(fmt.Sprint(*p))
+	return ui.PageText(fmt.Sprint(*p))
 }
 
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	var all listing
 	if err := s.Desk.Read(r.Context(), v, toolList, nil, &all); err != nil {
 		s.Fail(w, v, err)
 		return
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, p := range all.Projects {
-		rows = append(rows, page.Row(page.To(at(p.Name, ""), page.Printable(p.Name)), sectionpage.Code(p.URL), running(p.Running), number(p.Port),
-			page.Text(sectionpage.Count(p.Trees, "worktree", "worktrees")), servers(v, p)))
+		rows = append(rows, ui.Row(ui.To(at(p.Name, ""), ui.Printable(p.Name)), ui.SectionCode(p.URL), running(p.Running), number(p.Port),
+			ui.PageText(ui.Count(p.Trees, "worktree", "worktrees")), servers(v, p)))
 	}
-	s.Show(w, r, v, page.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []markup.Node{
-		markup.P(page.To(root+"/-/upkeep", "Duplicates, orphans and models")),
-		page.Table("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
+	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
+		ui.P(ui.To(root+"/-/upkeep", "Duplicates, orphans and models")),
+		ui.PageTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
 		fronted(v, all.Gateway), starting(v)}})
 }
 
 // servers is the buttons that start and stop a project's server.
-func servers(v httpguard.Visitor, p item) markup.Node {
-	do := func(word, label string) markup.Node {
-		return page.Deed(v, at(p.Name, "/server"), label, "the server of "+page.Printable(p.Name), page.Hidden("do", word))
+func servers(v httpauth.Visitor, p item) ui.Node {
+	do := func(word, label string) ui.Node {
+		return ui.Deed(v, at(p.Name, "/server"), label, "the server of "+ui.Printable(p.Name), ui.Hidden("do", word))
 	}
 	if p.Running {
-		return markup.Group{do("restart", "Restart"), do("stop", "Stop")}
+		return ui.Group{do("restart", "Restart"), do("stop", "Stop")}
 	}
 	return do("start", "Start")
 }
 
 // fronted is the gateway, and the buttons that restart and stop it.
-func fronted(v httpguard.Visitor, g *front) markup.Node {
+func fronted(v httpauth.Visitor, g *front) ui.Node {
 	if g == nil {
 		return nil
 	}
-	do := func(word, label string) markup.Node {
-		return page.Deed(v, root+"/-/gateway", label, "the gateway", page.Hidden("do", word))
+	do := func(word, label string) ui.Node {
+		return ui.Deed(v, root+"/-/gateway", label, "the gateway", ui.Hidden("do", word))
 	}
-	buttons := markup.Group{do("restart", "Restart")}
+	buttons := ui.Group{do("restart", "Restart")}
 	if g.Running {
 		buttons = append(buttons, do("stop", "Stop"))
 	}
-	return page.Part("Gateway", page.Facts(page.Fact{Name: "State", Value: running(g.Running)}, page.Fact{Name: "Port", Value: number(g.Port)}, page.Fact{Name: "Process", Value: number(g.PID)},
-		page.Fact{Name: "Active projects", Value: page.Text(fmt.Sprint(g.Active))}), markup.Div(markup.Class("buttons"), buttons))
+	return ui.Part("Gateway", ui.Facts(ui.Fact{Name: "State", Value: running(g.Running)}, ui.Fact{Name: "Port", Value: number(g.Port)}, ui.Fact{Name: "Process", Value: number(g.PID)},
+		ui.Fact{Name: "Active projects", Value: ui.PageText(fmt.Sprint(g.Active))}), ui.Div(ui.Class("buttons"), buttons))
 }
 
 // starting is the form that starts a project.
-func starting(v httpguard.Visitor) markup.Node {
-	return page.Part("Start a project", page.Form(v, root+"/-/start", page.Field("git_url", "git_url", "Git URL (ssh or https)", "", markup.Required()),
-		page.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), page.Button("Start project")))
+func starting(v httpauth.Visitor) ui.Node {
+	return ui.Part("Start a project", ui.PageForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
+		ui.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), ui.PageButton("Start project")))
 }
 
-func (s *Section) begin(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	url := r.PostFormValue("git_url")
-	s.Desk.Do(w, r, v, work.Task{Title: "Start " + page.Printable(url), Tool: "opencode_project_start",
-		Args: sectionpage.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key")), Back: root, Show: started})
+	s.Desk.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: "opencode_project_start",
+		Args: ui.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key")), Back: root, Show: started})
 }
 
-func (s *Section) gateway(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	task := work.Task{Title: "Restart the gateway", Tool: "opencode_mcp_restart", Back: root}
+func (s *Section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	task := ui.Task{Title: "Restart the gateway", Tool: "opencode_mcp_restart", Back: root}
 	if r.PostFormValue("do") == "stop" {
 		task.Title, task.Tool = "Stop the gateway", "opencode_stop_mcp_tool"
 	}
@@ -183,7 +180,7 @@ func (s *Section) gateway(w http.ResponseWriter, r *http.Request, v httpguard.Vi
 }
 
 // started is work.Task.Show for a project's start: it runs, or this is what is still missing.
-func started(o tool.Outcome) markup.Node {
+func started(o tool.Outcome) ui.Node {
 	var p struct {
 		Status   string   `json:"status"`
 		Project  string   `json:"project"`
@@ -199,33 +196,33 @@ func started(o tool.Outcome) markup.Node {
 	if o.Err != nil || decode(o.Value, &p) != nil || p.Project == "" {
 		return nil
 	}
-	tone := page.Good
+	tone := ui.Good
 	if p.Status != "success" {
-		tone = page.Warn
+		tone = ui.Warn
 	}
-	body := markup.Group{page.Notice(tone, markup.P(sectionpage.Text(p.Message)), markup.P(page.To(at(p.Project, ""), "See "+page.Printable(p.Project)))),
-		page.Facts(page.Fact{Name: "Server", Value: sectionpage.Code(p.URL)}, page.Fact{Name: "Gateway", Value: sectionpage.Text(p.Gateway)},
-			page.Fact{Name: "Register the key at", Value: sectionpage.Code(p.Register)}, page.Fact{Name: "The host said", Value: sectionpage.Text(p.Detail)})}
+	body := ui.Group{ui.Notice(tone, ui.P(ui.SectionText(p.Message)), ui.P(ui.To(at(p.Project, ""), "See "+ui.Printable(p.Project)))),
+		ui.Facts(ui.Fact{Name: "Server", Value: ui.SectionCode(p.URL)}, ui.Fact{Name: "Gateway", Value: ui.SectionText(p.Gateway)},
+			ui.Fact{Name: "Register the key at", Value: ui.SectionCode(p.Register)}, ui.Fact{Name: "The host said", Value: ui.SectionText(p.Detail)})}
 	if p.Public != "" {
-		body = append(body, page.Pre("public key", page.Printable(p.Public)))
+		body = append(body, ui.PagePre("public key", ui.Printable(p.Public)))
 	}
 	if p.Exposed {
 		body = append(body, exposed())
 	}
 	for _, text := range p.Warnings {
-		body = append(body, page.Notice(page.Warn, markup.P(sectionpage.Text(text))))
+		body = append(body, ui.Notice(ui.Warn, ui.P(ui.SectionText(text))))
 	}
 	return body
 }
 
-func exposed() markup.Node {
-	return page.Notice(page.Warn, markup.P(page.Text("The server listens on more than this machine: others can reach it.")))
+func exposed() ui.Node {
+	return ui.Notice(ui.Warn, ui.P(ui.PageText("The server listens on more than this machine: others can reach it.")))
 }
 
 // moment is a moment that may not have been.
-func moment(t *time.Time) markup.Node {
+func moment(t *time.Time) ui.Node {
 	if t == nil {
 		return nil
 	}
-	return page.When(*t)
+	return ui.When(*t)
 }

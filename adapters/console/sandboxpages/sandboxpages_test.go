@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
@@ -25,7 +25,7 @@ import (
 // TestMain lets the test binary be the agent server, the gateway, and what supervises them.
 func TestMain(m *testing.M) { sandboxrig.Main(m.Run) }
 
-func mounts(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler) {
+func mounts(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	sandboxpages.New(desk).Mount(mux, person)
 }
 

@@ -10,43 +10,40 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/countersign-dev/countersign/adapters/console/markup"
-	"github.com/countersign-dev/countersign/adapters/console/page"
-	"github.com/countersign-dev/countersign/adapters/console/sectionpage"
-	"github.com/countersign-dev/countersign/adapters/console/work"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // cleanup is which sandboxes can go, and why the others stay.
-func cleanup(v httpguard.Visitor, of item, all []box) markup.Node {
+func cleanup(v httpauth.Visitor, of item, all []box) ui.Node {
 	if len(all) == 0 {
 		return nil
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	going := 0
 	for _, b := range all {
-		verdict := page.Badge(page.Plain, "stays")
+		verdict := ui.Badge(ui.Plain, "stays")
 		if b.Removable {
 			going++
-			verdict = page.Badge(page.Warn, "can go")
+			verdict = ui.Badge(ui.Warn, "can go")
 		}
-		rows = append(rows, page.Row(sectionpage.Text(b.Name), verdict, sectionpage.Text(b.Cleanup)))
+		rows = append(rows, ui.Row(ui.SectionText(b.Name), verdict, ui.SectionText(b.Cleanup)))
 	}
-	var press markup.Node
+	var press ui.Node
 	if going > 0 {
-		label := "Delete the " + sectionpage.Count(going, "worktree", "worktrees") + " that can go"
-		press = page.Form(v, at(of.Name, "/clean"), page.Danger(label, markup.Aria("label", label+": project "+page.Printable(of.Name))),
-			markup.P(markup.Class("quiet"), page.Text("Never one that holds work which is nowhere else, also not when it came there meanwhile.")))
+		label := "Delete the " + ui.Count(going, "worktree", "worktrees") + " that can go"
+		press = ui.PageForm(v, at(of.Name, "/clean"), ui.Danger(label, ui.Aria("label", label+": project "+ui.Printable(of.Name))),
+			ui.P(ui.Class("quiet"), ui.PageText("Never one that holds work which is nowhere else, also not when it came there meanwhile.")))
 	}
-	return page.Part("Clean-up", page.Table("what a clean-up takes and what it leaves", []string{"Worktree", "Verdict", "Why"}, rows, ""), press)
+	return ui.Part("Clean-up", ui.PageTable("what a clean-up takes and what it leaves", []string{"Worktree", "Verdict", "Why"}, rows, ""), press)
 }
 
 // atOnce is how many sandboxes one press deletes.
 const atOnce = 20
 
-func (s *Section) clean(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		all, err := s.boxes(r, v, of.URL)
 		if err != nil {
@@ -64,29 +61,29 @@ func (s *Section) clean(w http.ResponseWriter, r *http.Request, v httpguard.Visi
 }
 
 // cleaned is what came of a clean-up, sandbox by sandbox.
-func (s *Section) cleaned(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
-		p := page.Page{Title: "Clean-up of " + page.Printable(of.Name), Crumbs: crumbs(page.Link{Text: page.Printable(of.Name), Href: at(of.Name, "")})}
-		var rows []markup.Node
+		p := ui.Page{Title: "Clean-up of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
+		var rows []ui.Node
 		for _, id := range r.URL.Query()["job"] {
 			j, ok := s.Desk.Find(id)
 			if !ok {
 				continue
 			}
-			var state markup.Node
+			var state ui.Node
 			switch now := j.Now(); {
-			case now.State == work.Running:
-				p.Live, state = []string{"tick"}, page.Text("is being done")
-			case now.State == work.Asking:
-				state = page.To("/work/"+id, "waits to be confirmed")
+			case now.State == ui.Running:
+				p.Live, state = []string{"tick"}, ui.PageText("is being done")
+			case now.State == ui.Asking:
+				state = ui.To("/work/"+id, "waits to be confirmed")
 			case now.Outcome.Err != nil:
-				state = markup.Group{page.Badge(page.Bad, "stays"), page.Text(" "), sectionpage.Text(fault.From(now.Outcome.Err).Message)}
+				state = ui.Group{ui.Badge(ui.Bad, "stays"), ui.PageText(" "), ui.SectionText(fault.From(now.Outcome.Err).Message)}
 			default:
-				state = page.Badge(page.Good, "done")
+				state = ui.Badge(ui.Good, "done")
 			}
-			rows = append(rows, page.Row(page.To("/work/"+id, j.Task.Title), state))
+			rows = append(rows, ui.Row(ui.To("/work/"+id, j.Task.Title), state))
 		}
-		p.Body = []markup.Node{page.Table("deletions", []string{"What", "State"}, rows, "Nothing could go."), markup.P(page.To(at(of.Name, ""), "Back to "+page.Printable(of.Name)))}
+		p.Body = []ui.Node{ui.PageTable("deletions", []string{"What", "State"}, rows, "Nothing could go."), ui.P(ui.To(at(of.Name, ""), "Back to "+ui.Printable(of.Name)))}
 		s.Show(w, r, v, p)
 	})
 }
@@ -94,7 +91,7 @@ func (s *Section) cleaned(w http.ResponseWriter, r *http.Request, v httpguard.Vi
 // Bytes of a server's log: those at the end of its project's page, and those on a page of their own.
 const (
 	fewBytes = 4 << 10
-	allBytes = page.MaxPrinted
+	allBytes = ui.MaxPrinted
 )
 
 // errLog reports a log that cannot be read.
@@ -124,18 +121,18 @@ func end(path string, most int64) (text string, before int64, err error) {
 }
 
 // tail is the end of the server's log, and the way to more of it.
-func (p view) tail(of item) markup.Node {
+func (p view) tail(of item) ui.Node {
 	text, before, err := end(p.Log, fewBytes)
 	switch {
 	case err != nil:
-		return page.Part("Server log", sectionpage.Tell(err))
+		return ui.Part("Server log", ui.Tell(err))
 	case text == "":
-		return page.Part("Server log", page.Empty("The server has printed nothing."))
+		return ui.Part("Server log", ui.Empty("The server has printed nothing."))
 	}
-	return page.Part("Server log", markup.P(page.To(at(of.Name, "/log"), "More of it")), page.LeftOut(int(before)), page.Pre("the end of the server's log", page.Output(text)))
+	return ui.Part("Server log", ui.P(ui.To(at(of.Name, "/log"), "More of it")), ui.LeftOut(int(before)), ui.PagePre("the end of the server's log", ui.Output(text)))
 }
 
-func (s *Section) log(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
+func (s *Section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of item) {
 		p, err := s.status(r, v, of.URL)
 		if err != nil {
@@ -147,27 +144,27 @@ func (s *Section) log(w http.ResponseWriter, r *http.Request, v httpguard.Visito
 			s.Fail(w, v, err)
 			return
 		}
-		body := page.Empty("The server has printed nothing.")
+		body := ui.Empty("The server has printed nothing.")
 		if text != "" {
-			body = page.Pre("the server's log", page.Output(text))
+			body = ui.PagePre("the server's log", ui.Output(text))
 		}
 		var live []string
 		if p.Server.Running {
 			live = []string{"tick"}
 		}
-		s.Show(w, r, v, page.Page{Title: "Server log of " + page.Printable(of.Name), Crumbs: crumbs(page.Link{Text: page.Printable(of.Name), Href: at(of.Name, "")}), Live: live,
-			Body: []markup.Node{page.Facts(page.Fact{Name: "File", Value: sectionpage.Code(p.Log)}), page.LeftOut(int(before)), body}})
+		s.Show(w, r, v, ui.Page{Title: "Server log of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")}), Live: live,
+			Body: []ui.Node{ui.Facts(ui.Fact{Name: "File", Value: ui.SectionCode(p.Log)}), ui.LeftOut(int(before)), body}})
 	})
 }
 
-func (s *Section) upkeep(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	s.Show(w, r, v, page.Page{Title: "Upkeep", Crumbs: crumbs(), Body: []markup.Node{s.duplicates(r.Context(), v),
-		page.Part("Orphans", markup.P(page.Text("Servers that are gone and still recorded, servers that nobody recorded, and work that was cut off: the record is brought in line with what runs.")),
-			page.Deed(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
+func (s *Section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Show(w, r, v, ui.Page{Title: "Upkeep", Crumbs: crumbs(), Body: []ui.Node{s.duplicates(r.Context(), v),
+		ui.Part("Orphans", ui.P(ui.PageText("Servers that are gone and still recorded, servers that nobody recorded, and work that was cut off: the record is brought in line with what runs.")),
+			ui.Deed(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
 }
 
 // duplicates is repositories that are there more than once, and servers that nobody manages.
-func (s *Section) duplicates(ctx context.Context, v httpguard.Visitor) markup.Node {
+func (s *Section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var found struct {
 		Duplicates []struct {
 			Instances []instance `json:"instances"`
@@ -180,24 +177,24 @@ func (s *Section) duplicates(ctx context.Context, v httpguard.Visitor) markup.No
 		Message string `json:"message"`
 	}
 	if err := s.Desk.Read(ctx, v, "opencode_detect_duplicates", nil, &found); err != nil {
-		return page.Part("Duplicates", sectionpage.Tell(err))
+		return ui.Part("Duplicates", ui.Tell(err))
 	}
-	body := markup.Group{markup.P(sectionpage.Text(found.Message))}
+	body := ui.Group{ui.P(ui.SectionText(found.Message))}
 	for i, d := range found.Duplicates {
-		var rows []markup.Node
+		var rows []ui.Node
 		for _, p := range d.Instances {
-			rows = append(rows, page.Row(page.To(at(p.Name, ""), page.Printable(p.Name)), sectionpage.Code(p.URL), running(p.Running), sectionpage.Code(p.Base)))
+			rows = append(rows, ui.Row(ui.To(at(p.Name, ""), ui.Printable(p.Name)), ui.SectionCode(p.URL), running(p.Running), ui.SectionCode(p.Base)))
 		}
-		body = append(body, page.Table(fmt.Sprintf("repository %d", i+1), []string{"Project", "Git URL", "Server", "Directory"}, rows, ""), markup.P(sectionpage.Text(d.Says)))
+		body = append(body, ui.PageTable(fmt.Sprintf("repository %d", i+1), []string{"Project", "Git URL", "Server", "Directory"}, rows, ""), ui.P(ui.SectionText(d.Says)))
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, f := range found.Foreign {
-		rows = append(rows, page.Row(page.Text(fmt.Sprint(f.PID)), sectionpage.Code(f.Dir)))
+		rows = append(rows, ui.Row(ui.PageText(fmt.Sprint(f.PID)), ui.SectionCode(f.Dir)))
 	}
 	if len(rows) > 0 {
-		body = append(body, markup.P(page.Text("These agent servers were not started here, and are left alone:")), page.Table("agent servers of others", []string{"Process", "Directory"}, rows, ""))
+		body = append(body, ui.P(ui.PageText("These agent servers were not started here, and are left alone:")), ui.PageTable("agent servers of others", []string{"Process", "Directory"}, rows, ""))
 	}
-	return page.Part("Duplicates", body)
+	return ui.Part("Duplicates", body)
 }
 
 // instance is one of several projects that are the same repository.
@@ -208,12 +205,12 @@ type instance struct {
 	Running bool   `json:"opencode_running"`
 }
 
-func (s *Section) orphans(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	s.Desk.Do(w, r, v, work.Task{Title: "Clean up orphans", Tool: "opencode_cleanup_orphaned", Back: root + "/-/upkeep", Show: orphaned})
+func (s *Section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Desk.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: "opencode_cleanup_orphaned", Back: root + "/-/upkeep", Show: orphaned})
 }
 
 // orphaned is work.Task.Show for orphans that were cleaned up.
-func orphaned(o tool.Outcome) markup.Node {
+func orphaned(o tool.Outcome) ui.Node {
 	var found struct {
 		Status  string `json:"status"`
 		Message string `json:"message"`
@@ -226,19 +223,19 @@ func orphaned(o tool.Outcome) markup.Node {
 	if o.Err != nil || decode(o.Value, &found) != nil {
 		return nil
 	}
-	var rows []markup.Node
+	var rows []ui.Node
 	for _, one := range found.Orphans {
-		rows = append(rows, page.Row(sectionpage.Text(one.Project), page.Text(fmt.Sprint(one.PID)), sectionpage.Text(one.Why)))
+		rows = append(rows, ui.Row(ui.SectionText(one.Project), ui.PageText(fmt.Sprint(one.PID)), ui.SectionText(one.Why)))
 	}
-	tone := page.Good
+	tone := ui.Good
 	if found.Status != "success" {
-		tone = page.Warn
+		tone = ui.Warn
 	}
-	return markup.Group{page.Notice(tone, markup.P(sectionpage.Text(found.Message))), page.Table("orphans", []string{"Project", "Process", "Why"}, rows, "There were none.")}
+	return ui.Group{ui.Notice(tone, ui.P(ui.SectionText(found.Message))), ui.PageTable("orphans", []string{"Project", "Process", "Why"}, rows, "There were none.")}
 }
 
 // models is the default model of the agent servers, and the choice.
-func (s *Section) models(ctx context.Context, v httpguard.Visitor) markup.Node {
+func (s *Section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
 	var m struct {
 		Current   *string  `json:"current_model"`
 		Available []string `json:"available_models"`
@@ -246,26 +243,26 @@ func (s *Section) models(ctx context.Context, v httpguard.Visitor) markup.Node {
 		Warning   string   `json:"warning"`
 	}
 	if err := s.Desk.Read(ctx, v, "opencode_llm_config", nil, &m); err != nil {
-		return page.Part("Model", sectionpage.Tell(err))
+		return ui.Part("Model", ui.Tell(err))
 	}
-	current := sectionpage.Deref(m.Current)
-	shown := sectionpage.Code(current)
+	current := ui.Deref(m.Current)
+	shown := ui.SectionCode(current)
 	if shown == nil {
-		shown = page.Text("none is set")
+		shown = ui.PageText("none is set")
 	}
-	var warned markup.Node
+	var warned ui.Node
 	if m.Warning != "" {
-		warned = page.Notice(page.Warn, markup.P(sectionpage.Text(m.Warning)))
+		warned = ui.Notice(ui.Warn, ui.P(ui.SectionText(m.Warning)))
 	}
-	var options markup.Group
+	var options ui.Group
 	for _, name := range m.Available {
-		options = append(options, markup.Option(markup.Value(name)))
+		options = append(options, ui.Option(ui.Value(name)))
 	}
-	return page.Part("Model", page.Facts(page.Fact{Name: "Default model", Value: shown}, page.Fact{Name: "Configured in", Value: sectionpage.Code(m.Path)}), warned,
-		page.Form(v, root+"/-/model", page.Field("model", "model", "Model of servers that start from now on (provider/model)", current, markup.Required(), markup.List("models")),
-			markup.DataList(markup.ID("models"), options), page.Button("Set model")))
+	return ui.Part("Model", ui.Facts(ui.Fact{Name: "Default model", Value: shown}, ui.Fact{Name: "Configured in", Value: ui.SectionCode(m.Path)}), warned,
+		ui.PageForm(v, root+"/-/model", ui.Field("model", "model", "Model of servers that start from now on (provider/model)", current, ui.Required(), ui.List("models")),
+			ui.DataList(ui.ID("models"), options), ui.PageButton("Set model")))
 }
 
-func (s *Section) setModel(w http.ResponseWriter, r *http.Request, v httpguard.Visitor) {
-	s.Desk.Do(w, r, v, work.Task{Title: "Set the default model", Tool: "opencode_llm_set_model", Args: sectionpage.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
+func (s *Section) setModel(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Desk.Do(w, r, v, ui.Task{Title: "Set the default model", Tool: "opencode_llm_set_model", Args: ui.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
 }

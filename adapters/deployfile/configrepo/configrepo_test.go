@@ -7,9 +7,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/deployport"
 	"github.com/stretchr/testify/assert"
@@ -56,7 +55,7 @@ func configs() *configrepo.Configs {
 	return configrepo.NewConfigs(map[string][]deployment.Scope{"codex": {deployment.User}})
 }
 
-func files() *configrepo.Files { return configrepo.NewFiles(statindex.Open("")) }
+func files() *configrepo.Files { return configrepo.NewFiles(observe.Open("")) }
 
 func details(t *testing.T, err error) deployment.Details {
 	d, ok := fault.From(err).Details.(deployment.Details)
@@ -122,10 +121,10 @@ func TestEditIsAWrite(t *testing.T) {
 	require.NoError(t, err)
 	want := "version: 1\nprofiles:\n  default: {}\nmodules: # none\n  - id: prompt:x\n    type: prompt\n    source:\n      local_path:\n        path: p\nunknown: 1\n"
 	assert.Equal(t, want, string(w.Data.Data))
-	assert.Equal(t, plan.Write{
-		Op: plan.Update, Path: r.path("real.yaml"), Root: r.at.Repo,
-		Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte(manifestText)), Size: int64(len(manifestText)), Mode: 0o640},
-		After:  plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte(want)), Size: int64(len(want)), Mode: 0o640},
+	assert.Equal(t, deployment.Write{
+		Op: deployment.Update, Path: r.path("real.yaml"), Root: r.at.Repo,
+		Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte(manifestText)), Size: int64(len(manifestText)), Mode: 0o640},
+		After:  deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte(want)), Size: int64(len(want)), Mode: 0o640},
 		Data:   deployment.Bytes([]byte(want)),
 	}, w)
 	is, err := os.ReadFile(r.path("agentpack.yaml"))

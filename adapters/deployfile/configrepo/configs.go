@@ -14,15 +14,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/manifest"
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // Configs reads manifests and lockfiles. It implements deployport.Configs.
-type Configs struct{ targets manifest.Targets }
+type Configs struct{ targets Targets }
 
 // NewConfigs is the configs of a product that knows these targets, each with the scopes it can be deployed to.
 func NewConfigs(targets map[string][]deployment.Scope) *Configs { return &Configs{targets} }
@@ -36,7 +34,7 @@ func (c *Configs) Load(ctx context.Context, repo string) (deployport.Config, err
 	if err != nil {
 		return deployport.Config{}, err
 	}
-	m, warnings, err := manifest.Decode(data, filepath.Join(repo, deployment.ManifestFile), c.targets)
+	m, warnings, err := Decode(data, filepath.Join(repo, deployment.ManifestFile), c.targets)
 	if err != nil {
 		return deployport.Config{}, err
 	}
@@ -46,45 +44,45 @@ func (c *Configs) Load(ctx context.Context, repo string) (deployport.Config, err
 }
 
 // Edit implements deployport.Configs. The write is of the file itself where agentpack.yaml is a link within the repository.
-func (c *Configs) Edit(ctx context.Context, repo string, edits ...deployport.ManifestEdit) (plan.Write, error) {
+func (c *Configs) Edit(ctx context.Context, repo string, edits ...deployport.ManifestEdit) (deployment.Write, error) {
 	if err := ctx.Err(); err != nil {
-		return plan.Write{}, err
+		return deployment.Write{}, err
 	}
 	data, info, err := readManifest(repo)
 	if err != nil {
-		return plan.Write{}, err
+		return deployment.Write{}, err
 	}
 	path := filepath.Join(repo, deployment.ManifestFile)
-	out, err := manifest.Edit(data, path, c.targets, edits...)
+	out, err := Edit(data, path, c.targets, edits...)
 	if err != nil {
-		return plan.Write{}, err
+		return deployment.Write{}, err
 	}
 	if at, err := os.Lstat(path); err == nil && at.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return plan.Write{}, unreadable(path, err)
+			return deployment.Write{}, unreadable(path, err)
 		}
 	}
 	mode := info.Mode().Perm()
 	content := deployment.Bytes(out)
-	return plan.Write{
-		Op: plan.Update, Path: path, Root: repo,
-		Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf(data), Size: int64(len(data)), Mode: mode},
-		After:  plan.Seen{Kind: plan.Regular, Sum: content.Sum, Size: content.Size, Mode: mode},
+	return deployment.Write{
+		Op: deployment.Update, Path: path, Root: repo,
+		Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf(data), Size: int64(len(data)), Mode: mode},
+		After:  deployment.Seen{Kind: deployment.Regular, Sum: content.Sum, Size: content.Size, Mode: mode},
 		Data:   content,
 	}, nil
 }
 
 // EncodeLock implements deployport.Configs.
-func (c *Configs) EncodeLock(l deployment.Lock) ([]byte, error) { return manifest.EncodeLock(l) }
+func (c *Configs) EncodeLock(l deployment.Lock) ([]byte, error) { return EncodeLock(l) }
 
 // Frontmatter implements deployport.Configs.
 func (c *Configs) Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
-	return manifest.Frontmatter(doc)
+	return Frontmatter(doc)
 }
 
 func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 	path := filepath.Join(repo, deployment.ManifestFile)
-	data, info, err := docfile.At(repo).Read(deployment.ManifestFile, manifest.MaxBytes)
+	data, info, err := docfile.At(repo).Read(deployment.ManifestFile, MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		const hint = "make one with countersign agents init, or name another config repository with --repo"
@@ -98,7 +96,7 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 
 func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
 	path := filepath.Join(repo, deployment.LockFile)
-	data, _, err := docfile.At(repo).Read(deployment.LockFile, manifest.MaxBytes)
+	data, _, err := docfile.At(repo).Read(deployment.LockFile, MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, there := os.Lstat(path); there == nil { // a link to nothing must not unpin everything
@@ -109,7 +107,7 @@ func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
 	case err != nil:
 		return nil, deployment.Sum{}, unreadable(path, err)
 	}
-	lock, err := manifest.DecodeLock(data, path)
+	lock, err := DecodeLock(data, path)
 	if err != nil {
 		return nil, deployment.Sum{}, err
 	}

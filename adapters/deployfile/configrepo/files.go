@@ -17,9 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/listing"
-	"github.com/countersign-dev/countersign/adapters/deployfile/manifest"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
@@ -35,16 +33,16 @@ const chunk = 256
 
 // Files reads the files of modules: the half of deployport.Sources that needs no git.
 type Files struct {
-	index *statindex.Index
+	index *observe.Index
 	limit int // files of one tree
 }
 
 // NewFiles reads files whose sums an index remembers. It is the caller who saves the index.
-func NewFiles(index *statindex.Index) *Files { return &Files{index, MaxFiles} }
+func NewFiles(index *observe.Index) *Files { return &Files{index, MaxFiles} }
 
 // Local implements deployport.Sources: the tree of a directory or file below the config repository.
 func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
-	clean, problem := manifest.LocalPath(source)
+	clean, problem := LocalPath(source)
 	if problem != "" {
 		return nil, deployment.ErrPath.Sayf("%s", problem).With(deployment.Fields("source", source).AddPath("path", filepath.Join(at.Repo, source)))
 	}
@@ -147,12 +145,12 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := listing.Of(dir)
+	children, err := observe.Of(dir)
 	if err != nil {
 		return unreadable(dir, err)
 	}
 	skip := len(dir) + 1
-	sorting.By(children, func(a, b listing.Entry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
+	sorting.By(children, func(a, b observe.Entry) int { return strings.Compare(a.Path[skip:], b.Path[skip:]) }) // little is left to sort of the tree then
 	w.named = slices.Grow(w.named, min(len(children), w.files.limit))
 	for _, c := range children {
 		name := c.Path[skip:]
@@ -266,7 +264,7 @@ func (w *walk) tree(ctx context.Context) (deployment.Tree, error) {
 }
 
 // fill finds out mode, size and sum of the file at its content's origin.
-func fill(ctx context.Context, eye *statindex.Eye, file *deployment.File) error {
+func fill(ctx context.Context, eye *observe.Eye, file *deployment.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,7 +165,7 @@ func many(tb testing.TB, dir string, n int) {
 func TestBigTreesAreTheSameInParallel(t *testing.T) {
 	r := newRepo(t)
 	many(t, r.path("big"), 1500)
-	index := statindex.Open("")
+	index := observe.Open("")
 	tree, err := configrepo.NewFiles(index).Local(context.Background(), r.at, "big")
 	require.NoError(t, err)
 	require.Len(t, tree, 1500)
@@ -201,7 +201,7 @@ func BenchmarkLocal(b *testing.B) {
 	many(b, filepath.Join(dir, "big"), 5000)
 	at := deployment.Place{Repo: dir}
 	b.Run("warm", func(b *testing.B) {
-		index := statindex.OpenAt("", func() time.Time { return time.Now().Add(time.Hour) })
+		index := observe.OpenAt("", func() time.Time { return time.Now().Add(time.Hour) })
 		f := configrepo.NewFiles(index)
 		for b.Loop() {
 			if _, err := f.Local(context.Background(), at, "big"); err != nil {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -36,7 +36,7 @@ func Open(where, record, cache string) (*Remote, error) {
 	switch {
 	case url == "" || strings.HasPrefix(url, "-") || strings.ContainsAny(url, "\x00\n"):
 		return nil, ErrRemote.Sayf("%q is no URL of a Git repository", url)
-	case run.Mask(url) != url:
+	case gitcli.Mask(url) != url:
 		return nil, ErrRemote.Sayf("the URL of an anchor is kept on record, so it holds no password or token; have git's credential helper know it")
 	}
 	if !strings.Contains(url, ":") { // a directory, and git works in another one
@@ -68,7 +68,7 @@ func (r *Remote) Put(ctx context.Context, h audit.Head, mark string) (string, er
 		return mark, err
 	}
 	// There is no index, and so the tree is empty.
-	tree, err := r.git(ctx, run.Command{Args: []string{"write-tree"}})
+	tree, err := r.git(ctx, gitcli.Command{Args: []string{"write-tree"}})
 	if err != nil {
 		return mark, err
 	}
@@ -77,13 +77,13 @@ func (r *Remote) Put(ctx context.Context, h audit.Head, mark string) (string, er
 		args = append(args, "-p", parent)
 	}
 	when := h.At.UTC().Format(time.RFC3339)
-	commit, err := r.git(ctx, run.Command{Args: args, Stdin: append(h.Line(), '\n'), Env: []string{
+	commit, err := r.git(ctx, gitcli.Command{Args: args, Stdin: append(h.Line(), '\n'), Env: []string{
 		"GIT_AUTHOR_NAME=" + identity, "GIT_AUTHOR_EMAIL=audit@countersign.invalid", "GIT_COMMITTER_NAME=" + identity, "GIT_COMMITTER_EMAIL=audit@countersign.invalid",
-		"GIT_AUTHOR_DATE=" + when, "GIT_COMMITTER_DATE=" + when}, Settings: []run.Setting{{Name: "commit.gpgSign", Value: "false"}}})
+		"GIT_AUTHOR_DATE=" + when, "GIT_COMMITTER_DATE=" + when}, Settings: []gitcli.Setting{{Name: "commit.gpgSign", Value: "false"}}})
 	if err != nil {
 		return mark, err
 	}
-	_, err = r.git(ctx, run.Command{Args: []string{"push", "--quiet", "--no-verify", "--", r.url, commit + ":refs/heads/" + r.branch}, Machine: true, Protocols: run.Network, Timeout: time.Minute})
+	_, err = r.git(ctx, gitcli.Command{Args: []string{"push", "--quiet", "--no-verify", "--", r.url, commit + ":refs/heads/" + r.branch}, Machine: true, Protocols: gitcli.Network, Timeout: time.Minute})
 	if err != nil {
 		return mark, err
 	}
@@ -96,7 +96,7 @@ func (r *Remote) Heads(ctx context.Context, mark string) ([]audit.Head, int, err
 	if err != nil || at == "" {
 		return nil, 0, err
 	}
-	text, err := r.git(ctx, run.Command{Args: []string{"log", "--reverse", "--format=%B", at}})
+	text, err := r.git(ctx, gitcli.Command{Args: []string{"log", "--reverse", "--format=%B", at}})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -122,11 +122,11 @@ func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 		if err := os.MkdirAll(r.dir, 0o700); err != nil {
 			return "", ErrRemote.Because(err)
 		}
-		if _, err := r.git(ctx, run.Command{Args: []string{"init", "--quiet", "--bare", "--template="}}); err != nil {
+		if _, err := r.git(ctx, gitcli.Command{Args: []string{"init", "--quiet", "--bare", "--template="}}); err != nil {
 			return "", err
 		}
 	}
-	network := run.Command{Machine: true, Protocols: run.Network, Timeout: time.Minute}
+	network := gitcli.Command{Machine: true, Protocols: gitcli.Network, Timeout: time.Minute}
 	list := network
 	list.Args = []string{"ls-remote", "--", r.url, "refs/heads/" + r.branch}
 	there, err := r.git(ctx, list)
@@ -145,12 +145,12 @@ func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 	if _, err := r.git(ctx, get); err != nil {
 		return "", err
 	}
-	if at, err = r.git(ctx, run.Command{Args: []string{"rev-parse", "--verify", "--quiet", tip + "^{commit}"}}); err != nil {
+	if at, err = r.git(ctx, gitcli.Command{Args: []string{"rev-parse", "--verify", "--quiet", tip + "^{commit}"}}); err != nil {
 		return "", err
 	}
 	if mark != "" {
-		_, err := r.git(ctx, run.Command{Args: []string{"merge-base", "--is-ancestor", mark, at}})
-		var said *run.ExitError
+		_, err := r.git(ctx, gitcli.Command{Args: []string{"merge-base", "--is-ancestor", mark, at}})
+		var said *gitcli.ExitError
 		if errors.As(err, &said) { // also for a commit that is nowhere any more
 			return "", audit.ErrContradicted.Sayf("the branch %s of %s was rewritten: it does not hold the commit %s any more", r.branch, r.url, mark)
 		}
@@ -162,10 +162,10 @@ func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 }
 
 // git runs it in the own repository, and gives what it printed without the blanks around it.
-func (r *Remote) git(ctx context.Context, c run.Command) (string, error) {
+func (r *Remote) git(ctx context.Context, c gitcli.Command) (string, error) {
 	c.Dir = r.dir
 	out, err := c.Output(ctx)
-	var said *run.ExitError
+	var said *gitcli.ExitError
 	if errors.As(err, &said) {
 		return "", ErrRemote.Sayf("git %s failed for %s: %s", c.Args[0], r.url, strings.TrimSpace(said.Words)).Because(err)
 	}

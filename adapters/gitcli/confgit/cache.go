@@ -11,8 +11,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/gitcli/confgit/attic"
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/relpath"
 )
@@ -54,14 +53,14 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 	if isDir(canonical) {
 		return canonical, nil
 	}
-	if old := attic.Find(filepath.Dir(store), source); old != "" {
-		return attic.Move(old, canonical), nil
+	if old := Find(filepath.Dir(store), source); old != "" {
+		return Move(old, canonical), nil
 	}
 	if offline {
 		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache, and --offline forbids fetching it; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
 			With(deployment.Details{"url": shown(source.URL), "commit": source.Commit})
 	}
-	if err := run.Reach(ctx, source.URL); err != nil {
+	if err := gitcli.Reach(ctx, source.URL); err != nil {
 		return "", err
 	}
 	return canonical, c.fetch(ctx, store, source)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -51,7 +51,7 @@ func New(o Options) *Client {
 }
 
 // git runs one command with the machine's configuration, and gives its failures the names of the capability.
-func (c *Client) git(ctx context.Context, cmd run.Command) ([]byte, error) {
+func (c *Client) git(ctx context.Context, cmd gitcli.Command) ([]byte, error) {
 	cmd.Machine = true
 	if cmd.Timeout <= 0 {
 		cmd.Timeout = c.options.Timeout
@@ -60,9 +60,9 @@ func (c *Client) git(ctx context.Context, cmd run.Command) ([]byte, error) {
 	if err == nil {
 		return out, nil
 	}
-	var missing *run.MissingError
-	var exit *run.ExitError
-	said := run.Mask(strings.Join(cmd.Args, " "))
+	var missing *gitcli.MissingError
+	var exit *gitcli.ExitError
+	said := gitcli.Mask(strings.Join(cmd.Args, " "))
 	details := deployment.Details{"args": maskAll(cmd.Args)}.AddPath("cwd", cmd.Dir)
 	switch {
 	case ctx.Err() != nil:
@@ -82,7 +82,7 @@ func (c *Client) git(ctx context.Context, cmd run.Command) ([]byte, error) {
 
 // exitOf is the exit status of a git that ran and failed, or 0.
 func exitOf(err error) int {
-	var exit *run.ExitError
+	var exit *gitcli.ExitError
 	if errors.As(err, &exit) {
 		return exit.Code
 	}
@@ -91,7 +91,7 @@ func exitOf(err error) int {
 
 // printed is the standard output of a git that failed.
 func printed(err error) []byte {
-	var exit *run.ExitError
+	var exit *gitcli.ExitError
 	if errors.As(err, &exit) {
 		return exit.Output
 	}
@@ -100,7 +100,7 @@ func printed(err error) []byte {
 
 // words is what a git that failed had said on standard error, and on standard output before that.
 func words(err error) string {
-	var exit *run.ExitError
+	var exit *gitcli.ExitError
 	if errors.As(err, &exit) {
 		return string(exit.Output) + "\n" + exit.Words
 	}
@@ -110,7 +110,7 @@ func words(err error) string {
 func maskAll(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
-		out[i] = run.Mask(arg)
+		out[i] = gitcli.Mask(arg)
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -118,9 +118,9 @@ func (c *Client) clone(ctx context.Context, dir string, source deployment.Resolv
 		{"checkout", "--quiet", "--detach", source.Commit, "--"},
 	}
 	for _, args := range steps {
-		step := run.Command{Dir: dir, Env: ceiling(dir), Args: args, Settings: plain(), Timeout: c.options.Transfer}
+		step := gitcli.Command{Dir: dir, Env: ceiling(dir), Args: args, Settings: plain(), Timeout: c.options.Transfer}
 		if args[0] == "fetch" {
-			step.Protocols = run.Network
+			step.Protocols = gitcli.Network
 		}
 		_, err := c.git(ctx, step)
 		if strings.Contains(words(err), "reference is not a tree") {
@@ -136,8 +136,8 @@ func (c *Client) clone(ctx context.Context, dir string, source deployment.Resolv
 
 // plain is configuration that makes a checkout the same on every machine, and starts nothing that outlives it. Filters that the user has
 // installed (git-lfs) still apply: no repository can name a program that way.
-func plain() []run.Setting {
-	return []run.Setting{
+func plain() []gitcli.Setting {
+	return []gitcli.Setting{
 		{Name: "core.autocrlf", Value: "false"}, {Name: "core.eol", Value: "lf"}, {Name: "core.longpaths", Value: "true"},
 		{Name: "init.defaultObjectFormat", Value: "sha1"}, {Name: "init.defaultRefFormat", Value: "files"},
 		{Name: "gc.auto", Value: "0"}, {Name: "maintenance.auto", Value: "false"},

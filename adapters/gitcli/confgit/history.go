@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/relpath"
 )
 
@@ -29,7 +29,7 @@ type standing struct {
 
 // status asks git where the work tree around dir stands.
 func (c *Client) status(ctx context.Context, dir string, env []string) (standing, error) {
-	out, err := c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"status", "--porcelain=v2", "-z", "--branch",
+	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"status", "--porcelain=v2", "-z", "--branch",
 		"--no-ahead-behind", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"}})
 	if err != nil {
 		return standing{}, err
@@ -54,7 +54,7 @@ func (c *Client) status(ctx context.Context, dir string, env []string) (standing
 // Show implements deployport.History. It fails with ErrGitRepo when dir is in no repository, ErrPath for a path that leaves dir, and ErrGit
 // for a commit that the repository does not have.
 func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byte, found bool, err error) {
-	id, err := gitref.ParseCommit(commit)
+	id, err := git.ParseCommit(commit)
 	if err != nil {
 		return nil, false, deployment.ErrGit.Sayf("%q is no commit; give all 40 hex digits", commit).Because(err)
 	}
@@ -63,11 +63,11 @@ func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byt
 		return nil, false, err
 	}
 	env := []string{"GIT_NO_REPLACE_OBJECTS=1"}
-	data, err = c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"cat-file", "blob", id.String() + ":./" + name}})
+	data, err = c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "blob", id.String() + ":./" + name}})
 	if exitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
 		return data, err == nil, err
 	}
-	if _, missing := c.git(ctx, run.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); exitOf(missing) != 0 {
+	if _, missing := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); exitOf(missing) != 0 {
 		return nil, false, deployment.ErrGit.Sayf("the repository around %s has no commit %s; fetch it, or make the overlay's baseline anew", dir, id).
 			With(deployment.Details{"commit": id.String()}.AddPath("repo", dir)).Because(missing)
 	} else if missing != nil {
@@ -78,11 +78,11 @@ func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byt
 
 // Parent implements deployport.Ancestry. It fails with ErrGitRepo when dir is in no repository, and with ErrGit for text that is no commit.
 func (c *Client) Parent(ctx context.Context, dir, commit string) (parent string, found bool, err error) {
-	id, err := gitref.ParseCommit(commit)
+	id, err := git.ParseCommit(commit)
 	if err != nil {
 		return "", false, deployment.ErrGit.Sayf("%q is no commit; give all 40 hex digits", commit).Because(err)
 	}
-	out, err := c.git(ctx, run.Command{Dir: dir, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"},
+	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"},
 		Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", id.String() + "^1^{commit}"}})
 	if exitOf(err) == 1 { // the first commit, and one beyond which a shallow clone knows nothing
 		return "", false, nil

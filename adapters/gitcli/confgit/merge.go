@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -38,7 +38,7 @@ func (c *Client) Merge(ctx context.Context, base, ours, theirs []byte) (deploypo
 				return disk(err, path)
 			}
 		}
-		out, err := c.git(ctx, run.Command{Dir: dir, Env: settle, Limit: int64(growth*size) + slack, Args: []string{"merge-file", "-p", "--diff3", "--marker-size=7",
+		out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: settle, Limit: int64(growth*size) + slack, Args: []string{"merge-file", "-p", "--diff3", "--marker-size=7",
 			"-L", "overlay", "-L", "baseline", "-L", "upstream", "--", "overlay", "baseline", "upstream"}})
 		if conflicts := exitOf(err); conflicts > 0 && conflicts <= manyConflicts {
 			merged = deployport.Merged{Text: printed(err), Conflicts: conflicts}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 const (
@@ -35,7 +35,7 @@ type proposal struct {
 // for what no branch can be called, with ErrPath for a path that leaves dir or goes through a link or a submodule, and with ErrGit for a
 // branch that exists, for files that are all as they are at HEAD, and while nobody said who commits.
 func (c *Client) Propose(ctx context.Context, dir, branch, message string, files deployment.Tree) (string, error) {
-	b, err := gitref.ParseBranch(branch)
+	b, err := git.ParseBranch(branch)
 	if err != nil {
 		return "", deployment.ErrConfig.Sayf("the proposal cannot be made: %v", err).Because(err)
 	}
@@ -91,8 +91,8 @@ func taken(branch string) error {
 
 // run is one plumbing command over the private index; what it prints comes without its final newline.
 func (p proposal) run(ctx context.Context, stdin []byte, args ...string) (string, error) {
-	out, err := p.git(ctx, run.Command{Dir: p.dir, Args: args, Stdin: stdin, Env: append(run.Identity(), "GIT_INDEX_FILE="+filepath.Join(p.scratch, "index")),
-		Settings: []run.Setting{{Name: "core.splitIndex", Value: "false"}, {Name: "user.useConfigOnly", Value: "true"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}})
+	out, err := p.git(ctx, gitcli.Command{Dir: p.dir, Args: args, Stdin: stdin, Env: append(gitcli.Identity(), "GIT_INDEX_FILE="+filepath.Join(p.scratch, "index")),
+		Settings: []gitcli.Setting{{Name: "core.splitIndex", Value: "false"}, {Name: "user.useConfigOnly", Value: "true"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}})
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 

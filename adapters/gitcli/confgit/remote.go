@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -24,7 +24,7 @@ func (c *Client) Init(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return disk(err, dir)
 	}
-	_, err := c.git(ctx, run.Command{Dir: dir, Env: ceiling(dir), Args: []string{"init", "--quiet", "--initial-branch=main"}})
+	_, err := c.git(ctx, gitcli.Command{Dir: dir, Env: ceiling(dir), Args: []string{"init", "--quiet", "--initial-branch=main"}})
 	return err
 }
 
@@ -63,19 +63,19 @@ func (c *Client) SetRemote(ctx context.Context, dir, name, url string) error {
 	if slices.Contains(remotes, name) {
 		verb = "set-url"
 	}
-	_, err = c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"remote", verb, "--", name, url}})
+	_, err = c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"remote", verb, "--", name, url}})
 	return err
 }
 
 func checkRemote(name string) error {
-	if _, err := gitref.ParseBranch(name); err != nil {
+	if _, err := git.ParseBranch(name); err != nil {
 		return deployment.ErrConfig.Sayf("%q cannot name a git remote; use letters, digits and dashes, like origin", name).Because(err)
 	}
 	return nil
 }
 
 func (c *Client) remotes(ctx context.Context, dir string) ([]string, error) {
-	out, err := c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"remote"}})
+	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"remote"}})
 	return strings.Fields(string(out)), err
 }
 
@@ -106,7 +106,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 	if err := checkRemote(s.Remote); err != nil {
 		return nil, err
 	}
-	if _, err := gitref.ParseBranch(s.Branch); err != nil {
+	if _, err := git.ParseBranch(s.Branch); err != nil {
 		return nil, deployment.ErrConfig.Sayf("%v", err).Because(err)
 	}
 	if err := repository(dir); err != nil {
@@ -121,7 +121,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 	if err != nil {
 		return nil, err
 	}
-	transfer := run.Command{Dir: dir, Env: append(run.Identity(), pinned(dir)...), Protocols: run.Network, Hooks: !carried, Filters: true, Timeout: c.options.Transfer}
+	transfer := gitcli.Command{Dir: dir, Env: append(gitcli.Identity(), pinned(dir)...), Protocols: gitcli.Network, Hooks: !carried, Filters: true, Timeout: c.options.Transfer}
 	transfer.Args = pull
 	if _, err := c.git(ctx, transfer); err != nil && !strings.Contains(words(err), "couldn't find remote ref") {
 		return nil, c.stopped(ctx, dir, s, err)
@@ -154,10 +154,10 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 		return deployment.ErrGit.Sayf("%s and %s/%s have both gone on; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
 	}
 	if unknown(err) { // a rebase is left where it stopped, a merge has not begun
-		_, _ = c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"rebase", "--abort"}})
+		_, _ = c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"rebase", "--abort"}})
 		return whoCommits(err)
 	}
-	out, listing := c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"ls-files", "--unmerged", "-z"}})
+	out, listing := c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"ls-files", "--unmerged", "-z"}})
 	if listing != nil || len(out) == 0 {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 		}
 	}
 	going := "merge"
-	if _, none := c.git(ctx, run.Command{Dir: dir, Env: pinned(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
+	if _, none := c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
 		going = "rebase"
 	}
 	return deployment.ErrGit.Sayf("pulling %s of %s stopped at conflicts in %s; resolve them in %s and git add them, then git %s --continue and sync again, or go back with git %s --abort",

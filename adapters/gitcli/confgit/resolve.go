@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -23,7 +23,7 @@ func commitOf(s string) (string, bool) {
 	if len(s) != commitDigits {
 		return "", false
 	}
-	commit, err := gitref.ParseCommit(s)
+	commit, err := git.ParseCommit(s)
 	return commit.String(), err == nil
 }
 
@@ -38,17 +38,17 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 	if commit, ok := commitOf(ref); ok {
 		return commit, nil
 	}
-	if _, err := gitref.ParseBranch(ref); err != nil {
+	if _, err := git.ParseBranch(ref); err != nil {
 		return "", deployment.ErrConfig.Sayf("the ref of %s is not usable: %v", shown(source.URL), err).Because(err)
 	}
-	if err := run.Reach(ctx, source.URL); err != nil {
+	if err := gitcli.Reach(ctx, source.URL); err != nil {
 		return "", err
 	}
 	branch, tag := "refs/heads/"+ref, "refs/tags/"+ref
 	wanted := []string{tag + "^{}", branch, tag}
 	var commit string
 	err := outside(func(dir string, settle []string) error {
-		list := run.Command{Dir: dir, Env: settle, Protocols: run.Network, Args: append([]string{"ls-remote", "--quiet", "--", source.URL}, wanted...)}
+		list := gitcli.Command{Dir: dir, Env: settle, Protocols: gitcli.Network, Args: append([]string{"ls-remote", "--quiet", "--", source.URL}, wanted...)}
 		out, err := c.git(ctx, list)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -41,7 +41,7 @@ func (c *Client) Route(ctx context.Context, dir, remote, branch string) (deployp
 	if err != nil {
 		return r, err
 	}
-	as := run.Command{Dir: dir, Env: append(pinned(dir), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull)}
+	as := gitcli.Command{Dir: dir, Env: append(pinned(dir), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull)}
 	as.Args = []string{"rev-parse", "--verify", "--quiet", "HEAD"}
 	out, err := c.git(ctx, as)
 	if exitOf(err) == 1 {
@@ -70,7 +70,7 @@ func (c *Client) Route(ctx context.Context, dir, remote, branch string) (deployp
 // steering is all of a route that does not come with commits: URLs, settings and programs. carried reports hooks that are files of the work tree, which a
 // pull may bring.
 func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r deployport.Route, carried bool, err error) {
-	as := run.Command{Dir: dir, Env: pinned(dir)}
+	as := gitcli.Command{Dir: dir, Env: pinned(dir)}
 	ask := func(args ...string) string {
 		if err != nil {
 			return ""
@@ -104,7 +104,7 @@ func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r de
 	if r.Hooks, carried, err = programs(hooks, dir, admin); err != nil {
 		return r, false, err
 	}
-	filters, err := run.Command{Dir: dir, Env: pinned(dir), Machine: true}.Named(ctx)
+	filters, err := gitcli.Command{Dir: dir, Env: pinned(dir), Machine: true}.Named(ctx)
 	if err != nil {
 		return r, false, deployment.ErrGit.Sayf("git could not say which filters %s names: %v", dir, err).With(deployment.Details{}.AddPath("repo", dir)).Because(err)
 	}
@@ -116,7 +116,7 @@ func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r de
 
 // masked is text without the secrets in its URLs, and with a sum in their place, so that other ones are something else.
 func masked(text string) string {
-	if shown := run.Mask(text); shown != text {
+	if shown := gitcli.Mask(text); shown != text {
 		return shown + " (" + sumOf(text) + ")"
 	}
 	return text

@@ -9,9 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/run"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // helperForm is git's syntax for a program that speaks for a remote: ext::sh -c … and its like.
@@ -35,7 +35,7 @@ func checkURL(url string, relative bool) error {
 	switch {
 	case url == "":
 		problem = "is empty"
-	case len(url) > gitref.MaxURLBytes:
+	case len(url) > git.MaxURLBytes:
 		problem = "is too long"
 	case !utf8.ValidString(url) || strings.ContainsFunc(url, unicode.IsControl) || url != strings.TrimSpace(url):
 		problem = "has control characters, outer blanks, or is not UTF-8"
@@ -62,7 +62,7 @@ func schemeProblem(scheme, rest string) string {
 	switch {
 	case rest == "":
 		return "names nothing"
-	case !slices.Contains(append(strings.Split(run.Network, ":"), "git+ssh", "ssh+git"), scheme):
+	case !slices.Contains(append(strings.Split(gitcli.Network, ":"), "git+ssh", "ssh+git"), scheme):
 		return "has a scheme that is not one of https, http, ssh, git and file"
 	case scheme != "file" && (rest[0] == '-' || !authorityForm().MatchString(authority)):
 		return "has no host, or a user, host or port that cannot be read"
@@ -71,4 +71,4 @@ func schemeProblem(scheme, rest string) string {
 }
 
 // shown is a URL for people and files: without its secrets.
-func shown(url string) string { return run.Mask(url) }
+func shown(url string) string { return gitcli.Mask(url) }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/confirm"
-	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 	"github.com/countersign-dev/countersign/ports"
@@ -57,7 +57,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			runs, err := w.Runs(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
 			require.Len(t, runs, 1, "question and execution are one call")
-			assert.Equal(t, toolrun.Completed, runs[0].Status)
+			assert.Equal(t, tool.Completed, runs[0].Status)
 			assert.Equal(t, runs[0].CallID, runs[0].Redeemed)
 			assert.Equal(t, "terminal", runs[0].Decision)
 		})
@@ -82,7 +82,7 @@ func TestADenialEndsTheWait(t *testing.T) {
 	runs, err := w.Runs(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
-	assert.Equal(t, toolrun.UserDenied, runs[0].Reason)
+	assert.Equal(t, tool.UserDenied, runs[0].Reason)
 	assert.Contains(t, runs[0].Said, "not today")
 }
 
@@ -145,7 +145,7 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 			runs, err := w.Runs(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
-			assert.Equal(t, toolrun.Cancelled, runs[0].Reason)
+			assert.Equal(t, tool.Cancelled, runs[0].Reason)
 			assert.Zero(t, w.razed.Load())
 		})
 	}

@@ -17,8 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/grantdb"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/rundb"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
@@ -111,7 +109,7 @@ func BenchmarkYes(b *testing.B) {
 		over := func(c *app.Core) {
 			store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 			b.Cleanup(func() { _ = store.Close() })
-			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = bell.New(filepath.Join(dir, "signals"), nil), grantdb.New(store), store, store, store.Sessions(), rundb.New(store)
+			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = bell.New(filepath.Join(dir, "signals"), nil), sqlitestore.NewGrant(store), store, store, store.Sessions(), sqlitestore.NewCall(store)
 		}
 		return newTownOver(b, true, over), newTownOver(b, true, over)
 	}

@@ -9,11 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/progress"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/turns"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -26,9 +21,9 @@ import (
 type request struct {
 	spec       tool.Spec
 	call       tool.Call
-	turn       *turns.Ticket
+	turn       *Ticket
 	session    *mcp.ServerSession
-	progress   *progress.Reporter
+	progress   *Reporter
 	wait       time.Duration   // how long it waits for a person; less than nothing is not at all
 	over       context.Context //nolint:containedctx // of the client's session; nil never ends
 	forms      bool            // its client shows forms, and it came over standard input and output
@@ -38,10 +33,10 @@ type request struct {
 }
 
 // newRequest makes a request of a caller out of what the transport knows. Whoever calls it stops its progress.
-func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, from caller.Caller, wire stdio.Call) *request {
+func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, from Caller, wire stdio.Call) *request {
 	r := &request{
 		spec: spec, ending: wire.Ending, late: wire.Late, session: session, wait: s.opts.Wait,
-		progress: progress.New(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
+		progress: NewProgress(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
 			_ = session.NotifyProgress(ctx, p) // a client that cannot be told does not stop the call; its answer will meet the same fate
 		}),
 		call: from.Call(spec.Name, wire.Arguments),
@@ -50,7 +45,7 @@ func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spe
 	if r.call.Client == "" {
 		r.call.Client = clientOf(session)
 	}
-	r.turn, _ = wire.Turn.(*turns.Ticket)
+	r.turn, _ = wire.Turn.(*Ticket)
 	if r.progress.Wanted() {
 		r.call.Progress = r.progress.Report
 	}
@@ -96,7 +91,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 			}
 			out = s.await(ctx, r, out, form)
 		}
-		return results.Of(out), nil // the transport lets the next call go when it has sent this
+		return Of(out), nil // the transport lets the next call go when it has sent this
 	}
 }
 
@@ -117,7 +112,7 @@ func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec to
 	if q != nil {
 		r.over, r.wait = q.Over, cmp.Or(q.Wait, r.wait)
 	}
-	r.forms = known && q == nil && asking.Possible(req.ClientCapabilities())
+	r.forms = known && q == nil && Possible(req.ClientCapabilities())
 	if asked, ok := req.Params.Meta[MetaConfirmWait]; ok {
 		said, _ := json.Marshal(asked) // it was decoded from JSON
 		if err := r.waitAs(said); err != nil {
@@ -161,7 +156,7 @@ func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 
 // turnOf is a place in the order of one client instance's calls. Those of others are in none with it: what keeps them from each other are the
 // locks and plans of what they change.
-func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *turns.Ticket {
+func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *Ticket {
 	return s.turns.Take(queue(session, spec.Toolset), !spec.Reads(args) && !s.opts.Unordered)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"runtime/debug"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -64,9 +63,9 @@ func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMess
 func (s *Server) directResult(out tool.Outcome, sessionless bool) (result json.RawMessage, done bool, err error) {
 	doc := present.For(out.Spec.Contract)(out)
 	if sessionless {
-		result, err = results.Complete(doc, s.info)
+		result, err = Complete(doc, s.info)
 	} else {
-		result, err = results.Encode(doc)
+		result, err = Encode(doc)
 	}
 	if err != nil {
 		return nil, true, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the result of " + string(out.Spec.Name) + " cannot be encoded"}

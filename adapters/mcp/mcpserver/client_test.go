@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -80,36 +78,36 @@ type shelf struct {
 
 var errAbsent = fault.New(fault.NotFound, "shelf_absent", "there is no such thing on the shelf")
 
-func (*shelf) List(_ context.Context, _ caller.Caller, cursor string) ([]offers.Resource, string, error) {
+func (*shelf) List(_ context.Context, _ mcpserver.Caller, cursor string) ([]mcpserver.Resource, string, error) {
 	switch cursor {
 	case "":
-		return []offers.Resource{{URI: "test://things/a", Name: "a", Title: "A", MIMEType: "text/markdown"}}, "2", nil
+		return []mcpserver.Resource{{URI: "test://things/a", Name: "a", Title: "A", MIMEType: "text/markdown"}}, "2", nil
 	case "2":
-		return []offers.Resource{{URI: "test://things/b", Name: "b"}}, "", nil
+		return []mcpserver.Resource{{URI: "test://things/b", Name: "b"}}, "", nil
 	}
 	return nil, "", fault.New(fault.Invalid, "shelf_cursor", "there is no such page")
 }
 
-func (s *shelf) Read(_ context.Context, _ caller.Caller, uri string) (offers.Content, error) {
+func (s *shelf) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
 	s.reads.Add(1)
 	if strings.HasSuffix(uri, "/broken") {
-		return offers.Content{}, errors.New("a cause nobody should see")
+		return mcpserver.Content{}, errors.New("a cause nobody should see")
 	}
 	if !strings.HasSuffix(uri, "/a") {
-		return offers.Content{}, errAbsent
+		return mcpserver.Content{}, errAbsent
 	}
-	return offers.Content{MIMEType: "text/markdown", Text: "# A"}, nil
+	return mcpserver.Content{MIMEType: "text/markdown", Text: "# A"}, nil
 }
 
-func (*shelf) Fixed() []offers.Resource { return nil }
+func (*shelf) Fixed() []mcpserver.Resource { return nil }
 
-func (*shelf) Templates() []offers.Resource {
-	return []offers.Resource{{URI: "test://things/{id}", Name: "thing", Description: "A thing."}}
+func (*shelf) Templates() []mcpserver.Resource {
+	return []mcpserver.Resource{{URI: "test://things/{id}", Name: "thing", Description: "A thing."}}
 }
 
 func (s *shelf) Watch(changed func(string)) { s.changed = changed }
 
-func (*shelf) Complete(_ context.Context, _ caller.Caller, c offers.Completion) ([]string, bool, error) {
+func (*shelf) Complete(_ context.Context, _ mcpserver.Caller, c mcpserver.Completion) ([]string, bool, error) {
 	if c.Ref == "test://things/{id}" && c.Argument == "id" {
 		return []string{c.Value + "x"}, true, nil
 	}
@@ -118,11 +116,11 @@ func (*shelf) Complete(_ context.Context, _ caller.Caller, c offers.Completion) 
 
 type prompts struct{}
 
-func (prompts) List() []offers.Prompt {
-	return []offers.Prompt{{Name: "greet", Title: "Greet", Description: "Greets.", Arguments: []offers.Argument{{Name: "who", Required: true}}}}
+func (prompts) List() []mcpserver.Prompt {
+	return []mcpserver.Prompt{{Name: "greet", Title: "Greet", Description: "Greets.", Arguments: []mcpserver.Argument{{Name: "who", Required: true}}}}
 }
 
-func (prompts) Render(_ context.Context, _ caller.Caller, _ string, args map[string]string) (string, error) {
+func (prompts) Render(_ context.Context, _ mcpserver.Caller, _ string, args map[string]string) (string, error) {
 	if args["who"] == "" {
 		return "", fault.New(fault.Invalid, "greet_whom", "who is to be greeted?")
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -22,7 +21,7 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 	if on, err := s.opts.People.FormsOn(ctx, r.call.Entry); err != nil || !on {
 		return nil
 	}
-	form, why := asking.Form(out.Issued)
+	form, why := Form(out.Issued)
 	if f := fault.From(out.Err); form == nil {
 		out.Err = f.Sayf("%s (%s)", f.Message, why)
 	}
@@ -31,19 +30,19 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 
 // question is the result that asks a person, for the era in which a question is a result and the call comes again with the answer.
 func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) *mcp.CallToolResult {
-	sealed, err := s.seal.Close(asking.State{Confirmation: out.Issued.ID, Call: out.CallID, Subject: asking.Subject(r.call), Expires: out.Issued.ExpiresAt,
+	sealed, err := s.seal.Close(State{Confirmation: out.Issued.ID, Call: out.CallID, Subject: Subject(r.call), Expires: out.Issued.ExpiresAt,
 		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
 	if err != nil {
 		s.opts.Log.Error("a confirmation cannot be sealed", "error", err)
 		return nil
 	}
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{asking.Key: form}, RequestState: sealed}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{Key: form}, RequestState: sealed}
 }
 
 // answered puts a person's answer into a call that comes back with one. A form that nobody has answered leaves the question as it is, and the call waits
 // for a person elsewhere. A state without an answer is a new call, which asks again; an answer without a form that was offered is refused.
 func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
-	answer, given := req.Params.InputResponses[asking.Key]
+	answer, given := req.Params.InputResponses[Key]
 	if !given {
 		return nil
 	}
@@ -55,7 +54,7 @@ func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 		return invalid("requestState is not this call's, or has expired; call again without inputResponses and requestState")
 	}
 	result, _ := answer.(*mcp.ElicitResult)
-	r.call.ID, r.call.Answer = st.Call, asking.Answer(st.Confirmation, st.Entry, st.Lasting, result)
+	r.call.ID, r.call.Answer = st.Call, Answer(st.Confirmation, st.Entry, st.Lasting, result)
 	r.unanswered = r.call.Answer == nil
 	return nil
 }
@@ -78,7 +77,7 @@ func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp
 			s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
 			filled = nil
 		}
-		answers <- asking.Answer(i.ID, r.call.Entry, i.Lasting(), filled)
+		answers <- Answer(i.ID, r.call.Entry, i.Lasting(), filled)
 	}()
 	return answers, func() {
 		cancel()

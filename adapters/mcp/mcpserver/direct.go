@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -52,12 +50,12 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 		if s.waits(r, out) {
 			out = s.await(ctx, r, out, s.form(ctx, r, &out))
 		}
-		return results.From(present.For(out.Spec.Contract)(out)), nil
+		return From(present.For(out.Spec.Contract)(out)), nil
 	}
 }
 
 // canBeAsked reports whether the client of a session takes questions: only the older era knows those.
 func canBeAsked(session *mcp.ServerSession) bool {
 	p := session.InitializeParams()
-	return p != nil && p.ProtocolVersion < stdio.FirstModern && asking.Possible(p.Capabilities)
+	return p != nil && p.ProtocolVersion < stdio.FirstModern && Possible(p.Capabilities)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 	"github.com/countersign-dev/countersign/ports"
@@ -92,7 +92,7 @@ func TestAPersonAnswersInAForm(t *testing.T) {
 				runs, err := w.Runs(t.Context(), ports.RunFilter{Tool: "wipe"})
 				require.NoError(t, err)
 				require.Len(t, runs, 1, "question and execution are one call")
-				assert.Equal(t, toolrun.Completed, runs[0].Status)
+				assert.Equal(t, tool.Completed, runs[0].Status)
 				assert.Equal(t, "form", runs[0].Decision)
 			})
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,7 +12,7 @@ import (
 
 // Request is what a transport knows of one request and the SDK would not hand on.
 type Request struct {
-	Caller        caller.Caller
+	Caller        Caller
 	ID            json.RawMessage          // as the client wrote it; nil for a notification
 	ProgressToken json.RawMessage          // as the client wrote it, or nil
 	Wait          time.Duration            // as Options.Wait, which zero is
@@ -40,11 +39,11 @@ func requestOf(extra *mcp.RequestExtra) *Request {
 }
 
 // callerOf is on whose behalf a request is made: whom its transport names, or the only one there is.
-func (s *Server) callerOf(extra *mcp.RequestExtra) caller.Caller {
+func (s *Server) callerOf(extra *mcp.RequestExtra) Caller {
 	if q := requestOf(extra); q != nil {
 		return q.Caller
 	}
-	return caller.Caller{Principal: s.opts.Principal, Session: s.opts.Session, Entry: s.opts.Entry}
+	return Caller{Principal: s.opts.Principal, Session: s.opts.Session, Entry: s.opts.Entry}
 }
 
 // narrowed leaves of the list of tools what the caller is served, each as it is published to that caller.

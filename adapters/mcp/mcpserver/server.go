@@ -16,11 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/asking"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/results"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/shares"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/turns"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -59,9 +54,9 @@ type Options struct {
 	Unserved func(name string) string // what is said of a tool that exists and is not served; nil, or empty: nothing
 
 	Source    string           // the toolset that resources, prompts and completions read: they wait for its earlier changes
-	Resources offers.Resources // nil: none
-	Prompts   offers.Prompts   // nil: none
-	Completer offers.Completer // nil: none
+	Resources Resources // nil: none
+	Prompts   Prompts   // nil: none
+	Completer Completer // nil: none
 }
 
 // Server serves MCP on any number of transports. It is safe for concurrent use.
@@ -73,14 +68,14 @@ type Server struct {
 	caps     *mcp.ServerCapabilities
 	tools    map[string]tool.Spec
 	plain    map[string]bool // tools whose calls can be direct
-	desk     *offers.Desk
+	desk     *Desk
 	fixtures map[string]bool // tools that only the server for the conformance suite has; nil in every release
-	turns    *turns.Turns
-	shares   *shares.Shares
+	turns    *Turns
+	shares   *Shares
 	slots    *semaphore.Weighted
 	patience *semaphore.Weighted // of calls that wait for people
 	left     leaving
-	seal     asking.Seal
+	seal     Seal
 	info     json.RawMessage // what the server says of itself in each result of the era without sessions
 	enlist   sync.Once
 }
@@ -95,15 +90,15 @@ func New(life context.Context, door Door, o Options) *Server {
 	}
 	o.Wait, o.Beat = cmp.Or(o.Wait, DefaultWait), max(cmp.Or(o.Beat, DefaultBeat), time.Millisecond)
 	s := &Server{
-		door: door, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: turns.New(),
-		slots: semaphore.NewWeighted(int64(o.Concurrency)), shares: shares.New(o.Each), patience: semaphore.NewWeighted(maxWaiting), seal: asking.NewSeal(rand.Text()),
+		door: door, opts: o, life: life, caps: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, tools: map[string]tool.Spec{}, plain: map[string]bool{}, turns: NewOrder(),
+		slots: semaphore.NewWeighted(int64(o.Concurrency)), shares: NewShare(o.Each), patience: semaphore.NewWeighted(maxWaiting), seal: NewSeal(rand.Text()),
 	}
 	for spec := range door.Specs() {
 		s.tools[string(spec.Name)] = spec
 		s.plain[string(spec.Name)] = !bytes.Contains(spec.Input, []byte("x-mcp-header"))
 	}
 	s.info = s.describedSelf()
-	s.desk = offers.New(offers.Parts{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
+	s.desk = NewResources(Parts{Resources: o.Resources, Prompts: o.Prompts, Completer: o.Completer, Tools: s.tools, Caller: s.callerOf, Log: o.Log})
 	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
 	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.desk.Listings, s.permissions, s.narrowed)
 	if err := s.addDirect(); err != nil {
@@ -158,7 +153,7 @@ func (s *Server) enlistTools() {
 // describe is a tool as it is published.
 func describe(spec tool.Spec) *mcp.Tool {
 	t := &mcp.Tool{
-		Meta: results.MetaOf(present.Listing(spec)),
+		Meta: MetaOf(present.Listing(spec)),
 		Name: string(spec.Name), Title: spec.Title, Description: spec.Description,
 		InputSchema: spec.Input, Annotations: hints(spec),
 	}

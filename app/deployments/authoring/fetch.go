@@ -5,8 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -63,7 +62,7 @@ func (s *service) noLock(at deployment.Place) error {
 }
 
 // prepareFetch finds out what the lockfile names.
-func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -73,17 +72,17 @@ func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c inputs.Call)
 	case err != nil:
 		return nil, err
 	case config.Lock == nil:
-		return nil, action.Warned(s.noLock(at), config.Warnings)
+		return nil, planner.Warned(s.noLock(at), config.Warnings)
 	}
 	modules := gitModules(config.Lock)
-	return &action.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules, Nothing: len(modules) == 0}, nil
+	return &planner.Edit{Command: "fetch", Place: at, Report: report(s.fetchData(at, modules), config.Warnings...), More: modules, Nothing: len(modules) == 0}, nil
 }
 
-func (s *service) fetch(ctx context.Context, sc tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
-	e := p.(*action.Edit)
+func (s *service) fetch(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
 	warnings, err := s.fetchAll(ctx, sc, e.Place, e.More.([]deployment.LockedModule))
 	if err != nil {
-		return nil, action.Warned(err, e.Report.Warnings)
+		return nil, planner.Warned(err, e.Report.Warnings)
 	}
 	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }
@@ -157,7 +156,7 @@ func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum d
 }
 
 // contradiction is the first pair of flags that cannot both be meant.
-func contradiction(c inputs.Call) error {
+func contradiction(c planner.Call) error {
 	for _, pair := range []struct {
 		both     bool
 		one, two string
@@ -171,7 +170,7 @@ func contradiction(c inputs.Call) error {
 }
 
 // prepareUpdate decides the steps, asks for yes when there are any, and works out the lockfile where it is one of them.
-func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
 	if err := contradiction(c); err != nil {
 		return nil, err
 	}
@@ -187,17 +186,17 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c inputs.Cal
 	relock = relock || config.Lock == nil && !c.NoLock
 	switch {
 	case !relock && !c.NoFetch && config.Lock == nil:
-		return nil, action.Warned(s.noLock(at), config.Warnings)
+		return nil, planner.Warned(s.noLock(at), config.Warnings)
 	case (relock || !c.NoFetch) && !c.Yes && !c.DryRun:
 		return nil, deployment.ErrYes
 	}
-	e := &action.Edit{Command: "update", Place: at}
+	e := &planner.Edit{Command: "update", Place: at}
 	path, store := s.in(at.Repo, deployment.LockFile), s.fetchData(at, nil)
 	data := updateData{Lockfile: path, LockfilePosix: deployment.Posix(path), Steps: []step{}, Store: store.Store, StorePosix: store.StorePosix}
 	lock, next := config.Lock, updating{}
 	if relock {
 		if next.locking, err = s.relock(ctx, sc, e, config); err != nil {
-			return nil, action.Warned(err, config.Warnings)
+			return nil, planner.Warned(err, config.Warnings)
 		}
 		lock = &next.locking.lock
 		data.Steps = append(data.Steps, step{Detail: next.locking.data, Name: "lock", OK: true})
@@ -212,8 +211,8 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c inputs.Cal
 }
 
 // update carries out the steps.
-func (s *service) update(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
-	e := p.(*action.Edit)
+func (s *service) update(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
 	next := e.More.(updating)
 	if next.locking != nil {
 		if err := s.stamp(e, next.locking); err != nil {
@@ -225,7 +224,7 @@ func (s *service) update(ctx context.Context, sc tool.Scope, c inputs.Call, p to
 	}
 	warnings, err := s.fetchAll(ctx, sc, e.Place, next.fetch)
 	if err != nil {
-		return nil, action.Warned(err, e.Report.Warnings)
+		return nil, planner.Warned(err, e.Report.Warnings)
 	}
 	return report(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }

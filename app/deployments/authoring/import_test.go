@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/place"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
@@ -84,7 +84,7 @@ func TestImport(t *testing.T) {
 	m, err := config.Manifest.Module("instructions:project-" + pid)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"codex", "cursor", "vscode"}, m.Targets)
-	state, err := w.deps.Compiler.Compile(t.Context(), compiler.Request{Profile: "project-" + pid, Target: "all"})
+	state, err := w.deps.Compiler.Compile(t.Context(), planner.Request{Profile: "project-" + pid, Target: "all"})
 	require.NoError(t, err)
 	assert.Len(t, state.Modules, 6, "what was imported can be deployed: codex's four of the user and two of the project")
 
@@ -160,7 +160,7 @@ func TestImportElsewhere(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
 	env := map[string]string{"HOME": w.user, "HOSTNAME": "box", "CODEX_HOME": filepath.Join(w.Top, "codex"), "AGENTPACK_PROJECT_ROOT": w.user}
-	w.deps.Compiler.Places = place.New(func(name string) string { return env[name] }, w.user)
+	w.deps.Compiler.Places = configrepo.NewLocation(func(name string) string { return env[name] }, w.user)
 	w.Write(filepath.Join(w.Top, "codex", "prompts", "p.md"), "p\n")
 	w.Write(filepath.Join(w.user, ".codex", "prompts", "q.md"), "q\n")
 	w.Write(filepath.Join(w.user, ".claude", "commands", "go.md"), commandText)

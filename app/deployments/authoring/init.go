@@ -4,12 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/authoring/gitignore"
-	"github.com/countersign-dev/countersign/app/deployments/authoring/starter"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -33,7 +29,7 @@ type gitData struct {
 }
 
 // prepareInit works out which files a config repository lacks.
-func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -43,8 +39,8 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c inputs.Call) 
 	if err != nil {
 		return nil, err
 	}
-	e := &action.Edit{Command: "init", Place: at}
-	if e.Writes, err = s.starters(ctx, at, starter.Files(targets), data.Guided); err != nil {
+	e := &planner.Edit{Command: "init", Place: at}
+	if e.Writes, err = s.starters(ctx, at, Files(targets), data.Guided); err != nil {
 		return nil, err
 	}
 	if c.Git {
@@ -72,9 +68,9 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c inputs.Call) 
 }
 
 // guided is the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
-func guided(c inputs.Call, data *initData) (targets []starter.Target, warnings []string, err error) {
+func guided(c planner.Call, data *initData) (targets []Target, warnings []string, err error) {
 	if len(c.Targets) == 0 {
-		return starter.Defaults(), nil, nil
+		return Defaults(), nil, nil
 	}
 	for _, name := range c.Targets {
 		if _, err := target.Sorted(map[string]deployment.TargetConfig{name: {}}, name); err != nil {
@@ -85,7 +81,7 @@ func guided(c inputs.Call, data *initData) (targets []starter.Target, warnings [
 		if !slices.Contains(c.Targets, name) {
 			continue
 		}
-		t := starter.Target{Name: name, Scope: c.TargetScope}
+		t := Target{Name: name, Scope: c.TargetScope}
 		if !slices.Contains(target.Scopes(name), t.Scope) {
 			t.Scope = deployment.Project
 			warnings = append(warnings, name+" reads nothing from the home directory: its scope is project")
@@ -98,7 +94,7 @@ func guided(c inputs.Call, data *initData) (targets []starter.Target, warnings [
 }
 
 // starters are the files that are not there yet.
-func (s *service) starters(ctx context.Context, at deployment.Place, files []starter.File, fresh bool) ([]plan.Write, error) {
+func (s *service) starters(ctx context.Context, at deployment.Place, files []StarterFile, fresh bool) ([]deployment.Write, error) {
 	paths := make([]string, len(files))
 	for i, f := range files {
 		paths[i] = s.in(at.Repo, f.Path)
@@ -107,47 +103,47 @@ func (s *service) starters(ctx context.Context, at deployment.Place, files []sta
 	if err != nil {
 		return nil, err
 	}
-	var writes []plan.Write
+	var writes []deployment.Write
 	for i, f := range files {
-		switch there := seen[paths[i]].Kind != plan.Absent; {
+		switch there := seen[paths[i]].Kind != deployment.Absent; {
 		case there && fresh && f.Path == deployment.ManifestFile:
 			const hint = "edit it, or make another config repository with --repo"
 			return nil, deployment.ErrConfig.Sayf("%s exists already, and guided set-up only makes new ones; %s", paths[i], hint).
 				With(deployment.Fields("hint", hint).AddPath("path", paths[i]))
 		case !there:
-			writes = append(writes, *action.Put(at.Repo, paths[i], plan.Seen{}, []byte(f.Text)))
+			writes = append(writes, *planner.Put(at.Repo, paths[i], deployment.Seen{}, []byte(f.Text)))
 		}
 	}
 	return writes, nil
 }
 
 // ignoring adds .gitignore to the edit where it lacks a line, and says why it does not.
-func (s *service) ignoring(ctx context.Context, e *action.Edit, data *initData) (warnings []string, err error) {
-	path := s.in(e.Place.Repo, gitignore.File)
+func (s *service) ignoring(ctx context.Context, e *planner.Edit, data *initData) (warnings []string, err error) {
+	path := s.in(e.Place.Repo, File)
 	data.Git = &gitData{Path: path, PathPosix: deployment.Posix(path), Initialized: true}
 	seen, err := s.seen(ctx, e.Place, path)
 	if err != nil {
 		return nil, err
 	}
 	now := seen[path]
-	if now.Kind != plan.Absent && now.Kind != plan.Regular { // writing would put a file in place of a link
-		return []string{path + " is no regular file; add " + gitignore.Manifests + " by hand"}, nil
+	if now.Kind != deployment.Absent && now.Kind != deployment.Regular { // writing would put a file in place of a link
+		return []string{path + " is no regular file; add " + Manifests + " by hand"}, nil
 	}
 	text, _, err := s.Machine.Read(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if text, data.Git.Updated = gitignore.Ensure(text, gitignore.Manifests, gitignore.Desktop); data.Git.Updated {
-		e.Writes = append(e.Writes, *action.Put(e.Place.Repo, path, now, text))
+	if text, data.Git.Updated = Ensure(text, Manifests, Desktop); data.Git.Updated {
+		e.Writes = append(e.Writes, *planner.Put(e.Place.Repo, path, now, text))
 	}
 	return nil, nil
 }
 
 // create writes the files, and makes the repository once there is something in it.
-func (s *service) create(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
+func (s *service) create(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
 	out, err := s.write(ctx, sc, c, p)
 	if err == nil && c.Git {
-		err = s.Remote.Init(ctx, p.(*action.Edit).Place.Repo)
+		err = s.Remote.Init(ctx, p.(*planner.Edit).Place.Repo)
 	}
 	if err != nil {
 		return nil, err

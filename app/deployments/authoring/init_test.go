@@ -10,11 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
@@ -47,7 +44,7 @@ func TestInitIsDeployable(t *testing.T) {
 		out := w.Call("agents_add", yes("module_type", kind, "source", source, "tags", []string{"base"}))
 		assert.Empty(t, out.Warnings, kind)
 	}
-	state, err := w.deps.Compiler.Compile(t.Context(), compiler.Request{Profile: "default", Target: "all"})
+	state, err := w.deps.Compiler.Compile(t.Context(), planner.Request{Profile: "default", Target: "all"})
 	require.NoError(t, err)
 	assert.Empty(t, state.Warnings)
 	assert.Len(t, state.Modules, 3)
@@ -114,12 +111,12 @@ func TestInitBootstrap(t *testing.T) {
 	w := newWorld(t)
 	w.Refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
 	assert.NoDirExists(t, w.repo)
-	w.deps.Bootstrap = func(_ context.Context, c inputs.Call, at deployment.Place) ([]plan.Write, any, error) {
+	w.deps.Bootstrap = func(_ context.Context, c planner.Call, at deployment.Place) ([]deployment.Write, any, error) {
 		assert.Equal(t, deployment.Project, c.TargetScope)
 		assert.Equal(t, w.repo, at.ProjectRoot)
 		assert.True(t, at.Marked)
 		file := filepath.Join(at.Repo, ".claude", "commands", "ap-plan.md")
-		return []plan.Write{*action.Put(at.Repo, file, plan.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
+		return []deployment.Write{*planner.Put(at.Repo, file, deployment.Seen{}, []byte("asset\n"))}, map[string]any{"applied": true}, nil
 	}
 	out := w.Call("agents_init", yes("bootstrap", true))
 	var data map[string]any

@@ -8,11 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sorting"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -36,7 +34,7 @@ type locking struct {
 	data  lockData
 }
 
-func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -45,18 +43,18 @@ func (s *service) prepareLock(ctx context.Context, sc tool.Scope, c inputs.Call)
 	if err != nil {
 		return nil, err
 	}
-	e := &action.Edit{Command: "lock", Place: at}
+	e := &planner.Edit{Command: "lock", Place: at}
 	l, err := s.relock(ctx, sc, e, config)
 	if err != nil {
-		return nil, action.Warned(err, config.Warnings)
+		return nil, planner.Warned(err, config.Warnings)
 	}
 	e.More, e.Report, e.Nothing = l, report(l.data, config.Warnings...), len(e.Writes) == 0
 	return e, nil
 }
 
 // lock writes the lockfile.
-func (s *service) lock(ctx context.Context, sc tool.Scope, c inputs.Call, p tool.Plan) (any, error) {
-	e := p.(*action.Edit)
+func (s *service) lock(ctx context.Context, sc tool.Scope, c planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
 	if err := s.stamp(e, e.More.(*locking)); err != nil {
 		return nil, err
 	}
@@ -64,7 +62,7 @@ func (s *service) lock(ctx context.Context, sc tool.Scope, c inputs.Call, p tool
 }
 
 // stamp gives a new lock its time.
-func (s *service) stamp(e *action.Edit, l *locking) error {
+func (s *service) stamp(e *planner.Edit, l *locking) error {
 	if !l.fresh {
 		return nil
 	}
@@ -75,7 +73,7 @@ func (s *service) stamp(e *action.Edit, l *locking) error {
 	}
 	for i, w := range e.Writes {
 		if w.Path == l.data.Lockfile {
-			e.Writes[i] = *action.Put(w.Root, w.Path, w.Before, data)
+			e.Writes[i] = *planner.Put(w.Root, w.Path, w.Before, data)
 		}
 	}
 	return nil
@@ -92,7 +90,7 @@ func (s *service) config(ctx context.Context, at deployment.Place, anew bool) (d
 }
 
 // relock resolves every enabled module, and adds the lockfile to the edit where that says something new.
-func (s *service) relock(ctx context.Context, sc tool.Scope, e *action.Edit, config deployport.Config) (*locking, error) {
+func (s *service) relock(ctx context.Context, sc tool.Scope, e *planner.Edit, config deployport.Config) (*locking, error) {
 	path := s.in(e.Place.Repo, deployment.LockFile)
 	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
@@ -126,10 +124,10 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, e *action.Edit, con
 		return nil, err
 	}
 	now := seen[path]
-	if now.Kind == plan.Link && now.Sum == deployment.SumOf(data) { // it leads to what it should say
+	if now.Kind == deployment.Link && now.Sum == deployment.SumOf(data) { // it leads to what it should say
 		return l, nil
 	}
-	if w := action.Put(e.Place.Repo, path, now, data); w != nil {
+	if w := planner.Put(e.Place.Repo, path, now, data); w != nil {
 		e.Writes = append(e.Writes, *w)
 	}
 	return l, nil
@@ -157,7 +155,7 @@ func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment
 // commitOf asks the remote, which offline only a ref that is a commit can do without.
 func (s *service) commitOf(ctx context.Context, m deployment.Module) (string, error) {
 	const digits = 40
-	if _, err := gitref.ParseCommit(m.Source.Git.Ref); s.Compiler.Offline && (err != nil || len(m.Source.Git.Ref) != digits) {
+	if _, err := git.ParseCommit(m.Source.Git.Ref); s.Compiler.Offline && (err != nil || len(m.Source.Git.Ref) != digits) {
 		return "", deployment.ErrOffline.Sayf("which commit %s of module %s is now only its remote can say, and --offline forbids asking; repeat without --offline",
 			m.Source.Git.Ref, m.ID).With(deployment.Fields("module_id", m.ID).Add("ref", m.Source.Git.Ref))
 	}

@@ -5,11 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/module"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/deployport"
@@ -22,18 +19,18 @@ type moduleData struct {
 	ModuleID      string `json:"module_id"`
 }
 
-func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, id string, edit deployport.ManifestEdit) (*action.Edit, error) {
+func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, id string, edit deployport.ManifestEdit) (*planner.Edit, error) {
 	w, err := s.Compiler.Configs.Edit(ctx, at.Repo, edit)
 	if err != nil {
 		return nil, err
 	}
 	path := s.in(at.Repo, deployment.ManifestFile)
-	return &action.Edit{Command: command + " " + id, Place: at, Writes: []plan.Write{w},
+	return &planner.Edit{Command: command + " " + id, Place: at, Writes: []deployment.Write{w},
 		Report: report(moduleData{Manifest: path, ManifestPosix: deployment.Posix(path), ModuleID: id})}, nil
 }
 
 // prepareAdd works out the manifest with a module more.
-func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	source, err := deployment.ParseSource(c.Source)
 	if err != nil {
 		return nil, err
@@ -81,7 +78,7 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 	tree, err := s.Compiler.Sources.Local(ctx, at, m.Source.Local)
 	if err == nil {
 		read := func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) }
-		err = module.Validate(m, tree, read, s.Compiler.Configs.Frontmatter)
+		err = deployment.Validate(m, tree, read, s.Compiler.Configs.Frontmatter)
 	}
 	if err != nil {
 		warnings = append(warnings, m.ID+" cannot be deployed as it is: "+fault.From(err).Message)
@@ -90,7 +87,7 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 }
 
 // prepareRemove works out the manifest with a module less.
-func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -102,7 +99,7 @@ func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c inputs.Call
 }
 
 // asPlan keeps a nil edit from becoming a plan.
-func asPlan(e *action.Edit, err error) (tool.Plan, error) {
+func asPlan(e *planner.Edit, err error) (tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/deployments/action"
-	"github.com/countersign-dev/countersign/app/deployments/inputs"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -50,7 +48,7 @@ func (d *syncData) takes(r deployport.Route) {
 	d.Hooks = append([]deployport.Program{}, r.Hooks...)
 }
 
-func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	url := strings.TrimSpace(c.URL)
 	if url == "" {
 		return nil, tool.ErrArguments.Sayf("agents_remote_set: url is empty; give the remote's URL")
@@ -63,17 +61,17 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c inputs.Call
 	if err != nil {
 		return nil, err
 	}
-	if seen[at.Repo].Kind == plan.Absent {
+	if seen[at.Repo].Kind == deployment.Absent {
 		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with countersign agents init, or name another with --repo", at.Repo).
 			With(deployment.Fields("hint", "countersign agents init --git").AddPath("path", at.Repo))
 	}
 	data := remoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.Posix(at.Repo), URL: url}
-	return &action.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data), From: []string{url}}, nil
+	return &planner.Edit{Command: "remote set " + c.Name, Place: at, Report: report(data), From: []string{url}}, nil
 }
 
 // setRemote makes the repository one of git if it is none, and sets the remote.
-func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
-	e := p.(*action.Edit)
+func (s *service) setRemote(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
 	data := e.Report.Data.(remoteData)
 	_, err := s.Remote.State(ctx, e.Place.Repo)
 	if errors.Is(err, deployment.ErrGitRepo) {
@@ -113,7 +111,7 @@ func (s *service) syncable(ctx context.Context, at deployment.Place, remote stri
 	return state.Branch, nil
 }
 
-func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c inputs.Call) (tool.Plan, error) {
+func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
 		return nil, err
@@ -133,7 +131,7 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c inputs.Call) 
 		return nil, err
 	}
 	data.takes(route)
-	e := &action.Edit{Command: "sync with " + c.Remote, Place: at, Report: report(data), From: route.Remotes}
+	e := &planner.Edit{Command: "sync with " + c.Remote, Place: at, Report: report(data), From: route.Remotes}
 	if len(data.Hooks)+len(data.Filters) > 0 {
 		e.Risk = policy.RiskHigh
 		e.Report.Warnings = append(e.Report.Warnings, "git runs the hooks and filters that are listed, as you")
@@ -143,8 +141,8 @@ func (s *service) prepareSync(ctx context.Context, _ tool.Scope, c inputs.Call) 
 }
 
 // sync pulls and pushes, after looking again.
-func (s *service) sync(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.Plan) (any, error) {
-	e := p.(*action.Edit)
+func (s *service) sync(ctx context.Context, _ tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
 	data := e.Report.Data.(syncData)
 	branch, err := s.syncable(ctx, e.Place, data.Remote)
 	if err != nil {
@@ -160,7 +158,7 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, _ inputs.Call, p tool.
 	}
 	now := data
 	now.takes(route)
-	if fresh := (&action.Edit{Command: e.Command, Place: e.Place, Report: report(now)}); fresh.Hash() != e.Hash() {
+	if fresh := (&planner.Edit{Command: e.Command, Place: e.Place, Report: report(now)}); fresh.Hash() != e.Hash() {
 		return nil, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
 			With(deployment.Reason("route_changed", "retry_command"))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/scan"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	w.Write(filepath.Join(w.project, ".git", "HEAD"), "ref: refs/heads/main\n")
 	w.Write(filepath.Join(w.project, ".git", "config"), "[remote \"origin\"]\n\turl = https://github.com/example/example.git\n")
 	wired := deployrig.Wire(deployrig.Wiring{Env: map[string]string{"HOME": w.user, "HOSTNAME": "Box 1"}, Dir: w.project, Clock: &w.clock})
-	w.deps = authoring.Deps{Compiler: wired.Compiler, Machine: wired.Machine, Remote: wired.Git, Scanner: scan.New(wired.Files), Clock: &w.clock}
+	w.deps = authoring.Deps{Compiler: wired.Compiler, Machine: wired.Machine, Remote: wired.Git, Scanner: configrepo.NewScan(wired.Files), Clock: &w.clock}
 	w.Unwatched = append(w.Unwatched, "cache")
 	w.Tools = func() []tool.Entry { return authoring.Entries(w.deps) }
 	return w

@@ -9,16 +9,14 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/section"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted. Where the look
 // was to go on, so does this: a file that cannot be merged with is told in o.Unread.
-func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed) ([]plan.Desired, error) {
-	owned := map[[2]string]plan.Owned{}
+func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployment.Observed) ([]deployment.Desired, error) {
+	owned := map[[2]string]deployment.Owned{}
 	for have := range o.Entries() {
 		if have.Part != nil && have.Owner == w.Owner && w.Has(*have) {
 			owned[[2]string{have.Target, have.Path}] = *have
@@ -40,7 +38,7 @@ func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed)
 		}
 	}
 	for _, have := range leaving(owned, w, o) {
-		d := plan.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &plan.Part{Format: have.Part.Format}}
+		d := deployment.Desired{Target: have.Target, Root: have.Root, Path: have.Path, Mode: have.Mode, Modules: have.Modules, Part: &deployment.Part{Format: have.Part.Format}}
 		if err := p.merge(ctx, w.Binding.Home, &d, have, true); err == nil {
 			files = append(files, d)
 		} else if !passedOver(ctx, o, d.Path, err) {
@@ -51,7 +49,7 @@ func (p Planner) mergeParts(ctx context.Context, w plan.Wanted, o plan.Observed)
 }
 
 // passedOver reports whether to go on after an error with one file, and keeps it then.
-func passedOver(ctx context.Context, o plan.Observed, path string, err error) bool {
+func passedOver(ctx context.Context, o deployment.Observed, path string, err error) bool {
 	if o.Unread == nil || ctx.Err() != nil {
 		return false
 	}
@@ -61,7 +59,7 @@ func passedOver(ctx context.Context, o plan.Observed, path string, err error) bo
 	return true
 }
 
-func anyPart(files []plan.Desired) bool {
+func anyPart(files []deployment.Desired) bool {
 	for i := range files { // in place: there are thousands
 		if files[i].Part != nil {
 			return true
@@ -71,7 +69,7 @@ func anyPart(files []plan.Desired) bool {
 }
 
 // leaving are the parts to take out, sorted: those that nothing wants any more, in files that no other target has too.
-func leaving(owned map[[2]string]plan.Owned, w plan.Wanted, o plan.Observed) []plan.Owned {
+func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deployment.Observed) []deployment.Owned {
 	if len(owned) == 0 {
 		return nil
 	}
@@ -82,25 +80,25 @@ func leaving(owned map[[2]string]plan.Owned, w plan.Wanted, o plan.Observed) []p
 	for _, have := range owned {
 		held[have.Path]-- // who lets go of it in this very plan does not hold it
 	}
-	gone := make([]plan.Owned, 0, len(owned))
+	gone := make([]deployment.Owned, 0, len(owned))
 	for _, have := range owned {
-		wanted := slices.ContainsFunc(w.Files, func(d plan.Desired) bool { return d.Path == have.Path })
+		wanted := slices.ContainsFunc(w.Files, func(d deployment.Desired) bool { return d.Path == have.Path })
 		if !wanted && held[have.Path] == 0 {
 			gone = append(gone, have)
 		}
 	}
-	sorting.By(gone, func(a, b plan.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	sorting.By(gone, func(a, b deployment.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
 	return gone
 }
 
 // merge works out what a file holds with d's part in it instead of the owned one.
-func (p Planner) merge(ctx context.Context, home string, d *plan.Desired, have plan.Owned, managed bool) error {
+func (p Planner) merge(ctx context.Context, home string, d *deployment.Desired, have deployment.Owned, managed bool) error {
 	doc, found, err := p.Machine.Read(ctx, d.Path)
 	if err != nil {
 		return err
 	}
 	var merged []byte
-	if d.Part.Format == plan.Markdown {
+	if d.Part.Format == deployment.Markdown {
 		merged, err = mergeBlock(d, doc)
 	} else {
 		merged, err = p.mergeKeys(ctx, d, doc, ownedPart{have, managed, home})
@@ -130,9 +128,9 @@ func about(err error, path string) error {
 		With(deployment.Reason("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).Because(err)
 }
 
-func mergeBlock(d *plan.Desired, doc []byte) ([]byte, error) {
+func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {
 	text := string(doc)
-	now, there, err := section.Block(text)
+	now, there, err := deployment.Block(text)
 	if err != nil {
 		return nil, err
 	}
@@ -140,26 +138,26 @@ func mergeBlock(d *plan.Desired, doc []byte) ([]byte, error) {
 		d.Merge.Now = deployment.SumOf([]byte(now))
 	}
 	if d.Part.Block == "" {
-		text, _, err = section.Cut(text)
+		text, _, err = deployment.Cut(text)
 		return []byte(text), err
 	}
-	text, err = section.Put(text, d.Part.Block)
+	text, err = deployment.Put(text, d.Part.Block)
 	if err != nil {
 		return nil, err
 	}
-	put, _, err := section.Block(text)
+	put, _, err := deployment.Block(text)
 	d.Merge.Ours = deployment.SumOf([]byte(put))
 	return []byte(text), err
 }
 
 // ownedPart is what a manifest says of a document that only a part of is ours.
 type ownedPart struct {
-	plan.Owned
+	deployment.Owned
 	managed bool
 	home    string
 }
 
-func (p Planner) mergeKeys(ctx context.Context, d *plan.Desired, doc []byte, have ownedPart) ([]byte, error) {
+func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, doc []byte, have ownedPart) ([]byte, error) {
 	format, looked := d.Part.Format, d.Part.Keys
 	managed := have.managed
 	if managed {
@@ -171,8 +169,8 @@ func (p Planner) mergeKeys(ctx context.Context, d *plan.Desired, doc []byte, hav
 	}
 	merged := doc
 	if managed {
-		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k plan.Key) bool {
-			return slices.ContainsFunc(d.Part.Keys, func(w plan.Key) bool { return slices.Equal(k.Path, w.Path) })
+		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k deployment.Key) bool {
+			return slices.ContainsFunc(d.Part.Keys, func(w deployment.Key) bool { return slices.Equal(k.Path, w.Path) })
 		})
 		if len(dropped) > 0 {
 			if merged, err = p.takeOut(ctx, d, merged, dropped, have); err != nil {
@@ -195,7 +193,7 @@ func (p Planner) mergeKeys(ctx context.Context, d *plan.Desired, doc []byte, hav
 
 // takeOut takes keys out of a document. One that the user had a value for before a deployment first wrote there gets that value back; and
 // where nothing but our keys ever changed, the document gets its original bytes.
-func (p Planner) takeOut(ctx context.Context, d *plan.Desired, doc []byte, dropped []plan.Key, have ownedPart) ([]byte, error) {
+func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte, dropped []deployment.Key, have ownedPart) ([]byte, error) {
 	format := d.Part.Format
 	original, err := p.original(ctx, have.home, have.Path)
 	if err != nil {
@@ -208,10 +206,10 @@ func (p Planner) takeOut(ctx context.Context, d *plan.Desired, doc []byte, dropp
 	if err != nil {
 		had = nil // what the document was is no document: then nothing of it can be put back by keys
 	}
-	var back, gone []plan.Key
+	var back, gone []deployment.Key
 	for i, k := range dropped {
 		if value, ok := had[i]; ok {
-			back = append(back, plan.Key{Path: k.Path, Value: value})
+			back = append(back, deployment.Key{Path: k.Path, Value: value})
 		} else {
 			gone = append(gone, k)
 		}
@@ -234,7 +232,7 @@ func (p Planner) original(ctx context.Context, home, path string) ([]byte, error
 		return nil, err
 	}
 	for _, o := range all {
-		if o.Path == path && o.Settled == "" && o.Kind == plan.Regular {
+		if o.Path == path && o.Settled == "" && o.Kind == deployment.Regular {
 			return p.Snapshots.Blob(ctx, home, o.Sum)
 		}
 	}
@@ -242,7 +240,7 @@ func (p Planner) original(ctx context.Context, home, path string) ([]byte, error
 }
 
 // valuesSum is the sum over the keys that are there, with their values; zero when none is.
-func (p Planner) valuesSum(f plan.Format, doc []byte, keys []plan.Key) (deployment.Sum, error) {
+func (p Planner) valuesSum(f deployment.Format, doc []byte, keys []deployment.Key) (deployment.Sum, error) {
 	values, err := p.Documents.Values(f, doc, keys)
 	if err != nil || len(values) == 0 {
 		return deployment.Sum{}, err

@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -26,15 +24,15 @@ type Planner struct {
 
 // Result is a plan and what it was made from.
 type Result struct {
-	Plan     plan.Plan
-	Observed plan.Observed
-	Files    []plan.Desired // with parts merged, and those of parts that go
+	Plan     deployment.Plan
+	Observed deployment.Observed
+	Files    []deployment.Desired // with parts merged, and those of parts that go
 	Warnings []string
 }
 
 // Deploy is the plan that makes the compiled state so. Roots that a deployment of this repository wrote to and that no target names any
 // more are looked at too, so that nothing is left behind in them.
-func (p Planner) Deploy(ctx context.Context, s compiler.State) (Result, error) {
+func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 	w, err := p.wanted(ctx, s)
 	if err != nil {
 		return Result{}, err
@@ -43,7 +41,7 @@ func (p Planner) Deploy(ctx context.Context, s compiler.State) (Result, error) {
 }
 
 // Survey looks as Deploy does and makes no plan. What cannot be read fails nothing: it is in Observed.Unread.
-func (p Planner) Survey(ctx context.Context, s compiler.State) (Result, error) {
+func (p Planner) Survey(ctx context.Context, s State) (Result, error) {
 	w, err := p.wanted(ctx, s)
 	if err != nil {
 		return Result{}, err
@@ -51,20 +49,20 @@ func (p Planner) Survey(ctx context.Context, s compiler.State) (Result, error) {
 	return p.look(ctx, s.Place, w, true)
 }
 
-func (p Planner) wanted(ctx context.Context, s compiler.State) (plan.Wanted, error) {
+func (p Planner) wanted(ctx context.Context, s State) (deployment.Wanted, error) {
 	roots, err := p.withOrphans(ctx, s)
-	return plan.Wanted{Binding: Binding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files}, err
+	return deployment.Wanted{Binding: Binding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files}, err
 }
 
 // Binding is what a confirmation of a deployment is good for, resolved.
-func Binding(s compiler.State) plan.Binding {
-	return plan.Binding{Home: s.Place.Home, Machine: s.Place.Machine, Profile: s.Request.Profile, ProjectRoot: s.Place.ProjectRoot,
+func Binding(s State) deployment.Binding {
+	return deployment.Binding{Home: s.Place.Home, Machine: s.Place.Machine, Profile: s.Request.Profile, ProjectRoot: s.Place.ProjectRoot,
 		Repo: s.Place.Repo, Target: strings.Join(s.Targets, ","), UserHome: s.Place.UserHome}
 }
 
 // withOrphans is the state's roots and those that were written before, for a target that was chosen or is gone altogether, in the same
 // project or in none.
-func (p Planner) withOrphans(ctx context.Context, s compiler.State) ([]plan.Root, error) {
+func (p Planner) withOrphans(ctx context.Context, s State) ([]deployment.Root, error) {
 	known, err := p.Registry.Roots(ctx, s.Place.Home)
 	if err != nil {
 		return nil, err
@@ -72,29 +70,29 @@ func (p Planner) withOrphans(ctx context.Context, s compiler.State) ([]plan.Root
 	roots := slices.Clone(s.Output.Roots)
 	for _, k := range known {
 		_, configured := s.Config.Manifest.Targets[k.Target]
-		chosen := slices.Contains(s.Targets, k.Target) || !configured && s.Request.Target == compiler.All
+		chosen := slices.Contains(s.Targets, k.Target) || !configured && s.Request.Target == All
 		here := k.Repo == s.Place.Repo && (k.Project == "" || k.Project == s.Place.ProjectRoot)
-		named := slices.ContainsFunc(roots, func(r plan.Root) bool { return r.Target == k.Target && r.Path == k.Path })
+		named := slices.ContainsFunc(roots, func(r deployment.Root) bool { return r.Target == k.Target && r.Path == k.Path })
 		if chosen && here && !named {
-			roots = append(roots, plan.Root{Target: k.Target, Path: k.Path})
+			roots = append(roots, deployment.Root{Target: k.Target, Path: k.Path})
 		}
 	}
 	return roots, nil
 }
 
 // make looks, merges and compares.
-func (p Planner) make(ctx context.Context, at deployment.Place, w plan.Wanted) (Result, error) {
+func (p Planner) make(ctx context.Context, at deployment.Place, w deployment.Wanted) (Result, error) {
 	r, err := p.look(ctx, at, w, false)
 	if err != nil {
 		return r, err
 	}
 	w.Files = r.Files
-	r.Plan, err = plan.Make(w, r.Observed)
+	r.Plan, err = deployment.Make(w, r.Observed)
 	return r, err
 }
 
 // look looks and merges; goOn does so as deployport.Look says.
-func (p Planner) look(ctx context.Context, at deployment.Place, w plan.Wanted, goOn bool) (Result, error) {
+func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wanted, goOn bool) (Result, error) {
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
 		return Result{}, err
@@ -113,13 +111,13 @@ func (p Planner) look(ctx context.Context, at deployment.Place, w plan.Wanted, g
 }
 
 // neighbours are the roots, and those of other targets in the same directories: what two targets own stays when one of them leaves.
-func neighbours(roots []plan.Root, known []deployport.KnownRoot) []plan.Root {
+func neighbours(roots []deployment.Root, known []deployport.KnownRoot) []deployment.Root {
 	out := slices.Clone(roots)
 	for _, k := range known {
-		shared := slices.ContainsFunc(roots, func(r plan.Root) bool { return r.Path == k.Path })
-		named := slices.ContainsFunc(out, func(r plan.Root) bool { return r.Path == k.Path && r.Target == k.Target })
+		shared := slices.ContainsFunc(roots, func(r deployment.Root) bool { return r.Path == k.Path })
+		named := slices.ContainsFunc(out, func(r deployment.Root) bool { return r.Path == k.Path && r.Target == k.Target })
 		if shared && !named {
-			out = append(out, plan.Root{Target: k.Target, Path: k.Path})
+			out = append(out, deployment.Root{Target: k.Target, Path: k.Path})
 		}
 	}
 	return out
@@ -132,7 +130,7 @@ func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	wanted.Binding = plan.Binding{Home: at.Home, ProjectRoot: at.ProjectRoot, Repo: at.Repo, UserHome: at.UserHome, Profile: to}
+	wanted.Binding = deployment.Binding{Home: at.Home, ProjectRoot: at.ProjectRoot, Repo: at.Repo, UserHome: at.UserHome, Profile: to}
 	originals, err := p.Snapshots.Originals(ctx, at.Home)
 	if err != nil {
 		return Result{}, err
@@ -155,33 +153,33 @@ func (p Planner) Back(ctx context.Context, at deployment.Place, to string) (Resu
 }
 
 // before is what was owned at that snapshot.
-func (p Planner) before(ctx context.Context, at deployment.Place, to string) (plan.Wanted, []string, error) {
-	if to != plan.Initial {
+func (p Planner) before(ctx context.Context, at deployment.Place, to string) (deployment.Wanted, []string, error) {
+	if to != deployment.Initial {
 		s, err := p.Snapshots.Load(ctx, at.Home, to)
 		switch {
 		case err != nil:
-			return plan.Wanted{}, nil, err
-		case s.Kind == plan.KindRollback:
-			return plan.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
+			return deployment.Wanted{}, nil, err
+		case s.Kind == deployment.KindRollback:
+			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
 				With(deployment.Reason("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
-		case s.Status == plan.Undone || s.Status == plan.Applying:
-			return plan.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
+		case s.Status == deployment.Undone || s.Status == deployment.Applying:
+			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
 		}
-		return plan.WantedOf(s), nil, nil
+		return deployment.WantedOf(s), nil, nil
 	}
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
-		return plan.Wanted{}, nil, err
+		return deployment.Wanted{}, nil, err
 	}
 	others, warnings, err := p.others(ctx, at)
 	if err != nil {
-		return plan.Wanted{}, nil, err
+		return deployment.Wanted{}, nil, err
 	}
-	w := plan.Wanted{}
+	w := deployment.Wanted{}
 	for _, k := range known {
-		shared := k.Project == "" && others[plan.Root{Target: k.Target, Path: k.Path}]
+		shared := k.Project == "" && others[deployment.Root{Target: k.Target, Path: k.Path}]
 		if (k.Project == "" || k.Project == at.ProjectRoot) && !shared {
-			w.Roots = append(w.Roots, plan.Root{Target: k.Target, Path: k.Path})
+			w.Roots = append(w.Roots, deployment.Root{Target: k.Target, Path: k.Path})
 			w.Targets = append(w.Targets, k.Target)
 		}
 		if shared {
@@ -194,28 +192,28 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (pl
 }
 
 // others are the roots that deployments from other projects looked at, and that these projects have not gone back from.
-func (p Planner) others(ctx context.Context, at deployment.Place) (map[plan.Root]bool, []string, error) {
+func (p Planner) others(ctx context.Context, at deployment.Place) (map[deployment.Root]bool, []string, error) {
 	all, warnings, err := p.Snapshots.List(ctx, at.Home)
 	if err != nil {
 		return nil, nil, err
 	}
-	byProject := map[string]map[plan.Root]bool{}
+	byProject := map[string]map[deployment.Root]bool{}
 	for _, s := range all { // oldest first
 		switch {
-		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != plan.Applied:
-		case s.Kind == plan.KindRollback && s.RolledBackTo == plan.Initial:
+		case s.ProjectRoot == at.ProjectRoot || s.ProjectRoot == "" || s.Status != deployment.Applied:
+		case s.Kind == deployment.KindRollback && s.RolledBackTo == deployment.Initial:
 			delete(byProject, s.ProjectRoot)
-		case s.Kind == plan.KindDeploy:
-			roots := map[plan.Root]bool{}
+		case s.Kind == deployment.KindDeploy:
+			roots := map[deployment.Root]bool{}
 			for i := range s.Managed {
-				roots[plan.Root{Target: s.Managed[i].Target, Path: s.Managed[i].Root}] = true
+				roots[deployment.Root{Target: s.Managed[i].Target, Path: s.Managed[i].Root}] = true
 			}
 			byProject[s.ProjectRoot] = roots
 		}
 	}
-	out := map[plan.Root]bool{}
+	out := map[deployment.Root]bool{}
 	for project, roots := range byProject {
-		health, err := p.Machine.Check(ctx, plan.Root{Path: project})
+		health, err := p.Machine.Check(ctx, deployment.Root{Path: project})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/countersign-dev/countersign/adapters/osproc/kin"
+	"github.com/countersign-dev/countersign/adapters/osproc"
 )
 
 // browse opens a link in a browser, and reports whether one was started: that of $BROWSER, else the machine's own, where there is a screen.
@@ -20,7 +20,7 @@ func browse(ctx context.Context, env func(string) string, link string) bool {
 		return false
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, append(argv[1:], link)...)
-	kin.Session(cmd) // it stays when we end
+	osproc.Session(cmd) // it stays when we end
 	if cmd.Start() != nil {
 		return false
 	}

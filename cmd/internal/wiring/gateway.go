@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/adapters/mcp/streamable"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -26,14 +25,14 @@ const (
 )
 
 // serveGateway serves the tools that route to agent servers over HTTP, and stops servers that are idle or too large.
-func (b Build) serveGateway(ctx context.Context, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
+func (b Build) serveGateway(ctx context.Context, t *command.Terminal, env func(string) string, o cli.GatewayOptions) error {
 	table, err := filepath.Abs(o.Servers)
 	if err != nil {
-		return shell.ErrUsage.Sayf("the path of the table of servers: %v", err)
+		return command.ErrUsage.Sayf("the path of the table of servers: %v", err)
 	}
 	token := env("MCP_BEARER_TOKEN")
 	if token == "" {
-		return shell.ErrUsage.Sayf("MCP_BEARER_TOKEN holds no token; the gateway serves nobody without one")
+		return command.ErrUsage.Sayf("MCP_BEARER_TOKEN holds no token; the gateway serves nobody without one")
 	}
 	only := func(toolset string) func(string) string {
 		return func(name string) string {
@@ -58,13 +57,13 @@ func (b Build) serveGateway(ctx context.Context, t *terminal.Terminal, env func(
 	log := local.Logger(os.Stderr, env, "info")
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
 	if err != nil {
-		return shell.ErrUsage.Sayf("port %d cannot be listened on: %v", o.Port, err)
+		return command.ErrUsage.Sayf("port %d cannot be listened on: %v", o.Port, err)
 	}
 	go evicting(ctx, projects)
 	face := mcpserver.New(ctx, mcpserver.Door(routes.App), mcpserver.Options{Version: b.Version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,
 		Log: log, Concurrency: gatewayCalls, Unordered: true})
 	t.Note("the gateway serves MCP at http://127.0.0.1:%d/mcp", o.Port)
-	return streamable.Serve(ctx, listener, streamable.Handler(face.MCP(), streamable.Options{Token: token, Health: routes.Router().Counts, Log: log}))
+	return mcphttp.Serve(ctx, listener, mcphttp.Handler(face.MCP(), mcphttp.StreamOptions{Token: token, Health: routes.Router().Counts, Log: log}))
 }
 
 // starting has the stopped server of a project run, through the same door as everybody.

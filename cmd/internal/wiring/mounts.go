@@ -6,17 +6,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/console"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
-	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
-	"github.com/countersign-dev/countersign/adapters/httpapi/gauges"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpapi/events"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
-	"github.com/countersign-dev/countersign/adapters/mcp/packresources"
-	"github.com/countersign-dev/countersign/adapters/mcp/policyresource"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -34,30 +31,30 @@ type parts struct {
 	wait    time.Duration
 	log     *slog.Logger
 
-	hub    *feed.Hub
-	gauges *gauges.Gauges
-	mcp    *dualera.Endpoint
+	hub    *events.Hub
+	gauges *httpapi.Gauges
+	mcp    *mcphttp.Endpoint
 }
 
 // assemble makes the parts, which serve until life ends. Whoever ends it calls close.
 func (p *parts) assemble(life context.Context) {
-	p.hub = feed.New(p.local.App, p.log)
-	p.gauges = gauges.New(gauges.Options{Version: p.version, Book: p.local.App, Streams: p.hub.Listeners, Sessions: func() int { return p.mcp.Sessions() },
+	p.hub = events.New(p.local.App, p.log)
+	p.gauges = httpapi.NewMetrics(httpapi.MetricsOptions{Version: p.version, Book: p.local.App, Streams: p.hub.Listeners, Sessions: func() int { return p.mcp.Sessions() },
 		Dropped: p.local.App.AuditDropped})
 	o := published(p.gauges.Observe(p.local.App), p.version)
 	o.Log, o.People, o.Wait, o.Forecaster = p.log, p.local.App, p.wait, p.local.App
 	o.Concurrency, o.Each = callsAtOnce, mcpserver.DefaultConcurrency // no client's long calls keep the others waiting
-	p.mcp = dualera.New(life, dualera.Options{Server: mcpserver.New(life, o.door, o.Options), Known: dualera.KnownOf(p.local.Toolsets()), Log: p.log,
+	p.mcp = mcphttp.New(life, mcphttp.Options{Server: mcpserver.New(life, o.door, o.Options), Known: mcphttp.KnownOf(p.local.Toolsets()), Log: p.log,
 		EndSession: p.local.EndSession})
 }
 
 // mount adds the parts to a mux, each behind what lets visitors in.
-func (p *parts) mount(life context.Context, mux *http.ServeMux, g *httpguard.Guard) {
+func (p *parts) mount(life context.Context, mux *http.ServeMux, g *httpauth.Guard) {
 	api := httpapi.New(httpapi.Options{App: p.local.App, Caller: p.gauges.Observe(p.local.App), Hub: p.hub, Version: p.version, Cookie: p.cookie,
 		Observe: p.gauges.Requested, Log: p.log})
 	mux.Handle(httpapi.Prefix+"/", g.Anyone(api.Serve))
 	mux.Handle("/mcp", p.gauges.Route("/mcp", g.Program(p.mcp.ServeVisitor)))
-	figures := func(w http.ResponseWriter, r *http.Request) { p.gauges.Serve(w, r, httpguard.Visitor{}) }
+	figures := func(w http.ResponseWriter, r *http.Request) { p.gauges.Serve(w, r, httpauth.Visitor{}) }
 	if p.open {
 		mux.HandleFunc("GET /metrics", figures)
 	} else {
@@ -85,12 +82,12 @@ func published(door mcpserver.Door, version string) face {
 		f.Unserved = knows.Unserved
 	}
 	as := tool.Call{Client: "resources"}
-	if packresources.Served(door) {
-		packs := packresources.New(door, as)
-		f.Source, f.door, f.Resources, f.Prompts, f.Completer = packresources.Toolset, packs, packs.Resources(), packs.Prompts(), packs
+	if mcpserver.Served(door) {
+		packs := mcpserver.NewPackResources(door, as)
+		f.Source, f.door, f.Resources, f.Prompts, f.Completer = mcpserver.Toolset, packs, packs.Resources(), packs.Prompts(), packs
 	}
-	if policyresource.Served(door) {
-		f.Resources = policyresource.Beside(f.Resources, door, as)
+	if mcpserver.PolicyServed(door) {
+		f.Resources = mcpserver.Beside(f.Resources, door, as)
 	}
 	return f
 }
@@ -99,7 +96,7 @@ func published(door mcpserver.Door, version string) face {
 func patience(env func(string) string) (time.Duration, error) {
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {
-		return 0, shell.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
+		return 0, command.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
 	}
 	return wait, nil
 }

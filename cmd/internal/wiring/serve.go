@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/docfile"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
-	"github.com/countersign-dev/countersign/adapters/httpguard/serving"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -25,15 +23,15 @@ type host struct {
 }
 
 // web is what the commands of the server need.
-func (b Build) web() servecmd.Machine {
+func (b Build) web() admincmd.Machine {
 	h := &host{Build: b}
-	return servecmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, Version: b.Version,
-		Token: func() string { return httpguard.Secret(httpguard.TokenPrefix) }}
+	return admincmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, Version: b.Version,
+		Token: func() string { return httpauth.Secret(httpauth.TokenPrefix) }}
 }
 
 // hold locks the home against other servers, until release is called or this process ends.
 func hold(home string) (release func(), err error) {
-	lock, err := docfile.At(home).TryLock(servecmd.LockName)
+	lock, err := docfile.At(home).TryLock(admincmd.LockName)
 	if lock == nil || err != nil {
 		return nil, err
 	}
@@ -42,25 +40,25 @@ func hold(home string) (release func(), err error) {
 
 // linkOf is a new one-time log-in.
 func linkOf(base, wanted string) (link, code string) {
-	code = httpguard.Secret(httpguard.LoginPrefix)
-	return httpguard.LoginURL(base, code, wanted), code
+	code = httpauth.Secret(httpauth.LoginPrefix)
+	return httpauth.LoginURL(base, code, wanted), code
 }
 
 // open is the door for a server: it has every toolset, unless the operator chooses, because the console shows everything there is.
-func (h *host) open(env func(string) string) (shell.Door, error) {
+func (h *host) open(env func(string) string) (command.Door, error) {
 	l, err := h.openLocal(env, func(c *local.Config) {
 		c.Toolsets = nil
 		c.Log = local.Logger(os.Stderr, env, "off")
 	})
 	if err != nil {
-		return shell.Door{}, err
+		return command.Door{}, err
 	}
 	h.local = l
 	return doorOf(l, env), nil
 }
 
 // serve serves what was opened until ctx ends.
-func (h *host) serve(ctx context.Context, o servecmd.Options, ready func(servecmd.Address) error) error {
+func (h *host) serve(ctx context.Context, o admincmd.Options, ready func(admincmd.Address) error) error {
 	if h.local == nil {
 		return fault.ErrInternal.Sayf("nothing was opened to be served")
 	}
@@ -68,33 +66,33 @@ func (h *host) serve(ctx context.Context, o servecmd.Options, ready func(servecm
 	if err != nil {
 		return err
 	}
-	names := make([]httpguard.Host, len(o.Hosts))
+	names := make([]httpauth.Host, len(o.Hosts))
 	for i, text := range o.Hosts {
-		if names[i], err = httpguard.ParseHost(text); err != nil {
+		if names[i], err = httpauth.ParseHost(text); err != nil {
 			return err
 		}
 	}
-	ciphered, err := serving.Certificate(o.Cert, o.Key)
+	ciphered, err := httpauth.Certificate(o.Cert, o.Key)
 	if err != nil {
 		return err
 	}
-	listener, err := serving.Listen(ctx, o.Addr, o.Plain || ciphered != nil)
+	listener, err := httpauth.Listen(ctx, o.Addr, o.Plain || ciphered != nil)
 	if err != nil {
 		return err
 	}
-	at := servecmd.Address{Listens: listener.Addr().String(), URL: httpguard.BaseURL(listener.Addr(), names, ciphered != nil)}
+	at := admincmd.Address{Listens: listener.Addr().String(), URL: httpauth.BaseURL(listener.Addr(), names, ciphered != nil)}
 	log := local.Logger(os.Stderr, o.Env, "off")
-	guard := httpguard.New(httpguard.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Account: terminal.Account(), Hosts: httpguard.Reached(listener.Addr(), names), TLS: ciphered != nil, Log: log})
+	guard := httpauth.New(httpauth.Options{Credentials: h.local.Admission(), Owner: h.local.Owner(), Account: command.Account(), Hosts: httpauth.Reached(listener.Addr(), names), TLS: ciphered != nil, Log: log})
 	if err := ready(at); err != nil {
 		_ = listener.Close() // what went wrong is said already
 		return err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // calls end with the requests that made them, not before
 	defer end()
-	p := &parts{local: h.local, version: h.Version, cookie: httpguard.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
+	p := &parts{local: h.local, version: h.Version, cookie: httpauth.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
 	p.assemble(life)
 	h.local.Notifier().Watch()
-	err = serving.Serve(ctx, listener, behind(life, guard, p), serving.Options{TLS: ciphered, Ending: guard.End, Log: log})
+	err = httpauth.Serve(ctx, listener, behind(life, guard, p), httpauth.ListenOptions{TLS: ciphered, Ending: guard.End, Log: log})
 	end()
 	return errors.Join(err, p.close(context.WithoutCancel(ctx)))
 }
@@ -106,7 +104,7 @@ func onlyHere(at net.Addr) bool {
 }
 
 // behind is everything of a server, behind the guard.
-func behind(life context.Context, g *httpguard.Guard, p *parts) http.Handler {
+func behind(life context.Context, g *httpauth.Guard, p *parts) http.Handler {
 	mux := http.NewServeMux()
 	g.Mount(mux)
 	p.mount(life, mux, g)

@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli"
-	"github.com/countersign-dev/countersign/adapters/cli/servecmd"
-	"github.com/countersign-dev/countersign/adapters/cli/shell"
-	"github.com/countersign-dev/countersign/adapters/cli/terminal"
+	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -103,10 +102,10 @@ func (b Build) Program() cli.Program {
 	}
 	b.Version = version
 	return cli.Program{Version: version, Open: b.open, Web: b.web(),
-		ServeMCP: func(ctx context.Context, d shell.Door, t *terminal.Terminal, env func(string) string, heed func()) error {
+		ServeMCP: func(ctx context.Context, d command.Door, t *command.Terminal, env func(string) string, heed func()) error {
 			return client{d, version, heed}.serve(ctx, t, env)
 		},
-		ServeGateway: func(ctx context.Context, t *terminal.Terminal, env func(string) string, o cli.GatewayOptions) error {
+		ServeGateway: func(ctx context.Context, t *command.Terminal, env func(string) string, o cli.GatewayOptions) error {
 			return b.serveGateway(ctx, t, env, o)
 		}}
 }
@@ -115,16 +114,16 @@ func (b Build) Program() cli.Program {
 const settleAfter = 200 * time.Millisecond
 
 // open is the door as the environment describes it.
-func (b Build) open(env func(string) string) (shell.Door, error) {
+func (b Build) open(env func(string) string) (command.Door, error) {
 	l, err := b.openLocal(env, nil)
 	if err != nil {
-		return shell.Door{}, err
+		return command.Door{}, err
 	}
 	return doorOf(l, env), nil
 }
 
 // doorOf is what commands see of what was opened.
-func doorOf(l *local.Local, env func(string) string) shell.Door {
+func doorOf(l *local.Local, env func(string) string) command.Door {
 	settle := func() { _, _ = l.Recover(context.Background()) } // whoever looks at a process later learns the same
 	settling := time.AfterFunc(settleAfter, settle)
 	closing := func() error {
@@ -133,7 +132,7 @@ func doorOf(l *local.Local, env func(string) string) shell.Door {
 		}
 		return l.Close()
 	}
-	return shell.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Close: closing, ServeHooks: l.ServeHooks,
+	return command.Door{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Close: closing, ServeHooks: l.ServeHooks,
 		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
 }
 
@@ -159,13 +158,13 @@ func (b Build) openLocal(env func(string) string, change func(*local.Config)) (*
 
 // client is what one client of MCP is served with.
 type client struct {
-	shell.Door
+	command.Door
 	version string
 	heed    func() // has signals cancel what runs
 }
 
 // serve serves the client. Its session's mode and grants end with it.
-func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string) string) error {
+func (d client) serve(ctx context.Context, t *command.Terminal, env func(string) string) error {
 	defer time.AfterFunc(settleAfter, d.heed).Stop()
 	wait, err := patience(env)
 	if err != nil {
@@ -174,7 +173,7 @@ func (d client) serve(ctx context.Context, t *terminal.Terminal, env func(string
 	session, log := system.IDs{}.NewID("mcp_", 16), local.Logger(t.Err, env, "off")
 	o := published(heedful{d.App, d.heed}, d.version)
 	o.Principal, o.Session, o.Log, o.People, o.Wait, o.Forecaster = d.Principal, session, log, d.App, wait, d.App
-	o.Entry = env(servecmd.HostEntry)
+	o.Entry = env(admincmd.HostEntry)
 	err = mcpserver.New(ctx, o.door, o.Options).ServeStdio(t.In, t.Out, mcpserver.InitializeTimeout(env("CONTEXT_PACK_INITIALIZE_TIMEOUT_MS")))
 	if endErr := d.App.EndSession(context.WithoutCancel(ctx), d.Principal.ID, session); endErr != nil {
 		log.Warn("what this session was granted could not be forgotten", "cause", endErr)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/module"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -23,7 +22,7 @@ func IsCommand(path string) bool {
 }
 
 // Skill is what is wrong with a SKILL.md: it has to begin with a name and a description (agentpack contract §2.5).
-func Skill(path string, doc []byte, frontmatter module.Frontmatter) []Issue {
+func Skill(path string, doc []byte, frontmatter deployment.Frontmatter) []Issue {
 	fields, found, err := frontmatter(doc)
 	switch {
 	case err != nil:
@@ -47,9 +46,9 @@ func Skill(path string, doc []byte, frontmatter module.Frontmatter) []Issue {
 
 // Command is what is wrong with a Claude Code command: one that runs shell commands has to say which it may run, and one that changes
 // something has to be asked for in a way that a program understands.
-func Command(path string, doc []byte, frontmatter module.Frontmatter) []Issue {
+func Command(path string, doc []byte, frontmatter deployment.Frontmatter) []Issue {
 	var out []Issue
-	if module.RunsShell(doc) {
+	if deployment.RunsShell(doc) {
 		fields, found, err := frontmatter(doc)
 		switch {
 		case err != nil:
@@ -57,7 +56,7 @@ func Command(path string, doc []byte, frontmatter module.Frontmatter) []Issue {
 		case !found:
 			out = append(out, NewIssue(CommandTools, path, "it runs shell commands and has no frontmatter; add allowed-tools with what it runs",
 				deployment.Fields("missing", []string{"frontmatter", "allowed-tools"})))
-		case !module.AllowsBash(fields["allowed-tools"]):
+		case !deployment.AllowsBash(fields["allowed-tools"]):
 			out = append(out, NewIssue(CommandTools, path, "it runs shell commands, and its allowed-tools names no Bash(…)",
 				deployment.Fields("field", "allowed-tools").Add("missing", []string{"allowed-tools"})))
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/manifest"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/governance"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
@@ -101,7 +101,7 @@ func TestSkill(t *testing.T) {
 		"---\nname: ''\n---\n":                  2,
 		"---\nname: [a]\ndescription: 3\n---\n": 2,
 	} {
-		issues := governance.Skill("x/SKILL.md", []byte(doc), manifest.Frontmatter)
+		issues := governance.Skill("x/SKILL.md", []byte(doc), configrepo.Frontmatter)
 		assert.Len(t, issues, want, doc)
 		for _, i := range issues {
 			assert.Equal(t, governance.SkillFrontmatter, i.Rule)
@@ -134,9 +134,9 @@ func TestCommand(t *testing.T) {
 		head + "```!\n\nagentpack update\n```\nagentpack update\n":                      {"dangerous_defaults"},
 		head + "!bash\nsh -c \"agentpack remote set x\"\n":                              {"dangerous_defaults"},
 	} {
-		assert.Equal(t, want, rules(governance.Command("modules/claude-commands/x.md", []byte(doc), manifest.Frontmatter)), doc)
+		assert.Equal(t, want, rules(governance.Command("modules/claude-commands/x.md", []byte(doc), configrepo.Frontmatter)), doc)
 	}
-	found := governance.Command("c.md", []byte(head+"text\n!bash\ntrue; agentpack --profile p evolve propose --json && x\n"), manifest.Frontmatter)
+	found := governance.Command("c.md", []byte(head+"text\n!bash\ntrue; agentpack --profile p evolve propose --json && x\n"), configrepo.Frontmatter)
 	require.Len(t, found, 1)
 	golden.JSON(t, "danger", found[0])
 }
@@ -157,7 +157,7 @@ func FuzzCommand(f *testing.F) {
 	f.Add("!`bash`\nagentpack \\\n\\\n--repo\n")
 	f.Add("```!\n`agentpack` --repo=x lock; agentpack")
 	f.Fuzz(func(t *testing.T, doc string) {
-		for _, i := range governance.Command("c.md", []byte(doc), manifest.Frontmatter) {
+		for _, i := range governance.Command("c.md", []byte(doc), configrepo.Frontmatter) {
 			if i.Rule != governance.DangerousDefaults {
 				continue
 			}
@@ -194,7 +194,7 @@ func subject(t *testing.T, change func(*governance.Subject, *deployment.Lock)) g
 	change(&s, lock)
 	if s.LockText == nil && lock.Version != 0 {
 		var err error
-		s.LockText, err = manifest.EncodeLock(*lock)
+		s.LockText, err = configrepo.EncodeLock(*lock)
 		if err != nil {
 			s.LockText, s.LockErr = encode(t, lock), "not valid"
 		}

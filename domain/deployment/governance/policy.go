@@ -7,7 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // commitDigits is how long a commit is in a lockfile (agentpack contract §2.4).
@@ -68,7 +68,7 @@ func sameSource(s deployment.Source, r deployment.ResolvedSource) bool {
 }
 
 func pinned(commit string) bool {
-	_, err := gitref.ParseCommit(commit)
+	_, err := git.ParseCommit(commit)
 	return err == nil && len(commit) == commitDigits
 }
 

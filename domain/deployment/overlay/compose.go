@@ -4,9 +4,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/overlay/conflict"
-	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
-	"github.com/countersign-dev/countersign/domain/deployment/overlay/stack"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -109,9 +106,9 @@ func (c *composer) override(s subject) (touched []string, err error) {
 	if err := c.checkMarkers(s, files); err != nil {
 		return nil, err
 	}
-	c.out.Tree = stack.Over(c.out.Tree, files)
+	c.out.Tree = Over(c.out.Tree, files)
 	for _, f := range files {
-		if other := stack.Clash(c.out.Tree, f.Path); other != "" {
+		if other := Clash(c.out.Tree, f.Path); other != "" {
 			hint := "remove one of them from the overlay; an overlay can delete nothing"
 			return nil, s.Fault(deployment.ErrConfig, "it would make "+other+" both a file and a directory", hint).With(s.Details(hint).Add("path", f.Path))
 		}
@@ -150,12 +147,12 @@ func (c *composer) checkMarkers(s subject, files deployment.Tree) error {
 
 // leftover reports whether text has more marker lines than upstream's file.
 func leftover(text []byte, upstream deployment.File, there bool, read func(deployment.Content) ([]byte, error)) (bool, error) {
-	n := conflict.Markers(text)
+	n := Markers(text)
 	if n == 0 || !there {
 		return n > 0, nil
 	}
 	theirs, err := read(upstream.Content)
-	return n > conflict.Markers(theirs), err
+	return n > Markers(theirs), err
 }
 
 // patch does the patches of a patch layer, and gives the paths of the files they changed.
@@ -167,7 +164,7 @@ func (c *composer) patch(s subject) (touched []string, err error) {
 	for _, f := range files {
 		path, ok := f.Target()
 		if !ok {
-			c.warn(f.Layer.String() + " has a patch that is passed over: rename " + f.Name + " so that it ends in " + patchfile.Suffix)
+			c.warn(f.PatchFileLayer.String() + " has a patch that is passed over: rename " + f.Name + " so that it ends in " + Suffix)
 			continue
 		}
 		if err := c.apply(s, f, path); err != nil {
@@ -179,12 +176,12 @@ func (c *composer) patch(s subject) (touched []string, err error) {
 }
 
 // apply does one patch in the tree, which is the composer's own.
-func (c *composer) apply(s subject, f patchfile.File, path string) error {
+func (c *composer) apply(s subject, f File, path string) error {
 	p, err := f.Parse(c.in.Read)
 	if err != nil {
 		return err
 	}
-	at, ok := stack.Index(c.out.Tree, path)
+	at, ok := Index(c.out.Tree, path)
 	if !ok {
 		return f.Refuse("is for a file that the module does not have", "remove the patch, or name it for a file of the module")
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
 )
 
 // dirForm keeps files as they are.
@@ -93,11 +92,11 @@ func either(a, b fs.FileMode) fs.FileMode { return deployment.ModeOf(a | b) }
 // patchForm keeps unified diffs.
 type patchForm struct {
 	*rebaser
-	files map[string]patchfile.File // by the path of the file they are for
+	files map[string]File // by the path of the file they are for
 }
 
 func newPatchForm(r *rebaser) *patchForm {
-	p := &patchForm{r, make(map[string]patchfile.File)}
+	p := &patchForm{r, make(map[string]File)}
 	for _, f := range r.about.patches() {
 		if path, ok := f.Target(); ok {
 			p.files[path] = f
@@ -139,7 +138,7 @@ func (p *patchForm) ours(f file, base []byte) ([]byte, error) {
 func (p *patchForm) store(f file, onto, text []byte) (outcome, error) {
 	file, has := p.files[f.path]
 	if !has {
-		file = p.about.patch(f.path+patchfile.Suffix, deployment.Content{})
+		file = p.about.patch(f.path+Suffix, deployment.Content{})
 	}
 	made := ""
 	switch {

@@ -5,33 +5,32 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/overlay/patchfile"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // subject is a layer of a module, with what its faults say of it.
 type subject struct {
-	patchfile.Layer
+	PatchFileLayer
 	layer Layer
 }
 
 func about(m deployment.Module, l Layer) subject {
-	return subject{patchfile.Layer{Module: m.ID, Scope: l.Scope, Dir: l.Dir}, l}
+	return subject{PatchFileLayer{Module: m.ID, Scope: l.Scope, Dir: l.Dir}, l}
 }
 
 // patches are the layer's patch files in their order.
-func (s subject) patches() (files []patchfile.File) {
+func (s subject) patches() (files []File) {
 	for _, f := range s.layer.Patches {
-		if patchfile.Is(f.Name) {
+		if Is(f.Name) {
 			files = append(files, s.patch(f.Name, f.Content))
 		}
 	}
-	sorting.By(files, func(a, b patchfile.File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files
 }
 
-func (s subject) patch(name string, c deployment.Content) patchfile.File {
-	return patchfile.File{Layer: s.Layer, Name: name, At: PatchesDir + "/" + name, Content: c}
+func (s subject) patch(name string, c deployment.Content) File {
+	return File{PatchFileLayer: s.PatchFileLayer, Name: name, At: PatchesDir + "/" + name, Content: c}
 }
 
 // overrides are the layer's files that may be deployed: none below a reserved directory, wherever it stands.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/overlay/conflict"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -279,7 +278,7 @@ func (r *rebaser) settle(f file, text []byte) (outcome, error) {
 
 // merge merges the overlay's text, or a resolution that stands for it, with upstream.
 func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
-	sides := conflict.Sides{Gone: !f.there}
+	sides := Sides{Gone: !f.there}
 	var err error
 	if sides.Base, err = r.base(f); err != nil {
 		return 0, err
@@ -293,7 +292,7 @@ func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
 		sides.Ours = *resolution
 	} else if sides.Ours, err = r.form.ours(f, sides.Base); err != nil {
 		return 0, err
-	} else if conflict.Markers(sides.Ours) > max(conflict.Markers(sides.Base), conflict.Markers(sides.Theirs)) { // by a tool that writes them over the file itself
+	} else if Markers(sides.Ours) > max(Markers(sides.Base), Markers(sides.Theirs)) { // by a tool that writes them over the file itself
 		return r.keep(f), nil
 	}
 	merged, clean, err := sides.Merge(r.in.Merge)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/textdiff"
+	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -78,7 +78,7 @@ func patchLayer(scope deployment.OverlayScope, patches texts) overlay.Layer {
 
 // diff is a patch as a person makes one.
 func diff(path, old, new string) string {
-	return textdiff.Differ{}.Unified("a/"+path, "b/"+path, []byte(old), []byte(new))
+	return docedit.Differ{}.Unified("a/"+path, "b/"+path, []byte(old), []byte(new))
 }
 
 // gitMerge merges as the adapter does: with git.
@@ -155,7 +155,7 @@ func (d *disk) input(letter string) overlay.RebaseInput {
 	upstream := d.history[strings.Repeat(letter, 40)]
 	return overlay.RebaseInput{
 		Module: deployment.Module{ID: "skill:x"}, Layer: d.layer(), Upstream: upstream.tree(), Origin: commit(letter), Now: now().Add(time.Hour),
-		Sparsify: d.sparsify, Read: read, Merge: d.merge, Diff: textdiff.Differ{}.Unified,
+		Sparsify: d.sparsify, Read: read, Merge: d.merge, Diff: docedit.Differ{}.Unified,
 		Base: func(path string) ([]byte, bool, error) {
 			files := d.history[d.baseline.OriginOf(path).Git.Commit]
 			for _, name := range []string{path, path + "!"} {

@@ -6,19 +6,17 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
-	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 )
 
 // All is the filter that stands for every configured target.
 const All = "all"
 
 // Names is every target there is, in compiled order: the order of listings (agentpack contract §2.7).
-func Names() []string { return agent.Names() }
+func Names() []string { return AgentNames() }
 
 // Scopes are the scopes a target can be configured with, or nil when there is no such target.
 func Scopes(name string) []deployment.Scope {
-	a, _ := agent.Find(name)
+	a, _ := Find(name)
 	return a.Scopes
 }
 
@@ -28,7 +26,7 @@ func Sorted(cfg map[string]deployment.TargetConfig, filter string) ([]string, er
 	if filter == "" || filter == All {
 		return slices.Sorted(maps.Keys(cfg)), nil
 	}
-	if _, ok := agent.Find(filter); !ok {
+	if _, ok := Find(filter); !ok {
 		return nil, unknown(filter)
 	}
 	if _, ok := cfg[filter]; !ok {
@@ -50,11 +48,11 @@ func notConfigured(name string) error {
 }
 
 // line is a line of an agent's table that is in force.
-type line struct{ agent.Line }
+type line struct{ Line }
 
 // linesOf are the lines in force of one target. It fails with ErrTarget or ErrConfig.
-func linesOf(in Input, name string) (agent.Agent, []line, error) {
-	a, ok := agent.Find(name)
+func linesOf(in Input, name string) (Agent, []line, error) {
+	a, ok := Find(name)
 	if !ok {
 		return a, nil, unknown(name)
 	}
@@ -62,7 +60,7 @@ func linesOf(in Input, name string) (agent.Agent, []line, error) {
 	if !ok {
 		return a, nil, notConfigured(name)
 	}
-	inForce, err := a.Lines(agent.Setting{Config: cfg, Place: in.Place, Paths: native.Paths{Sep: in.Sep}})
+	inForce, err := a.Lines(Setting{Config: cfg, Place: in.Place, Paths: Paths{Sep: in.Sep}})
 	lines := make([]line, len(inForce))
 	for i, l := range inForce {
 		lines[i] = line{l}

@@ -6,17 +6,16 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // same reports two wishes for one path that can both be granted.
-func same(a, b plan.Desired) bool { return a.Mode == b.Mode && sameContent(a, b) }
+func same(a, b deployment.Desired) bool { return a.Mode == b.Mode && sameContent(a, b) }
 
-func sameContent(a, b plan.Desired) bool {
+func sameContent(a, b deployment.Desired) bool {
 	if a.Part == nil || b.Part == nil {
 		return a.Part == nil && b.Part == nil && a.Content.Sum == b.Content.Sum
 	}
-	return a.Part.Format == b.Part.Format && a.Part.Block == b.Part.Block && slices.EqualFunc(a.Part.Keys, b.Part.Keys, func(x, y plan.Key) bool {
+	return a.Part.Format == b.Part.Format && a.Part.Block == b.Part.Block && slices.EqualFunc(a.Part.Keys, b.Part.Keys, func(x, y deployment.Key) bool {
 		return slices.Equal(x.Path, y.Path) && bytes.Equal(x.Value, y.Value)
 	})
 }
@@ -28,7 +27,7 @@ type claim struct {
 	Modules []string `json:"module_ids"`
 }
 
-func claimOf(d plan.Desired) claim {
+func claimOf(d deployment.Desired) claim {
 	c := claim{Target: d.Target, Sum: d.Content.Sum.String(), Modules: d.Modules}
 	if d.Part != nil {
 		data := []byte(d.Part.Block)
@@ -45,7 +44,7 @@ func (c claim) String() string {
 }
 
 // conflict is two different contents for one path, or a file where the other needs a directory.
-func conflict(have, d plan.Desired) error {
+func conflict(have, d deployment.Desired) error {
 	what := "two different contents are wanted there"
 	switch {
 	case have.Path != d.Path:
@@ -59,8 +58,8 @@ func conflict(have, d plan.Desired) error {
 }
 
 // keyConflict is two values for one key of a document, or a key within another one.
-func keyConflict(have, d plan.Desired, old, k plan.Key) error {
-	side := func(d plan.Desired, k plan.Key) claim {
+func keyConflict(have, d deployment.Desired, old, k deployment.Key) error {
+	side := func(d deployment.Desired, k deployment.Key) claim {
 		return claim{d.Target, deployment.SumOf(k.Value).String(), []string{k.Module}}
 	}
 	what := "two different values are wanted for the key " + strings.Join(k.Path, ".")

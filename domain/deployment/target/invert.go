@@ -6,17 +6,12 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/section"
-	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
-	"github.com/countersign-dev/countersign/domain/deployment/target/form"
-	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 )
 
 // Drifted is a deployed file as it was changed, with what made it.
 type Drifted struct {
 	Input               // as for Render; Modules holds at least those that File names
-	File   plan.Desired // as Render gave it
+	File   deployment.Desired // as Render gave it
 	Actual []byte       // the whole file's bytes now, also where only a block of it is ours
 }
 
@@ -51,14 +46,14 @@ func no(reason Reason, message string) Inverse { return Inverse{Reason: reason, 
 // Invert traces a changed file back to its modules, so that rendering them with the edits gives the file as it is (agentpack contract
 // §5.10, and §10.1 for what the original got wrong). It fails as Render does on the configuration, and as Read does.
 func Invert(in Drifted) (Inverse, error) {
-	if in.File.Part != nil && in.File.Part.Format != plan.Markdown {
+	if in.File.Part != nil && in.File.Part.Format != deployment.Markdown {
 		return no(ManagedKeys, "single keys of a document are changed in the module they come from"), nil
 	}
 	_, lines, err := linesOf(in.Input, in.File.Target)
 	if err != nil {
 		return Inverse{}, err
 	}
-	r := &renderer{Paths: native.Paths{Sep: in.Sep}, in: in.Input, read: map[spot][]byte{}}
+	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in.Input, read: map[spot][]byte{}}
 	var found []origin
 	for _, id := range in.File.Modules {
 		o, ok := r.origin(lines, id, in.File.Path)
@@ -71,7 +66,7 @@ func Invert(in Drifted) (Inverse, error) {
 		found = append(found, o)
 	}
 	if in.File.Part != nil {
-		block, there, err := section.Block(string(in.Actual))
+		block, there, err := deployment.Block(string(in.Actual))
 		if err != nil || !there {
 			return no(Unsupported, "the managed block was taken out, or its marks were changed"), nil
 		}
@@ -82,7 +77,7 @@ func Invert(in Drifted) (Inverse, error) {
 		return no(Unrelated, "no module made this file"), nil
 	case len(found) == 1:
 		return in.single(found[0])
-	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != agent.Aggregate }):
+	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != Aggregate }):
 		return no(MultiModule, "several modules have this very file; it cannot be told which of them was meant"), nil
 	}
 	return in.sections(found), nil
@@ -111,7 +106,7 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 	}
 	m := r.in.Modules[i]
 	for _, l := range lines {
-		if l.Of != m.Type || l.Shape == agent.Keys || !plan.Below(l.Dir, path, r.Sep) {
+		if l.Of != m.Type || l.Shape == Keys || !deployment.Below(l.Dir, path, r.Sep) {
 			continue
 		}
 		if f, ok := r.fileAt(l, m, path); ok {
@@ -123,7 +118,7 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 
 // fileAt is the file of a module that the line puts at a path.
 func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool) {
-	if l.Shape == agent.Directory { // trees may be large: look the one file up
+	if l.Shape == Directory { // trees may be large: look the one file up
 		base, err := l.directory(m, r.Paths)
 		before := r.Join(l.Dir, base) + string(r.Sep)
 		below, ok := strings.CutPrefix(path, before)
@@ -145,17 +140,17 @@ func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool)
 // single traces back a file that one module made.
 func (in Drifted) single(o origin) (Inverse, error) {
 	switch o.line.Shape {
-	case agent.CursorMDC, agent.CopilotMD:
+	case CursorMDC, CopilotMD:
 		head, err := o.line.frontmatter(o.module)
 		if err != nil {
 			return Inverse{}, err
 		}
-		text, ok := form.Unwrap(head, o.data, in.Actual)
+		text, ok := Unwrap(head, o.data, in.Actual)
 		if !ok {
 			return no(HeaderChanged, "the frontmatter was changed, which is generated: set description, globs or always_apply in the options of target "+o.line.Agent), nil
 		}
 		return o.edit(text), nil
-	case agent.GeminiTOML:
+	case GeminiTOML:
 		again, err := o.line.encode(o.module, o.data)
 		if err != nil {
 			return Inverse{}, err
@@ -163,14 +158,14 @@ func (in Drifted) single(o origin) (Inverse, error) {
 		if bytes.Equal(again, in.Actual) {
 			return Inverse{}, nil
 		}
-		text, err := form.Uncommand(o.data, in.Actual)
+		text, err := Uncommand(o.data, in.Actual)
 		if err != nil {
 			return no(Unsupported, err.Error()), nil
 		}
 		return o.edit(text), nil
-	case agent.Aggregate:
+	case Aggregate:
 		if in.File.Part != nil {
-			return o.edit(form.Unpad(o.data, in.Actual)), nil // a block always ends with a newline
+			return o.edit(Unpad(o.data, in.Actual)), nil // a block always ends with a newline
 		}
 	}
 	return o.edit(in.Actual), nil
@@ -178,11 +173,11 @@ func (in Drifted) single(o origin) (Inverse, error) {
 
 // sections traces back a file that several modules share, section by section.
 func (in Drifted) sections(found []origin) Inverse {
-	var joined []section.Section
+	var joined []deployment.Section
 	for _, o := range found {
-		joined = append(joined, section.Section{ID: o.module.ID, Text: string(o.data)})
+		joined = append(joined, deployment.Section{ID: o.module.ID, Text: string(o.data)})
 	}
-	text := section.Join(joined)
+	text := deployment.Join(joined)
 	if strings.TrimSuffix(text, "\n") == strings.TrimSuffix(string(in.Actual), "\n") {
 		return Inverse{}
 	}
@@ -197,7 +192,7 @@ func (in Drifted) sections(found []origin) Inverse {
 	var out Inverse
 	for _, o := range found {
 		if now := is[o.module.ID]; now != was[o.module.ID] {
-			out.Edits = append(out.Edits, Edit{o.module.ID, o.file.Path, form.Unpad(o.data, []byte(now))})
+			out.Edits = append(out.Edits, Edit{o.module.ID, o.file.Path, Unpad(o.data, []byte(now))})
 		}
 	}
 	if len(out.Edits) == 0 {
@@ -208,7 +203,7 @@ func (in Drifted) sections(found []origin) Inverse {
 
 // parts are the sections of a text by module, or what is wrong with them.
 func parts(text string, found []origin) (map[string]string, string) {
-	sections, err := section.Parse(text)
+	sections, err := deployment.Parse(text)
 	if err != nil {
 		return nil, err.Error()
 	}

@@ -10,8 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/section"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
@@ -34,16 +32,16 @@ func (s sample) edited(id, path string, data []byte) sample {
 }
 
 // onDisk is the bytes of a desired file; a block stands in a file that is the user's.
-func onDisk(t require.TestingT, f plan.Desired) []byte {
+func onDisk(t require.TestingT, f deployment.Desired) []byte {
 	if f.Part == nil {
 		return f.Content.Data
 	}
-	text, err := section.Put("# Mine\n\nMy own text.\n", f.Part.Block)
+	text, err := deployment.Put("# Mine\n\nMy own text.\n", f.Part.Block)
 	require.NoError(t, err)
 	return []byte(text)
 }
 
-func (s sample) invert(t require.TestingT, f plan.Desired, actual []byte) target.Inverse {
+func (s sample) invert(t require.TestingT, f deployment.Desired, actual []byte) target.Inverse {
 	inverse, err := target.Invert(target.Drifted{Input: s.Input, File: f, Actual: actual})
 	require.NoError(t, err)
 	return inverse
@@ -61,7 +59,7 @@ func (s sample) module(id string) (m target.Module) {
 // link is a deployed file and a module's file that it comes from.
 type link struct {
 	index int // in the output
-	file  plan.Desired
+	file  deployment.Desired
 	id    string
 	path  string
 	was   string
@@ -70,7 +68,7 @@ type link struct {
 // links are the links of an output that can be followed back.
 func (s sample) links(t *testing.T, out target.Output) (all []link) {
 	for i, f := range out.Files {
-		if f.Part != nil && f.Part.Format != plan.Markdown {
+		if f.Part != nil && f.Part.Format != deployment.Markdown {
 			continue
 		}
 		for _, id := range f.Modules {
@@ -122,7 +120,7 @@ func TestWhatModulesMakeLeadsBackToThem(t *testing.T) {
 }
 
 // fileOf is the output's file of that path.
-func fileOf(t *testing.T, out target.Output, path string) plan.Desired {
+func fileOf(t *testing.T, out target.Output, path string) deployment.Desired {
 	t.Helper()
 	for _, f := range out.Files {
 		if f.Path == path {
@@ -130,7 +128,7 @@ func fileOf(t *testing.T, out target.Output, path string) plan.Desired {
 		}
 	}
 	require.Fail(t, "no such file", path)
-	return plan.Desired{}
+	return deployment.Desired{}
 }
 
 func TestOnlyWhatIsTheModulesLeadsBack(t *testing.T) {
@@ -203,7 +201,7 @@ func TestBlocksLeadBack(t *testing.T) {
 		s := with([]target.Module{module("instructions:a", deployment.Instructions, "AGENTS.md", was)}).set("zed", deployment.Project, "instructions_mode", "section")
 		f := s.render(t).Files[0]
 		require.NotNil(t, f.Part)
-		assert.Equal(t, plan.Part{Format: plan.Markdown, Block: was}, *f.Part)
+		assert.Equal(t, deployment.Part{Format: deployment.Markdown, Block: was}, *f.Part)
 		disk := string(onDisk(t, f))
 		assert.Equal(t, target.Inverse{}, s.invert(t, f, []byte("more\n"+disk)), "the rest is the user's")
 		got := s.invert(t, f, []byte(strings.Replace(disk, "# a", "# b", 1)))
@@ -269,9 +267,9 @@ func TestEveryTarget(t *testing.T) {
 			}
 		}
 		for i, f := range out.Files {
-			assert.True(t, known[f.Root] && plan.Below(f.Root, f.Path, '/') && f.Path != f.Root, "%s: %s below %s", name, f.Path, f.Root)
+			assert.True(t, known[f.Root] && deployment.Below(f.Root, f.Path, '/') && f.Path != f.Root, "%s: %s below %s", name, f.Path, f.Root)
 			for r := range known {
-				assert.False(t, plan.Below(r, f.Path, '/') && len(r) > len(f.Root), "%s: %s has a deeper root %s", name, f.Path, r)
+				assert.False(t, deployment.Below(r, f.Path, '/') && len(r) > len(f.Root), "%s: %s has a deeper root %s", name, f.Path, r)
 			}
 			assert.NotEmpty(t, f.Modules, f.Path)
 			assert.Equal(t, f.Part != nil, f.Content.Sum.IsZero(), f.Path)

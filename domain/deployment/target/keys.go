@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
@@ -20,7 +18,7 @@ func (r *renderer) keys(l *line, of []Module) (bool, error) {
 			return false, err
 		}
 		for _, k := range wanted {
-			d := plan.Desired{Mode: deployment.Plain, Modules: []string{m.ID}, Part: &plan.Part{Format: l.Format, Keys: []plan.Key{k}}}
+			d := deployment.Desired{Mode: deployment.Plain, Modules: []string{m.ID}, Part: &deployment.Part{Format: l.Format, Keys: []deployment.Key{k}}}
 			if err := r.put(l, l.Path, d); err != nil {
 				return false, err
 			}
@@ -31,24 +29,24 @@ func (r *renderer) keys(l *line, of []Module) (bool, error) {
 }
 
 // moduleKeys are the keys of one module: a server for each of its files, or what its file for the target says.
-func (r *renderer) moduleKeys(l *line, m Module) (out []plan.Key, err error) {
+func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err error) {
 	for _, f := range m.Tree {
 		name, ok := serverName(f.Path)
 		if !ok || l.Of == deployment.Settings && f.Path != l.Agent+".json" {
 			continue
 		}
 		object, err := r.object(m, f)
-		if errors.Is(err, entry.ErrEntry) {
+		if errors.Is(err, ErrEntry) {
 			return nil, unusable(l.Agent, m, f.Path, err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if l.Format == plan.TOML && entry.HasNull(object) {
-			return nil, unusable(l.Agent, m, f.Path, entry.ErrEntry.Sayf("it has a null, which TOML cannot hold; leave the key out"))
+		if l.Format == deployment.TOML && HasNull(object) {
+			return nil, unusable(l.Agent, m, f.Path, ErrEntry.Sayf("it has a null, which TOML cannot hold; leave the key out"))
 		}
 		more, err := l.entries(m, name, object)
-		if errors.Is(err, entry.ErrDialect) {
+		if errors.Is(err, ErrDialect) {
 			r.warn("target " + l.Agent + " cannot use the server " + name + " of module " + m.ID + ": " + err.Error())
 			continue
 		}
@@ -61,28 +59,28 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []plan.Key, err error) {
 }
 
 // entries are the keys of one file.
-func (l line) entries(m Module, name string, object entry.Object) (out []plan.Key, err error) {
+func (l line) entries(m Module, name string, object Object) (out []deployment.Key, err error) {
 	if l.Of == deployment.MCP {
 		server, err := l.Dialect.Server(object)
 		if err != nil {
 			return nil, err
 		}
-		value, err := entry.Value(server)
-		return []plan.Key{{Path: []string{l.At, name}, Value: value, Module: m.ID}}, err
+		value, err := Value(server)
+		return []deployment.Key{{Path: []string{l.At, name}, Value: value, Module: m.ID}}, err
 	}
 	for key, v := range object {
-		value, err := entry.Value(v)
+		value, err := Value(v)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, plan.Key{Path: []string{key}, Value: value, Module: m.ID})
+		out = append(out, deployment.Key{Path: []string{key}, Value: value, Module: m.ID})
 	}
-	sorting.By(out, func(a, b plan.Key) int { return slices.Compare(a.Path, b.Path) })
+	sorting.By(out, func(a, b deployment.Key) int { return slices.Compare(a.Path, b.Path) })
 	return out, nil
 }
 
 // object is a module's file as JSON, decoded once.
-func (r *renderer) object(m Module, f deployment.File) (entry.Object, error) {
+func (r *renderer) object(m Module, f deployment.File) (Object, error) {
 	at := spot{m.ID, f.Path}
 	if o, ok := r.objects[at]; ok {
 		return o, nil
@@ -91,7 +89,7 @@ func (r *renderer) object(m Module, f deployment.File) (entry.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := entry.Parse(data)
+	o, err := Parse(data)
 	if err == nil {
 		r.objects[at] = o
 	}
@@ -100,7 +98,7 @@ func (r *renderer) object(m Module, f deployment.File) (entry.Object, error) {
 
 // put adds a file to the output, or what it says to the one that is there already: equal content of several modules is theirs together,
 // keys of one document stand side by side, and everything else is a conflict (agentpack contract §2.9).
-func (r *renderer) put(l *line, rel string, d plan.Desired) error {
+func (r *renderer) put(l *line, rel string, d deployment.Desired) error {
 	if err := r.Confined(rel); err != nil {
 		return err
 	}
@@ -109,7 +107,7 @@ func (r *renderer) put(l *line, rel string, d plan.Desired) error {
 }
 
 // add is put for a file whose path is known to stay below the line's directory.
-func (r *renderer) add(l *line, d *plan.Desired) error {
+func (r *renderer) add(l *line, d *deployment.Desired) error {
 	d.Target = l.Agent
 	i, taken := r.at[d.Path]
 	if !taken || r.out.Files[i].Target != d.Target {
@@ -121,7 +119,7 @@ func (r *renderer) add(l *line, d *plan.Desired) error {
 		return nil
 	}
 	have := &r.out.Files[i]
-	if have.Part != nil && d.Part != nil && have.Part.Format == d.Part.Format && d.Part.Format != plan.Markdown {
+	if have.Part != nil && d.Part != nil && have.Part.Format == d.Part.Format && d.Part.Format != deployment.Markdown {
 		if err := merge(have, *d); err != nil {
 			return err
 		}
@@ -134,7 +132,7 @@ func (r *renderer) add(l *line, d *plan.Desired) error {
 
 // merge adds the keys of d to those of the same document. A key that is there with another value, or within or around another one, is
 // a conflict.
-func merge(have *plan.Desired, d plan.Desired) error {
+func merge(have *deployment.Desired, d deployment.Desired) error {
 	for _, k := range d.Part.Keys {
 		known := false
 		for _, old := range have.Part.Keys {
@@ -148,7 +146,7 @@ func merge(have *plan.Desired, d plan.Desired) error {
 			break
 		}
 		if !known {
-			at, _ := slices.BinarySearchFunc(have.Part.Keys, k, func(a, b plan.Key) int { return slices.Compare(a.Path, b.Path) })
+			at, _ := slices.BinarySearchFunc(have.Part.Keys, k, func(a, b deployment.Key) int { return slices.Compare(a.Path, b.Path) })
 			have.Part.Keys = slices.Insert(have.Part.Keys, at, k)
 		}
 	}

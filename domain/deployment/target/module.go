@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
-	"github.com/countersign-dev/countersign/domain/deployment/target/form"
-	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 )
 
 // The names of modules' own files (agentpack contract §2.5).
@@ -39,7 +36,7 @@ func (l *line) source(m Module) (source, error) {
 }
 
 // directory is where the line puts a skill's files, as a slash path. It fails with ErrConfig on a name that cannot be a directory's.
-func (l *line) directory(m Module, n native.Paths) (string, error) {
+func (l *line) directory(m Module, n Paths) (string, error) {
 	skill, err := skillDir(m.Module, n)
 	return strings.Replace(l.Path, "{skill}", skill, 1), err
 }
@@ -50,7 +47,7 @@ func lacks(m Module, file, what string) error {
 }
 
 // skillDir is the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
-func skillDir(m deployment.Module, n native.Paths) (string, error) {
+func skillDir(m deployment.Module, n Paths) (string, error) {
 	name := deployment.SafeName(m.ID)
 	if strings.Contains(m.ID, ":") {
 		name = m.Name()
@@ -76,7 +73,7 @@ func stem(file string) string {
 }
 
 // header is what the line's frontmatter says of a module: the target's options, and over them those under modules.<id>.
-func (l line) header(m Module) (form.Header, error) {
+func (l line) header(m Module) (Header, error) {
 	options := l.Options
 	if all, ok := options["modules"].(map[string]any); ok {
 		if own, ok := all[m.ID].(map[string]any); ok {
@@ -87,12 +84,12 @@ func (l line) header(m Module) (form.Header, error) {
 	globs := globList(options["globs"])
 	for _, text := range append(slices.Clone(globs), options.Text("description", "")) {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return form.Header{}, deployment.ErrConfig.Sayf("target %s has the option %q for module %s; globs and descriptions are one line without control characters", l.Agent, text, m.ID).
+			return Header{}, deployment.ErrConfig.Sayf("target %s has the option %q for module %s; globs and descriptions are one line without control characters", l.Agent, text, m.ID).
 				With(deployment.Fields("target", l.Agent).Add("module_id", m.ID))
 		}
 	}
-	h := form.Header{Globs: globs, Always: options.Bool("always_apply", len(globs) == 0), Description: options.Text("description", "")}
-	if h.Description == "" && l.Shape == agent.CursorMDC {
+	h := Header{Globs: globs, Always: options.Bool("always_apply", len(globs) == 0), Description: options.Text("description", "")}
+	if h.Description == "" && l.Shape == CursorMDC {
 		h.Description = "agentpack: " + m.ID
 	}
 	return h, nil
@@ -157,7 +154,7 @@ func ModulePath(target string, m Module, dir, deployed string, sep byte) string 
 
 // skillPath is the path below a skill's directory, out of the one below the root.
 func skillPath(target string, m deployment.Module, below string) string {
-	a, _ := agent.Find(target)
+	a, _ := Find(target)
 	for _, r := range a.Rules {
 		before, _, _ := strings.Cut(r.Path, "{skill}")
 		if rest, ok := strings.CutPrefix(below, before); ok && r.Of == m.Type {

@@ -2,16 +2,14 @@ package target
 
 import (
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 )
 
 // Unmarked fails with ErrProject where a target's files for a project would go into the home directory, something above it, or the root
 // of everything, and nothing says that this is a project (agentpack contract §10.1). sep is the native path separator.
 func Unmarked(p deployment.Place, target string, sep byte) error {
-	n := native.Paths{Sep: sep}
+	n := Paths{Sep: sep}
 	root := n.Clean(p.ProjectRoot)
-	homely := n.Root(root) || n.Absolute(p.UserHome) && plan.Below(root, n.Clean(p.UserHome), sep)
+	homely := n.Root(root) || n.Absolute(p.UserHome) && deployment.Below(root, n.Clean(p.UserHome), sep)
 	if p.Marked || !homely {
 		return nil
 	}

@@ -10,25 +10,19 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
-	"github.com/countersign-dev/countersign/domain/deployment/section"
-	"github.com/countersign-dev/countersign/domain/deployment/target/agent"
-	"github.com/countersign-dev/countersign/domain/deployment/target/entry"
-	"github.com/countersign-dev/countersign/domain/deployment/target/form"
-	"github.com/countersign-dev/countersign/domain/deployment/target/native"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 
 // renderer makes the output of one call. What it reads or makes of a module it keeps, because targets want the same things.
 type renderer struct {
-	native.Paths
+	Paths
 	in      Input
 	out     Output
 	at      map[string]int // by path: the latest of out.Files
 	shared  [][2]int       // of out.Files: the same path for two targets
 	read    map[spot][]byte
-	objects map[spot]entry.Object
+	objects map[spot]Object
 	made    map[string]deployment.Content
 	warned  map[string]bool
 }
@@ -40,10 +34,10 @@ type spot struct{ module, path string }
 // nothing else. It fails with ErrConfig on options and modules that cannot be, with ErrDesired where two modules or two targets want
 // different content at one place, with ErrProject where a project's files would go into the home directory, and as Read does.
 func Render(in Input) (Output, error) {
-	r := &renderer{Paths: native.Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]entry.Object{},
+	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]Object{},
 		made: map[string]deployment.Content{}, warned: map[string]bool{}}
 	n := r.expected()
-	r.at, r.out.Files = make(map[string]int, n), make([]plan.Desired, 0, n)
+	r.at, r.out.Files = make(map[string]int, n), make([]deployment.Desired, 0, n)
 	for _, name := range in.Chosen {
 		if err := r.render(name); err != nil {
 			return Output{}, err
@@ -73,8 +67,8 @@ func (r *renderer) render(name string) error {
 				return err
 			}
 		}
-		if l.Shape != agent.Keys || wanted {
-			r.out.Roots = append(r.out.Roots, plan.Root{Target: a.Name, Path: l.Dir, ScanExtras: l.Scan})
+		if l.Shape != Keys || wanted {
+			r.out.Roots = append(r.out.Roots, deployment.Root{Target: a.Name, Path: l.Dir, ScanExtras: l.Scan})
 		}
 	}
 	r.leftOut(a, mine)
@@ -82,7 +76,7 @@ func (r *renderer) render(name string) error {
 }
 
 // strangers warns of options that the agent does not have: a name that was mistyped would change nothing, and say nothing.
-func (r *renderer) strangers(a agent.Agent) {
+func (r *renderer) strangers(a Agent) {
 	known := a.Knows()
 	for _, name := range slices.Sorted(maps.Keys(r.in.Targets[a.Name].Options)) {
 		if slices.Contains(known, name) {
@@ -97,7 +91,7 @@ func (r *renderer) strangers(a agent.Agent) {
 }
 
 // mine are the modules that an agent gets, by type.
-func (r *renderer) mine(a agent.Agent) map[deployment.ModuleType][]Module {
+func (r *renderer) mine(a Agent) map[deployment.ModuleType][]Module {
 	mine := map[deployment.ModuleType][]Module{}
 	for _, m := range r.in.Modules {
 		if m.For(a.Name) {
@@ -117,7 +111,7 @@ func (r *renderer) expected() (n int) {
 		mine := r.mine(a)
 		for i := range lines {
 			for _, m := range mine[lines[i].Of] {
-				if n++; lines[i].Shape == agent.Directory {
+				if n++; lines[i].Shape == Directory {
 					n += len(m.Tree) - 1
 				}
 			}
@@ -131,9 +125,9 @@ func (r *renderer) line(l *line, of []Module) (bool, error) {
 	switch {
 	case len(of) == 0:
 		return false, nil
-	case l.Shape == agent.Keys:
+	case l.Shape == Keys:
 		return r.keys(l, of)
-	case l.Shape == agent.Aggregate:
+	case l.Shape == Aggregate:
 		return true, r.aggregate(l, of)
 	}
 	for _, m := range of {
@@ -147,7 +141,7 @@ func (r *renderer) line(l *line, of []Module) (bool, error) {
 // module puts the files that the line takes from one module.
 func (r *renderer) module(l *line, m Module) error {
 	ids := []string{m.ID} // shared: merging replaces it
-	if l.Shape != agent.Directory {
+	if l.Shape != Directory {
 		s, err := l.source(m)
 		if err != nil {
 			return err
@@ -156,7 +150,7 @@ func (r *renderer) module(l *line, m Module) error {
 		if err != nil {
 			return err
 		}
-		return r.put(l, s.rel, plan.Desired{Mode: mode, Content: content, Modules: ids})
+		return r.put(l, s.rel, deployment.Desired{Mode: mode, Content: content, Modules: ids})
 	}
 	base, err := l.directory(m, r.Paths)
 	if err == nil {
@@ -171,7 +165,7 @@ func (r *renderer) module(l *line, m Module) error {
 		if err := r.Confined(f.Path); err != nil {
 			return err
 		}
-		d := plan.Desired{Path: before + r.Slashes(f.Path), Mode: deployment.ModeOf(f.Mode), Content: f.Content, Modules: ids}
+		d := deployment.Desired{Path: before + r.Slashes(f.Path), Mode: deployment.ModeOf(f.Mode), Content: f.Content, Modules: ids}
 		if err := r.add(l, &d); err != nil {
 			return err
 		}
@@ -181,7 +175,7 @@ func (r *renderer) module(l *line, m Module) error {
 
 // form is the content and mode of the file that the line makes out of a module's.
 func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
-	if l.Shape == agent.Verbatim {
+	if l.Shape == Verbatim {
 		return f.Content, deployment.ModeOf(f.Mode), nil
 	}
 	data, err := r.bytes(m, f)
@@ -195,11 +189,11 @@ func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Conten
 // encode is a module's file in the line's form.
 func (l line) encode(m Module, data []byte) ([]byte, error) {
 	switch l.Shape {
-	case agent.CursorMDC, agent.CopilotMD:
+	case CursorMDC, CopilotMD:
 		head, err := l.frontmatter(m)
-		return form.Wrap(head, data), err
-	case agent.GeminiTOML:
-		out, err := form.Command(data)
+		return Wrap(head, data), err
+	case GeminiTOML:
+		out, err := Command(data)
 		if err != nil {
 			return nil, unusable(l.Agent, m, m.Tree[0].Path, err)
 		}
@@ -210,7 +204,7 @@ func (l line) encode(m Module, data []byte) ([]byte, error) {
 
 func (l line) frontmatter(m Module) (string, error) {
 	h, err := l.header(m)
-	if l.Shape == agent.CursorMDC {
+	if l.Shape == CursorMDC {
 		return h.Cursor(), err
 	}
 	return h.Copilot(), err
@@ -250,7 +244,7 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 		}
 		ids, files = append(ids, m.ID), append(files, s.file)
 	}
-	d := plan.Desired{Mode: deployment.Plain, Modules: ids}
+	d := deployment.Desired{Mode: deployment.Plain, Modules: ids}
 	if len(of) == 1 && !l.Section() {
 		d.Content = files[0].Content
 		return r.put(l, l.Path, d)
@@ -260,7 +254,7 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 		return err
 	}
 	if d.Content = content; l.Section() {
-		d.Content, d.Part = deployment.Content{}, &plan.Part{Format: plan.Markdown, Block: string(content.Data)}
+		d.Content, d.Part = deployment.Content{}, &deployment.Part{Format: deployment.Markdown, Block: string(content.Data)}
 	}
 	return r.put(l, l.Path, d)
 }
@@ -271,18 +265,18 @@ func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (d
 	if content, ok := r.made[key]; ok {
 		return content, nil
 	}
-	sections := make([]section.Section, len(of))
+	sections := make([]deployment.Section, len(of))
 	for i, m := range of {
 		data, err := r.bytes(m, files[i])
 		if err != nil {
 			return deployment.Content{}, err
 		}
-		sections[i] = section.Section{ID: m.ID, Text: string(data)}
-		if len(of) > 1 && section.Marked(sections[i].Text) {
+		sections[i] = deployment.Section{ID: m.ID, Text: string(data)}
+		if len(of) > 1 && deployment.Marked(sections[i].Text) {
 			r.warn("module " + m.ID + " has lines in " + instructionsFile + " that look like the marks between modules; edits of the deployed file cannot be traced back to it")
 		}
 	}
-	r.made[key] = deployment.Bytes([]byte(section.Join(sections)))
+	r.made[key] = deployment.Bytes([]byte(deployment.Join(sections)))
 	return r.made[key], nil
 }
 
@@ -295,9 +289,9 @@ func (r *renderer) warn(text string) {
 
 // leftOut warns of servers and settings that are meant for a target without a place for them. Of the other types the contract says that
 // a target takes what it knows (agentpack contract §2.7).
-func (r *renderer) leftOut(a agent.Agent, mine map[deployment.ModuleType][]Module) {
+func (r *renderer) leftOut(a Agent, mine map[deployment.ModuleType][]Module) {
 	takes := func(t deployment.ModuleType) bool {
-		return slices.ContainsFunc(a.Rules, func(l agent.Rule) bool { return l.Of == t })
+		return slices.ContainsFunc(a.Rules, func(l Rule) bool { return l.Of == t })
 	}
 	for _, m := range mine[deployment.MCP] {
 		if !takes(deployment.MCP) {
@@ -314,7 +308,7 @@ func (r *renderer) leftOut(a agent.Agent, mine map[deployment.ModuleType][]Modul
 // finish checks what concerns several files, names every file's root, and sorts.
 func (r *renderer) finish() error {
 	r.sortRoots()
-	own := map[string][]plan.Root{}
+	own := map[string][]deployment.Root{}
 	for _, root := range r.out.Roots {
 		own[root.Target] = append(own[root.Target], root)
 	}
@@ -323,14 +317,14 @@ func (r *renderer) finish() error {
 			return conflict(a, b)
 		}
 	}
-	var before *plan.Desired // what is true of a directory need not be found out for each of its files
+	var before *deployment.Desired // what is true of a directory need not be found out for each of its files
 	for i := range r.out.Files {
 		d := &r.out.Files[i]
 		if before != nil && before.Target == d.Target && r.dir(before.Path) == r.dir(d.Path) {
 			d.Root = before.Root
 			continue
 		}
-		best, _ := plan.BestRoot(own[d.Target], d.Target, d.Path, r.Sep)
+		best, _ := deployment.BestRoot(own[d.Target], d.Target, d.Path, r.Sep)
 		d.Root = best.Path
 		for dir := r.dir(d.Path); len(dir) > len(d.Root); dir = r.dir(dir) {
 			if above, ok := r.at[dir]; ok {
@@ -365,7 +359,7 @@ func (r *renderer) sortFiles() {
 		at[i] = i
 	}
 	sorting.By(at, order)
-	files := make([]plan.Desired, len(at))
+	files := make([]deployment.Desired, len(at))
 	for i, from := range at {
 		files[i] = r.out.Files[from]
 	}
@@ -377,7 +371,7 @@ func (r *renderer) dir(path string) string { return path[:max(strings.LastIndexB
 
 // sortRoots sorts the roots and makes one of those that repeat.
 func (r *renderer) sortRoots() {
-	sorting.By(r.out.Roots, func(a, b plan.Root) int {
+	sorting.By(r.out.Roots, func(a, b deployment.Root) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	roots := r.out.Roots[:0]

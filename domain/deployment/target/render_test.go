@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
@@ -337,7 +336,7 @@ func TestWindowsPaths(t *testing.T) {
 	assert.Contains(t, paths(out), `C:\w\app\.github\prompts\hello.prompt.md`)
 	assert.Contains(t, paths(out), `D:\out\x\project\prompts\hello.md`)
 	for _, f := range out.Files {
-		assert.True(t, plan.Below(f.Root, f.Path, '\\'), "%s below %s", f.Path, f.Root)
+		assert.True(t, deployment.Below(f.Root, f.Path, '\\'), "%s below %s", f.Path, f.Root)
 	}
 	s.Modules = []target.Module{module("skill:s", deployment.Skill, "SKILL.md", "x", `..\..\evil`, "x")}
 	_, err := target.Render(s.Input)

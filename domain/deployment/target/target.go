@@ -6,7 +6,6 @@ package target
 
 import (
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // Module is a module as it is deployed: composed and validated.
@@ -27,7 +26,7 @@ type Input struct {
 
 // Output is what should be on the machine. Parts are not merged yet.
 type Output struct {
-	Roots    []plan.Root    // sorted by target, then path; no repetitions
-	Files    []plan.Desired // sorted by target, then path
+	Roots    []deployment.Root    // sorted by target, then path; no repetitions
+	Files    []deployment.Desired // sorted by target, then path
 	Warnings []string       // sorted; no repetitions
 }

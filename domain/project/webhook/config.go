@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 )
 
 // The bounds of outgoing requests (packageflow contract §1.6, packageflow-security contract §4.7).
@@ -27,8 +26,8 @@ const (
 
 // Rules are where webhooks may go, and Target is where one is about to: the words of package egress, which a request is sent by.
 type (
-	Rules  = egress.Rules
-	Target = egress.Target
+	Rules  = EgressRules
+	Target = EgressTarget
 )
 
 // Config is a stored webhook (packageflow contract §1.6). {{name}} stands for a variable in the URL's path and query, in header values and
@@ -46,7 +45,7 @@ type Config struct {
 // Validate refuses a webhook that no request could be made of: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. That it
 // passes does not mean that its address is allowed; Rules say so.
 func (c Config) Validate() error {
-	if _, err := egress.Parse(c.URL); err != nil {
+	if _, err := Parse(c.URL); err != nil {
 		return err
 	}
 	if !slices.Contains(methods(), c.method()) {

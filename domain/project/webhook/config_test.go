@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 )
 
 const address = "https://hooks.example.com/build"
@@ -190,7 +189,7 @@ func TestSizesAreBounded(t *testing.T) {
 		_, err := c.Build(webhook.Input{Variables: map[string]string{"v": strings.Repeat("x", 1024)}})
 		assert.ErrorIs(t, err, project.ErrArgument, name)
 	}
-	_, err := webhook.Config{URL: address + "/{{v}}"}.Build(webhook.Input{Variables: map[string]string{"v": strings.Repeat("x", egress.MaxURL)}})
+	_, err := webhook.Config{URL: address + "/{{v}}"}.Build(webhook.Input{Variables: map[string]string{"v": strings.Repeat("x", webhook.MaxURL)}})
 	assert.ErrorIs(t, err, project.ErrURLBlocked)
 
 	fits := webhook.MaxRequest - len("POST") - len(address) - len("Content-Type") - len("application/json") - 4

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 )
 
 // FuzzEndpoint: whatever passes without a list is https to a public address or to a plain name, by the judgement of package net, which our
@@ -27,7 +26,7 @@ func FuzzEndpoint(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		e, err := egress.Rules{}.Endpoint(raw)
+		e, err := webhook.EgressRules{}.Endpoint(raw)
 		if err != nil {
 			return
 		}
@@ -51,7 +50,7 @@ func FuzzEndpoint(f *testing.F) {
 		u, err := url.Parse(r.URL)
 		require.NoError(t, err)
 		assert.Equal(t, e.Host, u.Hostname())
-		again, err := egress.Rules{}.Endpoint(r.URL)
+		again, err := webhook.EgressRules{}.Endpoint(r.URL)
 		require.NoError(t, err)
 		assert.Equal(t, e, again, "what is sent is judged like what was written")
 	})

@@ -6,12 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 )
 
 // expandURL is the URL with its variables filled in: percent-encoded, in path and query only.
 func expandURL(raw string, variables map[string]string) (string, error) {
-	written, err := egress.Parse(raw)
+	written, err := Parse(raw)
 	if err != nil {
 		return "", err
 	}
@@ -20,7 +19,7 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 		return "", err
 	}
 	if climbs(path) {
-		return "", egress.Block(egress.RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the path that was written down")
+		return "", Block(RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the path that was written down")
 	}
 	query, err := expand(written.Query, variables, url.QueryEscape)
 	if err != nil {
@@ -31,10 +30,10 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 	}
 	whole := written.Origin() + escapeRest(path) + escapeRest(query)
 	if u, err := url.Parse(whole); err != nil || u.String() != whole { // nobody behind us may read it in another way
-		return "", egress.Block(egress.RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
+		return "", Block(RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
 	}
-	if len(whole) > egress.MaxURL {
-		return "", egress.Block(egress.RuleForm, written.Host, "with its variables filled in, the URL has %d bytes; at most %d are allowed", len(whole), egress.MaxURL)
+	if len(whole) > MaxURL {
+		return "", Block(RuleForm, written.Host, "with its variables filled in, the URL has %d bytes; at most %d are allowed", len(whole), MaxURL)
 	}
 	return whole, nil
 }

@@ -20,11 +20,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/console/webassets"
-	"github.com/countersign-dev/countersign/adapters/console/work"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
-	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpapi/events"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
@@ -37,20 +36,20 @@ type Site struct {
 	URL  string
 	Mux  *http.ServeMux
 	web  *http.Client
-	desk *work.Desk
+	desk *ui.Desk
 	calm time.Duration // as long as pages wait when nobody says otherwise
 }
 
 // Person is who sits at the console.
-func Person() httpguard.Visitor {
-	return httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
+func Person() httpauth.Visitor {
+	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
 }
 
 // LetIn lets everybody in as that person; forms that do not carry what they have to are refused.
-func LetIn(v httpguard.Visitor) func(httpguard.Handler) http.Handler {
-	return func(h httpguard.Handler) http.Handler {
+func LetIn(v httpauth.Visitor) func(httpauth.Handler) http.Handler {
+	return func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost && r.PostFormValue(httpguard.FieldForm) != v.Form {
+			if r.Method == http.MethodPost && r.PostFormValue(httpauth.FieldForm) != v.Form {
 				http.Error(w, "the form carries no proof", http.StatusForbidden)
 				return
 			}
@@ -64,10 +63,10 @@ func LetIn(v httpguard.Visitor) func(httpguard.Handler) http.Handler {
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Live serves the JSON face of the door beside the pages, so that scripts hear what happens: no page has to wait for it.
-func (s *Site) Live(app httpapi.App, source feed.Source) {
+func (s *Site) Live(app httpapi.App, source events.Source) {
 	s.T.Helper()
 	s.desk.Patience = s.calm
-	hub := feed.New(source, nil)
+	hub := events.New(source, nil)
 	s.T.Cleanup(hub.Close)
 	api := httpapi.New(httpapi.Options{App: app, Hub: hub})
 	person := Person()
@@ -87,21 +86,21 @@ func (s *Site) SendOff(path string, fields url.Values) Page {
 }
 
 // Mounts adds pages to a mux.
-type Mounts func(desk *work.Desk, mux *http.ServeMux, person func(httpguard.Handler) http.Handler)
+type Mounts func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 
 // New is a console with those pages over a door, which ends with the test.
-func New(t testing.TB, door work.Door, mounts Mounts) *Site {
+func New(t testing.TB, door ui.Door, mounts Mounts) *Site {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	s := &Site{T: t, Mux: http.NewServeMux(), web: &http.Client{Transport: &http.Transport{}}}
 	var ids atomic.Int64
-	desk := work.New(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
+	desk := ui.New(life, door, func() string { return fmt.Sprint("job-", ids.Add(1)) })
 	s.desk, s.calm = desk, desk.Patience
 	desk.Patience = patience
 	person := LetIn(Person())
 	desk.Mount(s.Mux, person)
 	mounts(desk, s.Mux, person)
-	s.Mux.Handle("/assets/", webassets.Handler())
+	s.Mux.Handle("/assets/", ui.Handler())
 	server := httptest.NewServer(s.Mux)
 	s.URL = server.URL
 	t.Cleanup(func() {
@@ -153,7 +152,7 @@ func (s *Site) Send(path string, fields url.Values) Page {
 	if fields == nil {
 		fields = url.Values{}
 	}
-	fields.Set(httpguard.FieldForm, Form)
+	fields.Set(httpauth.FieldForm, Form)
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.URL+path, strings.NewReader(fields.Encode()))
 	require.NoError(s.T, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")

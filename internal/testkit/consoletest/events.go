@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/adapters/httpapi"
-	"github.com/countersign-dev/countersign/adapters/httpapi/feed"
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpapi/events"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
 // Events adds the product's API to a mux, and with it the events of that door's database, which pages follow.
-func Events(t testing.TB, mux *http.ServeMux, h *House, person func(httpguard.Handler) http.Handler) {
+func Events(t testing.TB, mux *http.ServeMux, h *House, person func(httpauth.Handler) http.Handler) {
 	t.Helper()
-	hub := feed.New(h.App, nil)
+	hub := events.New(h.App, nil)
 	t.Cleanup(hub.Close)
 	mux.Handle(httpapi.Prefix+"/", person(httpapi.New(httpapi.Options{App: h.App, Hub: hub}).Serve))
 }

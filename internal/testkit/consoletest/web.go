@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/httpguard"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
@@ -33,14 +33,14 @@ func (p poll) wait() bool {
 }
 
 // Visitor is somebody who has logged in with a browser of that credential.
-func Visitor(credential string) httpguard.Visitor {
-	return httpguard.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: httpguard.Session, Client: "console", Person: true,
+func Visitor(credential string) httpauth.Visitor {
+	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: httpauth.Session, Client: "console", Person: true,
 		Credential: credential, Form: "form-" + credential}
 }
 
 // Person lets everybody in as a visitor: with the credential that the cookie "browser" names. A form that carries another browser's token is refused.
-func Person(change ...func(*httpguard.Visitor)) func(httpguard.Handler) http.Handler {
-	return func(h httpguard.Handler) http.Handler {
+func Person(change ...func(*httpauth.Visitor)) func(httpauth.Handler) http.Handler {
+	return func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			name := "key_one"
 			if c, err := r.Cookie("browser"); err == nil {
@@ -51,7 +51,7 @@ func Person(change ...func(*httpguard.Visitor)) func(httpguard.Handler) http.Han
 			for _, f := range change {
 				f(&v)
 			}
-			if r.Method == http.MethodPost && r.PostFormValue(httpguard.FieldForm) != v.Form {
+			if r.Method == http.MethodPost && r.PostFormValue(httpauth.FieldForm) != v.Form {
 				http.Error(w, "this form is another browser's", http.StatusForbidden)
 				return
 			}
@@ -62,7 +62,7 @@ func Person(change ...func(*httpguard.Visitor)) func(httpguard.Handler) http.Han
 }
 
 // Nobody lets nobody in.
-func Nobody(httpguard.Handler) http.Handler {
+func Nobody(httpauth.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "log in first", http.StatusUnauthorized) })
 }
 
@@ -118,7 +118,7 @@ func (w *Web) Post(path string, fields ...string) Answer {
 	w.t.Helper()
 	at, err := url.Parse(w.URL)
 	require.NoError(w.t, err)
-	form := url.Values{httpguard.FieldForm: {"form-" + w.client.Jar.Cookies(at)[0].Value}}
+	form := url.Values{httpauth.FieldForm: {"form-" + w.client.Jar.Cookies(at)[0].Value}}
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}

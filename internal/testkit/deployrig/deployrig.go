@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/deployfile/place"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -44,7 +44,7 @@ func New(t *testing.T, archive string) *Rig {
 	for _, dir := range []string{r.UserHome, r.Project} {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(r.Project, place.MarkerFile), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(r.Project, configrepo.MarkerFile), nil, 0o644))
 	t.Setenv("HOME", r.UserHome)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	r.In(r.Project)

@@ -6,11 +6,9 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile"
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
-	"github.com/countersign-dev/countersign/adapters/deployfile/place"
-	"github.com/countersign-dev/countersign/adapters/deployfile/statindex"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/adapters/gitcli/confgit"
-	"github.com/countersign-dev/countersign/app/deployments/compiler"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -31,7 +29,7 @@ type Wired struct {
 	Files    *configrepo.Files
 	Git      *confgit.Client
 	Machine  *deployfile.Machine
-	Compiler compiler.Compiler
+	Compiler planner.Compiler
 	Planner  planner.Planner
 }
 
@@ -43,7 +41,7 @@ type sources struct {
 // Wire puts the adapters together.
 func Wire(w Wiring) Wired {
 	env := func(name string) string { return w.Env[name] }
-	index := statindex.Open(w.Index)
+	index := observe.Open(w.Index)
 	out := Wired{Files: configrepo.NewFiles(index)}
 	out.Git = confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
 		if sub == "" {
@@ -56,7 +54,7 @@ func Wire(w Wiring) Wired {
 		scopes[name] = target.Scopes(name)
 	}
 	out.Machine = deployfile.New(deployfile.Options{Index: index, Clock: w.Clock, Env: env, Step: w.Step})
-	out.Compiler = compiler.Compiler{Places: place.New(env, w.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{out.Files, out.Git},
+	out.Compiler = planner.Compiler{Places: configrepo.NewLocation(env, w.Dir), Configs: configrepo.NewConfigs(scopes), Sources: sources{out.Files, out.Git},
 		Overlays: configrepo.NewOverlays(out.Files), Sep: os.PathSeparator}
 	out.Planner = planner.Planner{Machine: out.Machine, Snapshots: out.Machine, Registry: out.Machine, Documents: docedit.Documents{}}
 	return out

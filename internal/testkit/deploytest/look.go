@@ -16,17 +16,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // Looker is the part of deployport.Machine that only looks.
 type Looker interface {
-	Observe(ctx context.Context, l deployport.Look) (plan.Observed, error)
+	Observe(ctx context.Context, l deployport.Look) (deployment.Observed, error)
 	Read(ctx context.Context, path string) (data []byte, found bool, err error)
-	Extras(ctx context.Context, root plan.Root) ([]string, error)
-	Check(ctx context.Context, root plan.Root) (deployport.RootHealth, error)
+	Extras(ctx context.Context, root deployment.Root) ([]string, error)
+	Check(ctx context.Context, root deployment.Root) (deployport.RootHealth, error)
 }
 
 // Look holds a machine to what deployport.Machine says of looking. open makes one that looks at the real file system.
@@ -80,7 +79,7 @@ func manifest(target string, files map[string]string) string {
 		target, strings.Join(entries, ","))
 }
 
-func observe(t *testing.T, k Looker, l deployport.Look) plan.Observed {
+func observe(t *testing.T, k Looker, l deployport.Look) deployment.Observed {
 	t.Helper()
 	o, err := k.Observe(t.Context(), l)
 	require.NoError(t, err)
@@ -97,21 +96,21 @@ func observeSeesEveryKind(t *testing.T, k Looker) {
 		require.NoError(t, os.Symlink(to, at(name)))
 	}
 	require.NoError(t, syscall.Mkfifo(at("pipe"), 0o644))
-	want := map[string]plan.Seen{
-		at("plain"):    {Kind: plan.Regular, Sum: deployment.SumOf([]byte("text")), Size: 4, Mode: 0o600},
-		at("script"):   {Kind: plan.Regular, Sum: deployment.SumOf([]byte("#!")), Size: 2, Mode: 0o750},
-		at("empty"):    {Kind: plan.Regular, Sum: deployment.SumOf(nil), Mode: 0o644},
-		at("dir/file"): {Kind: plan.Regular, Sum: deployment.SumOf([]byte("inside")), Size: 6, Mode: 0o644},
-		at("link"):     {Kind: plan.Link, Link: "plain", Sum: deployment.SumOf([]byte("text")), Size: 4},
-		at("far"):      {Kind: plan.Link, Link: at("dir/file"), Sum: deployment.SumOf([]byte("inside")), Size: 6},
-		at("chain"):    {Kind: plan.Link, Link: "link", Sum: deployment.SumOf([]byte("text")), Size: 4},
-		at("dangling"): {Kind: plan.Link, Link: "nowhere"},
-		at("todir"):    {Kind: plan.Link, Link: "dir"},
-		at("loop"):     {Kind: plan.Link, Link: "loop"},
-		at("topipe"):   {Kind: plan.Link, Link: "pipe"},
-		at("dir"):      {Kind: plan.Directory, Mode: 0o755},
-		at("pipe"):     {Kind: plan.Special, Mode: 0o644},
-		os.DevNull:     {Kind: plan.Special, Mode: 0o666},
+	want := map[string]deployment.Seen{
+		at("plain"):    {Kind: deployment.Regular, Sum: deployment.SumOf([]byte("text")), Size: 4, Mode: 0o600},
+		at("script"):   {Kind: deployment.Regular, Sum: deployment.SumOf([]byte("#!")), Size: 2, Mode: 0o750},
+		at("empty"):    {Kind: deployment.Regular, Sum: deployment.SumOf(nil), Mode: 0o644},
+		at("dir/file"): {Kind: deployment.Regular, Sum: deployment.SumOf([]byte("inside")), Size: 6, Mode: 0o644},
+		at("link"):     {Kind: deployment.Link, Link: "plain", Sum: deployment.SumOf([]byte("text")), Size: 4},
+		at("far"):      {Kind: deployment.Link, Link: at("dir/file"), Sum: deployment.SumOf([]byte("inside")), Size: 6},
+		at("chain"):    {Kind: deployment.Link, Link: "link", Sum: deployment.SumOf([]byte("text")), Size: 4},
+		at("dangling"): {Kind: deployment.Link, Link: "nowhere"},
+		at("todir"):    {Kind: deployment.Link, Link: "dir"},
+		at("loop"):     {Kind: deployment.Link, Link: "loop"},
+		at("topipe"):   {Kind: deployment.Link, Link: "pipe"},
+		at("dir"):      {Kind: deployment.Directory, Mode: 0o755},
+		at("pipe"):     {Kind: deployment.Special, Mode: 0o644},
+		os.DevNull:     {Kind: deployment.Special, Mode: 0o666},
 	}
 	paths := []string{at("absent"), at("plain/below"), at("absent/below"), at("dangling/below"), at("plain")}
 	for path := range want {
@@ -119,7 +118,7 @@ func observeSeesEveryKind(t *testing.T, k Looker) {
 	}
 	o := observe(t, k, deployport.Look{Paths: paths})
 	for path, seen := range o.Files {
-		if seen.Kind == plan.Absent {
+		if seen.Kind == deployment.Absent {
 			delete(o.Files, path) // may be left out
 		}
 	}
@@ -139,8 +138,8 @@ func observeReadsManifests(t *testing.T, k Looker) {
 		"damaged/.agentpack.manifest.codex.json": "{",
 		"out":                                    "d",
 	})
-	root := func(name string) plan.Root { return plan.Root{Target: "codex", Path: filepath.Join(dir, name)} }
-	roots := []plan.Root{root("own"), root("old"), root("damaged"), root("none"), root("own")}
+	root := func(name string) deployment.Root { return deployment.Root{Target: "codex", Path: filepath.Join(dir, name)} }
+	roots := []deployment.Root{root("own"), root("old"), root("damaged"), root("none"), root("own")}
 	o := observe(t, k, deployport.Look{Roots: roots, Paths: []string{filepath.Join(dir, "own/a"), filepath.Join(dir, "new")}})
 
 	require.Len(t, o.Ledgers, 4, "a root that is asked for twice is read once")
@@ -151,10 +150,10 @@ func observeReadsManifests(t *testing.T, k Looker) {
 	assert.True(t, o.Ledgers[1].Legacy)
 	require.Len(t, o.Ledgers[0].Owned, 3, "what leaves the root is left out")
 	first := o.Ledgers[0].Owned[0]
-	assert.Equal(t, plan.Owned{Target: "codex", Root: roots[0].Path, Path: filepath.Join(dir, "own/a"), Sum: deployment.SumOf([]byte("a")),
+	assert.Equal(t, deployment.Owned{Target: "codex", Root: roots[0].Path, Path: filepath.Join(dir, "own/a"), Sum: deployment.SumOf([]byte("a")),
 		Mode: deployment.Plain, Modules: []string{"skill:x"}}, first)
 	assert.Equal(t, deployment.SumOf([]byte("edited")), o.Files[filepath.Join(dir, "own/sub/b")].Sum, "what stands there, not what was written")
-	assert.Equal(t, plan.Absent, o.Files[filepath.Join(dir, "own/gone")].Kind)
+	assert.Equal(t, deployment.Absent, o.Files[filepath.Join(dir, "own/gone")].Kind)
 	assert.NotContains(t, o.Files, filepath.Join(dir, "out"))
 	assert.Len(t, o.Warnings, 4, "two entries, the old name, the damaged one: %q", o.Warnings)
 }
@@ -167,9 +166,9 @@ func observeKeepsTargetsApart(t *testing.T, k Looker) {
 		".agentpack.manifest.json":       manifest("cursor", map[string]string{"c": "c"}),
 		"AGENTS.md":                      "a",
 	})
-	var roots []plan.Root
+	var roots []deployment.Root
 	for _, target := range []string{"codex", "cursor", "vscode", "zed"} {
-		roots = append(roots, plan.Root{Target: target, Path: dir})
+		roots = append(roots, deployment.Root{Target: target, Path: dir})
 	}
 	o := observe(t, k, deployport.Look{Roots: roots})
 	require.Len(t, o.Ledgers, 4)
@@ -183,15 +182,15 @@ func observeKeepsTargetsApart(t *testing.T, k Looker) {
 // observeLooksAgain: whatever is remembered between two looks, a change in between is seen.
 func observeLooksAgain(t *testing.T, k Looker) {
 	path := filepath.Join(home(t), "f")
-	look := func() plan.Seen { return observe(t, k, deployport.Look{Paths: []string{path}}).Files[path] }
-	assert.Equal(t, plan.Absent, look().Kind)
+	look := func() deployment.Seen { return observe(t, k, deployport.Look{Paths: []string{path}}).Files[path] }
+	assert.Equal(t, deployment.Absent, look().Kind)
 	for n := range 50 { // as fast as it goes: sizes and often times are the same
 		text := fmt.Appendf(nil, "version %02d", n)
 		require.NoError(t, os.WriteFile(path, text, 0o644))
 		require.Equal(t, deployment.SumOf(text), look().Sum, "version %d", n)
 	}
 	require.NoError(t, os.Remove(path))
-	assert.Equal(t, plan.Absent, look().Kind)
+	assert.Equal(t, deployment.Absent, look().Kind)
 }
 
 func observeIsDeterministic(t *testing.T, k Looker) {
@@ -244,19 +243,19 @@ func observeGoesOn(t *testing.T, k Looker) {
 	require.NoError(t, os.Symlink("loop", at("loop")))
 	require.NoError(t, os.Symlink("loop", at("root/loop")))
 	long := at(strings.Repeat("n", 300))
-	root, lost := plan.Root{Target: "codex", Path: at("root")}, plan.Root{Target: "codex", Path: at("loop")}
-	o := observe(t, k, deployport.Look{Roots: []plan.Root{root, lost}, Paths: []string{at("absent"), at("loop/below"), at("root/b"), long}, GoOn: true})
+	root, lost := deployment.Root{Target: "codex", Path: at("root")}, deployment.Root{Target: "codex", Path: at("loop")}
+	o := observe(t, k, deployport.Look{Roots: []deployment.Root{root, lost}, Paths: []string{at("absent"), at("loop/below"), at("root/b"), long}, GoOn: true})
 	require.ErrorIs(t, o.Unread[at("loop/below")], deployment.ErrPath)
 	require.ErrorIs(t, o.Unread[at("root/loop/owned")], deployment.ErrPath)
 	require.ErrorIs(t, o.Unread[long], deployment.ErrPathLong)
 	assert.Len(t, o.Unread, 3)
-	assert.Equal(t, plan.Regular, o.Files[at("root/b")].Kind)
+	assert.Equal(t, deployment.Regular, o.Files[at("root/b")].Kind)
 	for path := range o.Unread {
-		assert.Equal(t, plan.Absent, o.Files[path].Kind, path)
+		assert.Equal(t, deployment.Absent, o.Files[path].Kind, path)
 	}
 	require.Len(t, o.Ledgers, 2)
 	assert.Len(t, o.Ledgers[0].Owned, 2)
-	assert.Equal(t, plan.Ledger{Root: lost}, o.Ledgers[1])
+	assert.Equal(t, deployment.Ledger{Root: lost}, o.Ledgers[1])
 	require.Len(t, o.Warnings, 1)
 	assert.Contains(t, o.Warnings[0], lost.Path)
 	assert.Nil(t, observe(t, k, deployport.Look{Paths: []string{at("root/b")}}).Unread)
@@ -292,7 +291,7 @@ func readsFiles(t *testing.T, k Looker) {
 // extras is what Extras lists, relative to the root.
 func extras(t *testing.T, k Looker, dir string) []string {
 	t.Helper()
-	found, err := k.Extras(t.Context(), plan.Root{Target: "codex", Path: dir, ScanExtras: true})
+	found, err := k.Extras(t.Context(), deployment.Root{Target: "codex", Path: dir, ScanExtras: true})
 	require.NoError(t, err)
 	for i := range found {
 		rel, ok := strings.CutPrefix(found[i], dir+string(filepath.Separator))
@@ -340,7 +339,7 @@ func extrasOfWhatIsNoDirectory(t *testing.T, k Looker) {
 // health is what Check says of a root of target codex.
 func health(t *testing.T, k Looker, dir string) deployport.RootHealth {
 	t.Helper()
-	h, err := k.Check(t.Context(), plan.Root{Target: "codex", Path: dir})
+	h, err := k.Check(t.Context(), deployment.Root{Target: "codex", Path: dir})
 	require.NoError(t, err)
 	return h
 }
@@ -424,8 +423,8 @@ func lookingStops(t *testing.T, k Looker) {
 	put(t, dir, map[string]string{"f": ""})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	root := plan.Root{Target: "codex", Path: dir}
-	_, err := k.Observe(ctx, deployport.Look{Roots: []plan.Root{root}})
+	root := deployment.Root{Target: "codex", Path: dir}
+	_, err := k.Observe(ctx, deployport.Look{Roots: []deployment.Root{root}})
 	require.ErrorIs(t, err, fault.ErrCanceled)
 	_, err = k.Observe(ctx, deployport.Look{Paths: []string{filepath.Join(dir, "f")}})
 	require.ErrorIs(t, err, fault.ErrCanceled)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -18,7 +18,7 @@ type Known struct {
 
 // Search is the intent of the call that queued a run.
 func (k Known) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
-	all, err := k.Runs.List(ctx, tracked.Filter{})
+	all, err := k.Runs.List(ctx, ecosystem.Filter{})
 	var out []audit.Record
 	for _, r := range all {
 		if r.Call != f.Call {

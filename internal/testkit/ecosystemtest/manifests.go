@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/ecosystem"
-	"github.com/countersign-dev/countersign/domain/ecosystem/ecomanifest"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -113,7 +112,7 @@ func refusesNone(t *testing.T, open Open) {
 		assert.Contains(t, err.Error(), "ecosystem.yaml", name)
 		details, ok := fault.From(err).Details.(map[string]any)
 		require.True(t, ok, name)
-		problems, ok := details["errors"].([]ecomanifest.Problem)
+		problems, ok := details["errors"].([]ecosystem.Problem)
 		require.True(t, ok, name)
 		assert.NotEmpty(t, problems[0].Message, name)
 	}
@@ -182,8 +181,8 @@ func counts(t *testing.T, open Open) {
 }
 
 // fresh is an ecosystem to be made.
-func fresh() ecomanifest.New {
-	return ecomanifest.New{Name: "fresh", Description: "it's: \"tricky\" #1\n- second", Provisioner: "local", Repos: []ecosystem.Repo{
+func fresh() ecosystem.New {
+	return ecosystem.New{Name: "fresh", Description: "it's: \"tricky\" #1\n- second", Provisioner: "local", Repos: []ecosystem.Repo{
 		{Name: "api", URL: "file:///srv/a b/api.git"}, {Name: "1e3", URL: "git@host:o/x.git", Branch: "yes", ReadOnly: true}}}
 }
 
@@ -211,7 +210,7 @@ func creates(t *testing.T, open Open) {
 	_, err = h.Manifests.Create(t.Context(), elsewhere, doc)
 	require.NoError(t, err, "the first ecosystem of a root makes ecosystems/")
 	file(t, filepath.Join(u.Dir, "ecosystems", "plain"), "a file")
-	_, err = h.Manifests.Create(t.Context(), layout(t, h, u.Dir, "plain"), ecomanifest.New{})
+	_, err = h.Manifests.Create(t.Context(), layout(t, h, u.Dir, "plain"), ecosystem.New{})
 	require.ErrorIs(t, err, ecosystem.ErrExists)
 	gone := l
 	gone.Root = filepath.Join(u.Home, "gone")
@@ -221,7 +220,7 @@ func creates(t *testing.T, open Open) {
 
 func createsOnce(t *testing.T, open Open) {
 	u := NewUser(t)
-	doc := ecomanifest.New{Name: "fresh", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api"}}}
+	doc := ecosystem.New{Name: "fresh", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api"}}}
 	var made atomic.Int32
 	Together(t, 16, func(int) error {
 		h := open(t, u)
@@ -247,7 +246,7 @@ func createsNothingInvalid(t *testing.T, open Open) {
 	u := NewUser(t)
 	h := open(t, u)
 	l := layout(t, h, u.Dir, "fresh")
-	for _, doc := range []ecomanifest.New{
+	for _, doc := range []ecosystem.New{
 		{Repos: []ecosystem.Repo{{Name: "api"}}}, {Repos: []ecosystem.Repo{{Name: "a", URL: "/a"}, {Name: "a", URL: "/b"}}}, {Description: "a\x00b"}, {Description: "\xff"},
 		{Provisioner: "../../x"}, fresh(),
 	} {
@@ -319,7 +318,7 @@ func staysInRoot(t *testing.T, open Open) {
 	bare := filepath.Join(u.Home, "bare")
 	require.NoError(t, os.MkdirAll(bare, 0o755))
 	require.NoError(t, os.Symlink(foreign, filepath.Join(bare, "ecosystems")))
-	_, err = h.Manifests.Create(t.Context(), layout(t, h, bare, "fresh"), ecomanifest.New{})
+	_, err = h.Manifests.Create(t.Context(), layout(t, h, bare, "fresh"), ecosystem.New{})
 	require.Error(t, err)
 	assert.NoDirExists(t, filepath.Join(foreign, "fresh"))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/adapters/srcfile"
+	"github.com/countersign-dev/countersign/adapters/packfile"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/internal/testkit/packtest"
 	"github.com/countersign-dev/countersign/ports"
@@ -45,7 +45,7 @@ func onDisk(t testing.TB, roots map[pack.Root]packtest.Tree) packport.Excerpts {
 			require.NoError(t, os.Symlink(to, file))
 		}
 	}
-	return srcfile.New(dirs)
+	return packfile.NewSource(dirs)
 }
 
 // The suites can be passed: the reference repository and the real source do.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
-	"github.com/countersign-dev/countersign/adapters/sqlitestore/projectdb"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
@@ -50,5 +49,5 @@ func (r *Rig) Catalogue() projectport.Catalogue {
 	r.T.Helper()
 	store := sqlitestore.Open(filepath.Join(r.State, "countersign.db"))
 	r.T.Cleanup(func() { require.NoError(r.T, store.Close()) })
-	return projectdb.Open(store)
+	return sqlitestore.ProjectOpen(store)
 }

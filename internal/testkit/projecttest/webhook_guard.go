@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/webhook/egress"
 )
 
 // vetsEveryAddress: one address that is not allowed refuses the host, whatever the others are, and is not named.
@@ -24,17 +23,17 @@ func vetsEveryAddress(t *testing.T, open OpenWebhooks) {
 	for _, c := range []struct {
 		addrs   []string
 		rules   webhook.Rules
-		rule    egress.Rule
+		rule    webhook.EgressRule
 		refused bool
 	}{
 		{[]string{"127.0.0.1"}, here("hooks.test" + r.port(t)), "", false},
 		{[]string{"::ffff:127.0.0.1"}, here("hooks.test" + r.port(t)), "", false},
-		{[]string{"127.0.0.1", "169.254.169.254"}, here("hooks.test" + r.port(t)), egress.RuleMetadata, true},
-		{[]string{"127.0.0.1", "::ffff:169.254.169.254"}, here("hooks.test" + r.port(t)), egress.RuleMetadata, true},
-		{[]string{"127.0.0.1", "224.0.0.1"}, here("hooks.test" + r.port(t)), egress.RuleReserved, true},
-		{[]string{"127.0.0.1", "64:ff9b::7f00:1"}, here("hooks.test" + r.port(t)), egress.RuleReserved, true},
-		{[]string{"93.184.216.34", "127.0.0.1"}, webhook.Rules{AllowHosts: []string{"hooks.test" + r.port(t)}}, egress.RuleLoopback, true},
-		{[]string{"127.0.0.1"}, webhook.Rules{AllowLoopback: true, AllowHosts: []string{"other.test" + r.port(t)}}, egress.RuleScheme, true},
+		{[]string{"127.0.0.1", "169.254.169.254"}, here("hooks.test" + r.port(t)), webhook.RuleMetadata, true},
+		{[]string{"127.0.0.1", "::ffff:169.254.169.254"}, here("hooks.test" + r.port(t)), webhook.RuleMetadata, true},
+		{[]string{"127.0.0.1", "224.0.0.1"}, here("hooks.test" + r.port(t)), webhook.RuleReserved, true},
+		{[]string{"127.0.0.1", "64:ff9b::7f00:1"}, here("hooks.test" + r.port(t)), webhook.RuleReserved, true},
+		{[]string{"93.184.216.34", "127.0.0.1"}, webhook.Rules{AllowHosts: []string{"hooks.test" + r.port(t)}}, webhook.RuleLoopback, true},
+		{[]string{"127.0.0.1"}, webhook.Rules{AllowLoopback: true, AllowHosts: []string{"other.test" + r.port(t)}}, webhook.RuleScheme, true},
 	} {
 		n := &names{hosts: map[string][]string{"hooks.test": c.addrs}}
 		hooks := open(t, WebhookWorld{Lookup: n.lookup})
@@ -47,7 +46,7 @@ func vetsEveryAddress(t *testing.T, open OpenWebhooks) {
 		}
 		for _, err := range []error{errResolve, errSend} {
 			require.ErrorIs(t, err, project.ErrURLBlocked, "%+v", c)
-			assert.Equal(t, egress.Blocked{Rule: c.rule, Host: "hooks.test"}, fault.From(err).Details, "%+v", c)
+			assert.Equal(t, webhook.Blocked{Rule: c.rule, Host: "hooks.test"}, fault.From(err).Details, "%+v", c)
 			for _, addr := range c.addrs {
 				assert.NotContains(t, err.Error(), strings.TrimPrefix(addr, "::ffff:"))
 			}

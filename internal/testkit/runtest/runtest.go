@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/policy"
-	"github.com/countersign-dev/countersign/domain/toolrun"
+	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
 )
 
@@ -26,10 +26,10 @@ var issued = time.Date(2026, 3, 4, 5, 6, 7, 123_456_789, time.UTC)
 
 // Run is the nth record of a test, waiting for its confirmation, with every field set that such a record has. Records are asked for a
 // second apart.
-func Run(n int) toolrun.Record {
+func Run(n int) tool.Record {
 	at := issued.Add(time.Duration(n) * time.Second)
-	return toolrun.Record{
-		CallID: fmt.Sprintf("call_%08d", n), Tool: "run_script", Status: toolrun.PendingConfirmation, Args: json.RawMessage(`{"script":"<build> & überall","n":1.50}`),
+	return tool.Record{
+		CallID: fmt.Sprintf("call_%08d", n), Tool: "run_script", Status: tool.PendingConfirmation, Args: json.RawMessage(`{"script":"<build> & überall","n":1.50}`),
 		At: at, Decision: "strength", Risk: policy.RiskMedium, What: "run build", ExpiresAt: at.Add(5 * time.Minute),
 		ConfirmationID: fmt.Sprintf("cf_%08d", n), Toolset: "projects", Session: "s-1", Principal: "me", Client: "demo/1.0",
 	}
@@ -58,9 +58,9 @@ func Runs(t *testing.T, open func(testing.TB) ports.Runs) {
 func runsEmpty(t *testing.T, s ports.Runs) {
 	for _, id := range []string{"call_1", ""} {
 		_, err := s.Load(t.Context(), id)
-		require.ErrorIs(t, err, toolrun.ErrUnknown)
-		err = s.Change(t.Context(), id, func(*toolrun.Record) error { t.Error("there is nothing to change"); return nil })
-		require.ErrorIs(t, err, toolrun.ErrUnknown)
+		require.ErrorIs(t, err, tool.ErrRecordUnknown)
+		err = s.Change(t.Context(), id, func(*tool.Record) error { t.Error("there is nothing to change"); return nil })
+		require.ErrorIs(t, err, tool.ErrRecordUnknown)
 	}
 	found, err := s.List(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
@@ -74,26 +74,26 @@ func runsKeep(t *testing.T, s ports.Runs) {
 	want := Run(1)
 	require.NoError(t, s.Add(t.Context(), want))
 	assert.Equal(t, want, load(t, s, want.CallID))
-	require.NoError(t, s.Change(t.Context(), want.CallID, func(r *toolrun.Record) error {
+	require.NoError(t, s.Change(t.Context(), want.CallID, func(r *tool.Record) error {
 		return r.Start("call_redeemed", "token", "42 7 boot", issued.Add(time.Minute))
 	}))
-	result := toolrun.Result{Output: "<half> & \u2028done", Error: "it ended with 3", Code: "execution_failed"}
-	require.NoError(t, s.Change(t.Context(), want.CallID, func(r *toolrun.Record) error {
-		return r.Finish(result, toolrun.NonZeroExit, issued.Add(time.Minute+1234567*time.Microsecond))
+	result := tool.Result{Output: "<half> & \u2028done", Error: "it ended with 3", Code: "execution_failed"}
+	require.NoError(t, s.Change(t.Context(), want.CallID, func(r *tool.Record) error {
+		return r.Finish(result, tool.NonZeroExit, issued.Add(time.Minute+1234567*time.Microsecond))
 	}))
-	want.Status, want.Redeemed, want.Decision, want.Owner, want.Reason = toolrun.Failed, "call_redeemed", "token", "42 7 boot", toolrun.NonZeroExit
+	want.Status, want.Redeemed, want.Decision, want.Owner, want.Reason = tool.Failed, "call_redeemed", "token", "42 7 boot", tool.NonZeroExit
 	want.StartedAt, want.EndedAt = issued.Add(time.Minute), issued.Add(time.Minute+1234567*time.Microsecond)
 	result.DurationMS = 1234
 	want.Result = &result
 	assert.Equal(t, want, load(t, s, want.CallID))
 
-	bare := toolrun.Record{CallID: "call_bare", Status: toolrun.Denied, At: issued.In(time.FixedZone("far", -7*3600)), Reason: toolrun.Policy}
+	bare := tool.Record{CallID: "call_bare", Status: tool.Denied, At: issued.In(time.FixedZone("far", -7*3600)), Reason: tool.Policy}
 	require.NoError(t, s.Add(t.Context(), bare))
 	bare.At, bare.Args = issued, json.RawMessage("{}")
 	assert.Equal(t, bare, load(t, s, bare.CallID), "arguments that are missing are an empty object")
 }
 
-func load(t *testing.T, s ports.Runs, id string) toolrun.Record {
+func load(t *testing.T, s ports.Runs, id string) tool.Record {
 	t.Helper()
 	r, err := s.Load(t.Context(), id)
 	require.NoError(t, err)
@@ -105,15 +105,15 @@ func runsRefuse(t *testing.T, s ports.Runs) {
 	require.NoError(t, s.Add(t.Context(), first))
 	other := Run(2)
 	other.CallID = first.CallID
-	require.ErrorIs(t, s.Add(t.Context(), other), toolrun.ErrTaken)
-	for _, status := range []toolrun.Status{toolrun.StatusNone, toolrun.Completed, 77} {
+	require.ErrorIs(t, s.Add(t.Context(), other), tool.ErrTaken)
+	for _, status := range []tool.Status{tool.StatusNone, tool.Completed, 77} {
 		odd := Run(3)
 		odd.Status = status
-		require.ErrorIs(t, s.Add(t.Context(), odd), toolrun.ErrMove)
+		require.ErrorIs(t, s.Add(t.Context(), odd), tool.ErrMove)
 	}
 	nameless := Run(4)
 	nameless.CallID = ""
-	require.ErrorIs(t, s.Add(t.Context(), nameless), toolrun.ErrMove)
+	require.ErrorIs(t, s.Add(t.Context(), nameless), tool.ErrMove)
 	assert.Equal(t, []string{first.CallID}, listed(t, s, ports.RunFilter{}))
 	assert.Equal(t, first, load(t, s, first.CallID))
 }
@@ -139,44 +139,44 @@ func runsIDs(t *testing.T, s ports.Runs) {
 	require.NoError(t, s.Add(t.Context(), bare))
 	for _, id := range []string{one.CallID, "call_again", one.ConfirmationID} {
 		assert.Equal(t, one.CallID, load(t, s, id).CallID)
-		require.NoError(t, s.Change(t.Context(), id, func(r *toolrun.Record) error { r.What += "."; return nil }))
+		require.NoError(t, s.Change(t.Context(), id, func(r *tool.Record) error { r.What += "."; return nil }))
 	}
 	assert.Equal(t, one.What+"...", load(t, s, one.CallID).What)
 	assert.Equal(t, other, load(t, s, other.ConfirmationID))
 	_, err := s.Load(t.Context(), "")
-	require.ErrorIs(t, err, toolrun.ErrUnknown)
-	require.NoError(t, s.Change(t.Context(), other.CallID, func(r *toolrun.Record) error { r.CallID = "call_else"; return nil }))
+	require.ErrorIs(t, err, tool.ErrRecordUnknown)
+	require.NoError(t, s.Change(t.Context(), other.CallID, func(r *tool.Record) error { r.CallID = "call_else"; return nil }))
 	assert.Equal(t, other, load(t, s, other.CallID), "a record keeps its identity")
 }
 
 func runsMove(t *testing.T, s ports.Runs) {
-	for n, path := range [][]toolrun.Status{
-		{toolrun.PendingConfirmation, toolrun.Executing, toolrun.Completed},
-		{toolrun.PendingConfirmation, toolrun.Executing, toolrun.Failed},
-		{toolrun.PendingConfirmation, toolrun.Denied},
-		{toolrun.Executing, toolrun.Completed},
-		{toolrun.Failed}, {toolrun.Denied},
+	for n, path := range [][]tool.Status{
+		{tool.PendingConfirmation, tool.Executing, tool.Completed},
+		{tool.PendingConfirmation, tool.Executing, tool.Failed},
+		{tool.PendingConfirmation, tool.Denied},
+		{tool.Executing, tool.Completed},
+		{tool.Failed}, {tool.Denied},
 	} {
 		r := Run(n)
 		r.Status = path[0]
 		require.NoError(t, s.Add(t.Context(), r))
-		to := func(status toolrun.Status) error {
-			return s.Change(t.Context(), r.CallID, func(r *toolrun.Record) error { r.Status = status; return nil })
+		to := func(status tool.Status) error {
+			return s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.Status = status; return nil })
 		}
 		for i, at := range path {
 			if i > 0 {
 				require.NoError(t, to(at))
 			}
-			for _, next := range toolrun.Statuses() {
+			for _, next := range tool.Statuses() {
 				if !at.Reaches(next) && next != at {
-					require.ErrorIs(t, to(next), toolrun.ErrMove, "%s to %s", at, next)
+					require.ErrorIs(t, to(next), tool.ErrMove, "%s to %s", at, next)
 				}
 			}
 			assert.Equal(t, at, load(t, s, r.CallID).Status)
 		}
 		last := load(t, s, r.CallID)
 		if last.Status.Final() {
-			require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *toolrun.Record) error { r.What = "rewritten"; return nil }), toolrun.ErrMove)
+			require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.What = "rewritten"; return nil }), tool.ErrMove)
 			assert.Equal(t, last, load(t, s, r.CallID), "what has ended stays as it is")
 		}
 	}
@@ -186,9 +186,9 @@ func runsFailure(t *testing.T, s ports.Runs) {
 	r := Run(1)
 	require.NoError(t, s.Add(t.Context(), r))
 	said := errors.New("no")
-	require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *toolrun.Record) error { r.Status, r.What = toolrun.Denied, "x"; return said }), said)
+	require.ErrorIs(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.Status, r.What = tool.Denied, "x"; return said }), said)
 	assert.Panics(t, func() {
-		s.Change(t.Context(), r.CallID, func(r *toolrun.Record) error { r.What = "x"; panic("half way") }) //nolint:errcheck // it panics
+		s.Change(t.Context(), r.CallID, func(r *tool.Record) error { r.What = "x"; panic("half way") }) //nolint:errcheck // it panics
 	})
 	assert.Equal(t, r, load(t, s, r.CallID))
 }
@@ -200,16 +200,16 @@ func runsContention(t *testing.T, s ports.Runs) {
 	var wg sync.WaitGroup
 	for n := range 16 {
 		wg.Go(func() {
-			err := s.Change(context.Background(), r.ConfirmationID, func(r *toolrun.Record) error {
+			err := s.Change(context.Background(), r.ConfirmationID, func(r *tool.Record) error {
 				if n%2 == 0 {
-					return r.Deny(toolrun.UserDenied, issued)
+					return r.Deny(tool.UserDenied, issued)
 				}
 				return r.Start(fmt.Sprint(n), "token", "me", issued)
 			})
 			switch {
 			case err == nil:
 				won.Add(1)
-			case errors.Is(err, toolrun.ErrMove):
+			case errors.Is(err, tool.ErrMove):
 				late.Add(1)
 			}
 		})
@@ -239,7 +239,7 @@ func runsOrder(t *testing.T, s ports.Runs) {
 
 func runsFilter(t *testing.T, s ports.Runs) {
 	one, other := Run(1), Run(2)
-	other.Tool, other.Session, other.Status, other.Reason = "trigger_webhook", "s-2", toolrun.Denied, toolrun.Policy
+	other.Tool, other.Session, other.Status, other.Reason = "trigger_webhook", "s-2", tool.Denied, tool.Policy
 	require.NoError(t, s.Add(t.Context(), one))
 	require.NoError(t, s.Add(t.Context(), other))
 	for _, c := range []struct {
@@ -247,8 +247,8 @@ func runsFilter(t *testing.T, s ports.Runs) {
 		want   []string
 	}{
 		{ports.RunFilter{}, []string{other.CallID, one.CallID}},
-		{ports.RunFilter{Status: toolrun.Denied}, []string{other.CallID}},
-		{ports.RunFilter{Status: toolrun.Executing}, nil},
+		{ports.RunFilter{Status: tool.Denied}, []string{other.CallID}},
+		{ports.RunFilter{Status: tool.Executing}, nil},
 		{ports.RunFilter{Tool: "run_script"}, []string{one.CallID}},
 		{ports.RunFilter{Tool: "run_scrip"}, nil},
 		{ports.RunFilter{Session: "s-2"}, []string{other.CallID}},
@@ -258,15 +258,15 @@ func runsFilter(t *testing.T, s ports.Runs) {
 	} {
 		assert.Equal(t, c.want, listed(t, s, c.filter), "%+v", c.filter)
 	}
-	require.NoError(t, s.Change(t.Context(), one.CallID, toolrun.Denial(toolrun.UserDenied, issued)))
-	assert.Equal(t, []string{other.CallID, one.CallID}, listed(t, s, ports.RunFilter{Status: toolrun.Denied}))
+	require.NoError(t, s.Change(t.Context(), one.CallID, tool.Denial(tool.UserDenied, issued)))
+	assert.Equal(t, []string{other.CallID, one.CallID}, listed(t, s, ports.RunFilter{Status: tool.Denied}))
 }
 
 func runsPurge(t *testing.T, s ports.Runs) {
 	for n := range 10 {
 		r := Run(n)
 		if n%2 == 0 {
-			r.Status, r.Reason = toolrun.Denied, toolrun.Policy
+			r.Status, r.Reason = tool.Denied, tool.Policy
 		}
 		require.NoError(t, s.Add(t.Context(), r))
 	}
@@ -292,10 +292,10 @@ func runsCopies(t *testing.T, s ports.Runs) {
 	got.Args[2] = 'X'
 	found, err := s.List(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
-	assert.Equal(t, []toolrun.Record{want}, found)
+	assert.Equal(t, []tool.Record{want}, found)
 	found[0].Args[2] = 'X'
-	var kept *toolrun.Record
-	require.NoError(t, s.Change(t.Context(), r.CallID, func(r *toolrun.Record) error { kept = r; return nil }))
+	var kept *tool.Record
+	require.NoError(t, s.Change(t.Context(), r.CallID, func(r *tool.Record) error { kept = r; return nil }))
 	kept.Args[2] = 'X'
 	assert.Equal(t, want, load(t, s, r.CallID))
 }
@@ -305,7 +305,7 @@ func runsContext(t *testing.T, s ports.Runs) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, s.Add(ctx, Run(2)), context.Canceled)
-	require.ErrorIs(t, s.Change(ctx, Run(1).CallID, func(r *toolrun.Record) error { r.What = "x"; return nil }), context.Canceled)
+	require.ErrorIs(t, s.Change(ctx, Run(1).CallID, func(r *tool.Record) error { r.What = "x"; return nil }), context.Canceled)
 	_, err := s.Load(ctx, Run(1).CallID)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = s.List(ctx, ports.RunFilter{})
@@ -314,7 +314,7 @@ func runsContext(t *testing.T, s ports.Runs) {
 	require.ErrorIs(t, err, context.Canceled)
 	found, err := s.List(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
-	assert.Equal(t, []toolrun.Record{Run(1)}, found)
+	assert.Equal(t, []tool.Record{Run(1)}, found)
 }
 
 // BenchmarkRuns is what one call that is recorded costs: its record added, and changed once.
@@ -322,10 +322,10 @@ func BenchmarkRuns(b *testing.B, open func(testing.TB) ports.Runs) {
 	s := open(b)
 	for n := 0; b.Loop(); n++ {
 		r := Run(n)
-		r.Status = toolrun.Executing
+		r.Status = tool.Executing
 		require.NoError(b, s.Add(b.Context(), r))
-		require.NoError(b, s.Change(b.Context(), r.CallID, func(r *toolrun.Record) error {
-			return r.Finish(toolrun.Result{Success: true}, "", issued)
+		require.NoError(b, s.Change(b.Context(), r.CallID, func(r *tool.Record) error {
+			return r.Finish(tool.Result{Success: true}, "", issued)
 		}))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
@@ -64,7 +63,7 @@ func mode(t testing.TB, path string) fs.FileMode {
 }
 
 func creates(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "a.md"), Text: "a"}, Wish{Path: h.Path("root", "sub", "dir", "b.md"), Text: "b"}, Wish{Path: h.Path("root", "empty")}))
 	assert.Equal(t, "a", text(t, h.Path("root", "a.md")))
 	assert.Equal(t, "b", text(t, h.Path("root", "sub", "dir", "b.md")))
@@ -85,7 +84,7 @@ func creates(t *testing.T, h Host) {
 }
 
 func modes(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "mine.sh"), "old", 0o640)
 	h.Put(t, h.Path("root", "tool"), "old", 0o750)
 	h.Put(t, h.Path("umask"), "", 0)
@@ -106,15 +105,15 @@ func modes(t *testing.T, h Host) {
 	require.Len(t, tx.Writes, 1, "only the mode differs")
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o755), mode(t, h.Path("root", "run")))
-	w := plan.Write{Target: "codex", Op: plan.Update, Path: h.Path("root", "doc"), Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf(nil), Mode: deployment.Plain &^ umask},
-		After: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("x")), Mode: 0o406}, Data: deployment.Bytes([]byte("x"))}
-	tx = plan.Transaction{Kind: plan.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: root, Writes: []plan.Write{w}}
+	w := deployment.Write{Target: "codex", Op: deployment.Update, Path: h.Path("root", "doc"), Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf(nil), Mode: deployment.Plain &^ umask},
+		After: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("x")), Mode: 0o406}, Data: deployment.Bytes([]byte("x"))}
+	tx = deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: root, Writes: []deployment.Write{w}}
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o406), mode(t, h.Path("root", "doc")), "any other mode is meant as it is, whatever the umask")
 }
 
 func staleness(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	for _, name := range []string{"update", "mode", "link", "delete", "gone"} {
 		h.Put(t, h.Path("root", name), name, 0o644)
 	}
@@ -170,8 +169,8 @@ func confinement(t *testing.T, h Host) {
 	} {
 		for _, named := range []string{root.Path, ""} {
 			data := deployment.Bytes([]byte("x"))
-			tx := plan.Transaction{Kind: plan.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: []plan.Root{root}, Claim: true,
-				Writes: []plan.Write{{Target: "codex", Op: plan.Create, Path: path, Root: named, After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Mode: deployment.Plain}, Data: data}}}
+			tx := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: []deployment.Root{root}, Claim: true,
+				Writes: []deployment.Write{{Target: "codex", Op: deployment.Create, Path: path, Root: named, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}, Data: data}}}
 			_, err := h.Machine.Apply(t.Context(), tx, nil)
 			assert.ErrorIs(t, err, deployment.ErrPath, name)
 		}
@@ -184,7 +183,7 @@ func links(t *testing.T, h Host) {
 	require.NoError(t, os.Symlink("real", h.Path("root")))
 	require.NoError(t, os.Symlink(h.Path("real", "inner"), h.Path("real", "absolute")))
 	require.NoError(t, os.Symlink("inner", h.Path("real", "relative")))
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "a"), Text: "a"}, Wish{Path: h.Path("root", "absolute", "b"), Text: "b"}, Wish{Path: h.Path("root", "relative", "new", "c"), Text: "c"}))
 	assert.Equal(t, "a", text(t, h.Path("real", "a")), "a root may be a link")
 	assert.Equal(t, "b", text(t, h.Path("real", "inner", "b")), "and so may a directory, as long as it stays inside")
@@ -193,11 +192,11 @@ func links(t *testing.T, h Host) {
 }
 
 func owners(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	boot := h.Deploy(t, root, Wish{Path: h.Path("root", "operator.md"), Text: "op"})
-	boot.Kind, boot.Owner = plan.KindBootstrap, plan.Bootstrap
+	boot.Kind, boot.Owner = deployment.KindBootstrap, deployment.Bootstrap
 	for i := range boot.Owned {
-		boot.Owned[i].Owner = plan.Bootstrap
+		boot.Owned[i].Owner = deployment.Bootstrap
 	}
 	h.Apply(t, boot)
 	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "a"), Text: "a"}))
@@ -207,11 +206,11 @@ func owners(t *testing.T, h Host) {
 	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Roots: root})
 	require.NoError(t, err)
 	require.Len(t, seen.Owned(), 1)
-	assert.Equal(t, plan.Bootstrap, seen.Owned()[0].Owner)
+	assert.Equal(t, deployment.Bootstrap, seen.Owned()[0].Owner)
 }
 
 func directories(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root"), h.Root("codex", "root", "made", "nested")}
+	root := []deployment.Root{h.Root("codex", "root"), h.Root("codex", "root", "made", "nested")}
 	require.NoError(t, os.MkdirAll(h.Path("root", "mine"), 0o755))
 	h.Apply(t, h.Deploy(t, root[:1], Wish{Path: h.Path("root", "mine", "made", "a"), Text: "a"}, Wish{Path: h.Path("root", "deep", "er", "b"), Text: "b"},
 		Wish{Path: h.Path("root", "shared", "c"), Text: "c"}))
@@ -228,7 +227,7 @@ func directories(t *testing.T, h Host) {
 }
 
 func exchange(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	first := h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "skill"), Text: "file"}))
 	s, err := h.Snapshots.Load(t.Context(), h.Home, first)
 	require.NoError(t, err)
@@ -239,7 +238,7 @@ func exchange(t *testing.T, h Host) {
 }
 
 func cancelled(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "mine"), "mine", 0o604)
 	before := Tree(t, h.Dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -255,7 +254,7 @@ func cancelled(t *testing.T, h Host) {
 }
 
 func orphans(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	mine := h.Deploy(t, root, Wish{Path: h.Path("root", "mine"), Text: "x"})
 	h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "theirs"), Text: "x"}))
 	_, err := h.Machine.Apply(t.Context(), mine, nil)
@@ -265,7 +264,7 @@ func orphans(t *testing.T, h Host) {
 }
 
 func progress(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	var wishes []Wish
 	for _, name := range strings.Split("abcdefghijklmnopqrst", "") {
 		wishes = append(wishes, Wish{Path: h.Path("root", name, "x"), Text: name})
@@ -285,7 +284,7 @@ func progress(t *testing.T, h Host) {
 func twins(t *testing.T, h Host) {
 	require.NoError(t, os.MkdirAll(h.Path("root", "real"), 0o755))
 	require.NoError(t, os.Symlink("real", h.Path("root", "alias")))
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	_, err := h.Machine.Apply(t.Context(), h.Deploy(t, root, Wish{Path: h.Path("root", "real", "x"), Text: "one"}, Wish{Path: h.Path("root", "alias", "x"), Text: "two"}), nil)
 	require.ErrorIs(t, err, deployment.ErrPath, "it cannot be both")
 	before := Tree(t, h.Path("root"))
@@ -299,7 +298,7 @@ func twins(t *testing.T, h Host) {
 }
 
 func sources(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("origin"), "text", 0o644)
 	tx := h.Deploy(t, root, Wish{Path: h.Path("root", "a"), Text: "text"})
 	tx.Writes[0].Data.Data, tx.Writes[0].Data.Origin = nil, h.Path("origin")

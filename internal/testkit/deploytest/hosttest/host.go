@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
@@ -30,7 +29,7 @@ type Host struct {
 	Dir       string      // an empty directory: what roots go below
 
 	// Die applies a transaction in a process that is killed at its nth step, and reports whether it came to that. Nil where nothing can be killed.
-	Die func(t *testing.T, tx plan.Transaction, n int) bool
+	Die func(t *testing.T, tx deployment.Transaction, n int) bool
 }
 
 // Path is a path below the host's directory.
@@ -45,12 +44,12 @@ func (h Host) Put(t testing.TB, path, text string, mode fs.FileMode) {
 }
 
 // Root is a root of a target below the host's directory.
-func (h Host) Root(target string, elem ...string) plan.Root {
-	return plan.Root{Target: target, Path: h.Path(elem...), ScanExtras: true}
+func (h Host) Root(target string, elem ...string) deployment.Root {
+	return deployment.Root{Target: target, Path: h.Path(elem...), ScanExtras: true}
 }
 
 // Apply carries a transaction out; it must succeed.
-func (h Host) Apply(t testing.TB, tx plan.Transaction) string {
+func (h Host) Apply(t testing.TB, tx deployment.Transaction) string {
 	t.Helper()
 	id, err := h.Machine.Apply(t.Context(), tx, nil)
 	require.NoError(t, err)
@@ -99,17 +98,17 @@ type Wish struct {
 }
 
 // Deploy is the transaction that makes wishes come true in some roots, worked out as a deployment does.
-func (h Host) Deploy(t testing.TB, roots []plan.Root, wishes ...Wish) plan.Transaction {
+func (h Host) Deploy(t testing.TB, roots []deployment.Root, wishes ...Wish) deployment.Transaction {
 	t.Helper()
-	w := plan.Wanted{Roots: roots, Targets: []string{}}
+	w := deployment.Wanted{Roots: roots, Targets: []string{}}
 	var paths []string
 	for _, wish := range wishes {
 		if wish.Mode == 0 {
 			wish.Mode = deployment.Plain
 		}
 		for _, r := range roots {
-			if plan.Below(r.Path, wish.Path, filepath.Separator) {
-				w.Files = append(w.Files, plan.Desired{Target: r.Target, Root: r.Path, Path: wish.Path, Mode: wish.Mode,
+			if deployment.Below(r.Path, wish.Path, filepath.Separator) {
+				w.Files = append(w.Files, deployment.Desired{Target: r.Target, Root: r.Path, Path: wish.Path, Mode: wish.Mode,
 					Content: deployment.Bytes([]byte(wish.Text)), Modules: []string{"skill:" + filepath.Base(wish.Path)}})
 			}
 		}
@@ -121,26 +120,26 @@ func (h Host) Deploy(t testing.TB, roots []plan.Root, wishes ...Wish) plan.Trans
 	at := deployment.Place{Home: h.Home, ProjectRoot: h.Dir}
 	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: at, Roots: roots, Paths: paths})
 	require.NoError(t, err)
-	p, err := plan.Make(w, seen)
+	p, err := deployment.Make(w, seen)
 	require.NoError(t, err)
-	return p.Transaction(at, plan.KindDeploy, deployment.Sum{})
+	return p.Transaction(at, deployment.KindDeploy, deployment.Sum{})
 }
 
 // Inverse is the transaction that takes an operation back, by its record. The manifests are left to whoever applies it.
-func (h Host) Inverse(t testing.TB, id string, roots []plan.Root, owned []plan.Owned) plan.Transaction {
+func (h Host) Inverse(t testing.TB, id string, roots []deployment.Root, owned []deployment.Owned) deployment.Transaction {
 	t.Helper()
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
-	tx := plan.Transaction{Kind: plan.KindRollback, Place: deployment.Place{Home: h.Home}, Targets: s.Targets, Roots: roots, Owned: owned, Claim: true,
-		RolledBackTo: plan.Initial}
+	tx := deployment.Transaction{Kind: deployment.KindRollback, Place: deployment.Place{Home: h.Home}, Targets: s.Targets, Roots: roots, Owned: owned, Claim: true,
+		RolledBackTo: deployment.Initial}
 	for _, c := range s.Changes {
 		if strings.HasPrefix(filepath.Base(c.Path), ".agentpack.manifest.") {
 			continue
 		}
-		w := plan.Write{Target: c.Target, Op: plan.Update, Path: c.Path, Before: c.After, After: c.Before,
+		w := deployment.Write{Target: c.Target, Op: deployment.Update, Path: c.Path, Before: c.After, After: c.Before,
 			Data: deployment.Content{Sum: c.Before.Sum, Size: c.Before.Size}}
-		if c.Before.Kind == plan.Absent {
-			w.Op = plan.Delete
+		if c.Before.Kind == deployment.Absent {
+			w.Op = deployment.Delete
 		}
 		tx.Writes = append(tx.Writes, w)
 	}

@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 // Upheaval prepares a host in which an operation has everything to do that there is: it deploys once, lets a person work on it, and gives the
 // transaction that comes next.
-func (h Host) Upheaval(t testing.TB) plan.Transaction {
+func (h Host) Upheaval(t testing.TB) deployment.Transaction {
 	t.Helper()
-	roots := []plan.Root{h.Root("codex", "root"), h.Root("claude_code", "second", "root")}
+	roots := []deployment.Root{h.Root("codex", "root"), h.Root("claude_code", "second", "root")}
 	in := func(elem ...string) string { return h.Path(append([]string{"root"}, elem...)...) }
 	h.Put(t, in("adopted-early"), "mine", 0o640)
 	h.Apply(t, h.Deploy(t, roots[:1], Wish{Path: in("same"), Text: "same"}, Wish{Path: in("update"), Text: "old"}, Wish{Path: in("run"), Text: "old", Mode: deployment.Executable},
@@ -76,7 +75,7 @@ func pending(t *testing.T, h Host) {
 	p, err := h.Recovery.Pending(t.Context(), h.Home)
 	require.NoError(t, err)
 	require.NotNil(t, p)
-	assert.Equal(t, plan.KindDeploy, p.Kind)
+	assert.Equal(t, deployment.KindDeploy, p.Kind)
 	assert.Equal(t, len(tx.Writes)+2, p.Total, "manifests included")
 	assert.Greater(t, p.Done, 0)
 	assert.Less(t, p.Done, p.Total)
@@ -94,7 +93,7 @@ func pending(t *testing.T, h Host) {
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
 	require.Len(t, list, 2)
-	assert.Equal(t, plan.Applying, list[1].Status)
+	assert.Equal(t, deployment.Applying, list[1].Status)
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
 	assert.Equal(t, list[1], s)
@@ -109,7 +108,7 @@ func resumed(t *testing.T, h Host) {
 	require.NoError(t, err)
 	assert.Empty(t, left)
 	for _, w := range tx.Writes {
-		if w.After.Kind == plan.Absent {
+		if w.After.Kind == deployment.Absent {
 			assert.False(t, isFile(w.Path), w.Path)
 			continue
 		}
@@ -117,7 +116,7 @@ func resumed(t *testing.T, h Host) {
 	}
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
-	assert.Equal(t, plan.Applied, s.Status)
+	assert.Equal(t, deployment.Applied, s.Status)
 	idleAgain(t, h)
 }
 
@@ -133,7 +132,7 @@ func undone(t *testing.T, h Host) {
 	assert.Equal(t, before, Tree(t, h.Dir))
 	s, err := h.Snapshots.Load(t.Context(), h.Home, p.ID)
 	require.NoError(t, err)
-	assert.Equal(t, plan.Undone, s.Status)
+	assert.Equal(t, deployment.Undone, s.Status)
 	originals, err := h.Snapshots.Originals(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Len(t, originals, 1, "that of the first deployment")
@@ -158,7 +157,7 @@ func leftAlone(t *testing.T, h Host) {
 		"resume": func() ([]string, error) { return h.Recovery.Resume(t.Context(), h.Home) },
 		"undo":   func() ([]string, error) { return h.Recovery.Undo(t.Context(), h.Home) },
 	} {
-		root := []plan.Root{h.Root("codex", name)}
+		root := []deployment.Root{h.Root("codex", name)}
 		h.Put(t, h.Path(name, "update"), "mine", 0o600)
 		tx := h.Deploy(t, root, Wish{Path: h.Path(name, "update"), Text: "theirs"}, Wish{Path: h.Path(name, "new", "x"), Text: "x"}, Wish{Path: h.Path(name, "other"), Text: "x"})
 		require.True(t, h.Die(t, tx, 7))
@@ -178,10 +177,10 @@ func editRecovered(t *testing.T, h Host) {
 	path := h.Path("repo", "agentpack.yaml")
 	h.Put(t, path, "old", 0o640)
 	data := deployment.Bytes([]byte("new"))
-	tx := plan.Transaction{Kind: plan.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []plan.Write{
-		{Op: plan.Update, Path: path, Root: h.Path("repo"), Data: data, Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("old")), Mode: 0o640},
-			After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Mode: deployment.Plain}},
-		{Op: plan.Create, Path: h.Path("repo", "modules", "x"), Root: h.Path("repo"), Data: data, After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Mode: deployment.Plain}},
+	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []deployment.Write{
+		{Op: deployment.Update, Path: path, Root: h.Path("repo"), Data: data, Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("old")), Mode: 0o640},
+			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
+		{Op: deployment.Create, Path: h.Path("repo", "modules", "x"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
 	}}
 	before := Tree(t, h.Path("repo"))
 	require.True(t, h.Die(t, tx, 6))

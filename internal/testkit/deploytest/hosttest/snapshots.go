@@ -11,11 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
-	"github.com/countersign-dev/countersign/domain/deployment/plan"
 )
 
 func records(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root"), h.Root("zed", "other")}
+	root := []deployment.Root{h.Root("codex", "root"), h.Root("zed", "other")}
 	h.Put(t, h.Path("root", "mine"), "mine", 0o600)
 	tx := h.Deploy(t, root, Wish{Path: h.Path("root", "mine"), Text: "theirs"}, Wish{Path: h.Path("other", "é \"q\" <b>"), Text: "z", Mode: deployment.Executable})
 	tx.Profile, tx.Lock = "work", deployment.SumOf([]byte("lock"))
@@ -23,8 +22,8 @@ func records(t *testing.T, h Host) {
 	id := h.Apply(t, tx)
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
-	assert.Equal(t, plan.KindDeploy, s.Kind)
-	assert.Equal(t, plan.Applied, s.Status)
+	assert.Equal(t, deployment.KindDeploy, s.Kind)
+	assert.Equal(t, deployment.Applied, s.Status)
 	assert.Equal(t, at, s.CreatedAt)
 	assert.Equal(t, []string{"codex", "zed"}, s.Targets)
 	assert.Equal(t, root, s.Roots)
@@ -49,16 +48,16 @@ func records(t *testing.T, h Host) {
 	list, warnings, err := h.Snapshots.List(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
-	assert.Equal(t, []plan.Snapshot{s}, list)
+	assert.Equal(t, []deployment.Snapshot{s}, list)
 	h.Clock.Advance(-time.Hour)
 	second := h.Apply(t, h.Deploy(t, root))
-	assert.True(t, plan.Later(second, id), "an identifier is greater than every earlier one, whatever the clock says")
+	assert.True(t, deployment.Later(second, id), "an identifier is greater than every earlier one, whatever the clock says")
 	_, err = h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte("never seen")))
 	assert.ErrorIs(t, err, deployment.ErrSnapshotDamaged)
 }
 
 func originals(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "mine"), "first", 0o600)
 	require.NoError(t, os.Symlink("mine", h.Path("root", "link")))
 	first := h.Apply(t, h.Deploy(t, root, Wish{Path: h.Path("root", "mine"), Text: "1"}, Wish{Path: h.Path("root", "link"), Text: "1"}, Wish{Path: h.Path("root", "new"), Text: "1"}))
@@ -67,10 +66,10 @@ func originals(t *testing.T, h Host) {
 	all, err := h.Snapshots.Originals(t.Context(), h.Home)
 	require.NoError(t, err)
 	require.Len(t, all, 2, "what was not there has no original, and only the first one counts")
-	assert.Equal(t, plan.Original{Path: h.Path("root", "link"), Snapshot: first, Seen: plan.Seen{Kind: plan.Link, Link: "mine", Sum: deployment.SumOf([]byte("first"))}},
+	assert.Equal(t, deployment.Original{Path: h.Path("root", "link"), Snapshot: first, Seen: deployment.Seen{Kind: deployment.Link, Link: "mine", Sum: deployment.SumOf([]byte("first"))}},
 		withoutSize(all[0]))
-	assert.Equal(t, plan.Original{Path: h.Path("root", "mine"), Snapshot: first,
-		Seen: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("first")), Size: 5, Mode: 0o600}}, all[1])
+	assert.Equal(t, deployment.Original{Path: h.Path("root", "mine"), Snapshot: first,
+		Seen: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("first")), Size: 5, Mode: 0o600}}, all[1])
 	_, err = h.Snapshots.Prune(t.Context(), h.Home, []string{first, second})
 	require.NoError(t, err)
 	data, err := h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte("first")))
@@ -81,7 +80,7 @@ func originals(t *testing.T, h Host) {
 }
 
 // withoutSize forgets the size of what a link leads to: it is nobody's business.
-func withoutSize(o plan.Original) plan.Original {
+func withoutSize(o deployment.Original) deployment.Original {
 	o.Size = 0
 	return o
 }
@@ -89,10 +88,10 @@ func withoutSize(o plan.Original) plan.Original {
 func edits(t *testing.T, h Host) {
 	h.Put(t, h.Path("repo", "agentpack.yaml"), "version: 1\n", 0o644)
 	data := deployment.Bytes([]byte("version: 1\nprofiles: {}\n"))
-	tx := plan.Transaction{Kind: plan.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []plan.Write{
-		{Op: plan.Update, Path: h.Path("repo", "agentpack.yaml"), Root: h.Path("repo"), Data: data,
-			Before: plan.Seen{Kind: plan.Regular, Sum: deployment.SumOf([]byte("version: 1\n")), Mode: 0o644}, After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Mode: deployment.Plain}},
-		{Op: plan.Create, Path: h.Path("repo", "overlays", "x", "f"), Root: h.Path("repo"), Data: data, After: plan.Seen{Kind: plan.Regular, Sum: data.Sum, Mode: deployment.Plain}},
+	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []deployment.Write{
+		{Op: deployment.Update, Path: h.Path("repo", "agentpack.yaml"), Root: h.Path("repo"), Data: data,
+			Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("version: 1\n")), Mode: 0o644}, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
+		{Op: deployment.Create, Path: h.Path("repo", "overlays", "x", "f"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.Plain}},
 	}}
 	id := h.Apply(t, tx)
 	assert.Empty(t, id)
@@ -110,7 +109,7 @@ func edits(t *testing.T, h Host) {
 }
 
 func inverse(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	h.Put(t, h.Path("root", "mine"), "mine", 0o604)
 	h.Put(t, h.Path("root", "own", "run.sh"), "#!", 0o711)
 	require.NoError(t, os.Symlink("own/run.sh", h.Path("root", "link")))
@@ -122,12 +121,12 @@ func inverse(t *testing.T, h Host) {
 	assert.Equal(t, before, Tree(t, h.Path("root")))
 	s, err := h.Snapshots.Load(t.Context(), h.Home, back)
 	require.NoError(t, err)
-	assert.Equal(t, plan.KindRollback, s.Kind)
-	assert.Equal(t, plan.Initial, s.RolledBackTo)
+	assert.Equal(t, deployment.KindRollback, s.Kind)
+	assert.Equal(t, deployment.Initial, s.RolledBackTo)
 }
 
 func prune(t *testing.T, h Host) {
-	root := []plan.Root{h.Root("codex", "root")}
+	root := []deployment.Root{h.Root("codex", "root")}
 	wish := func(shared, own string) []Wish {
 		return []Wish{{Path: h.Path("root", "shared"), Text: shared}, {Path: h.Path("root", "own"), Text: own}}
 	}

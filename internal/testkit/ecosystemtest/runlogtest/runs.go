@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/domain/ecosystem/tracked"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/internal/testkit/ecosystemtest"
 )
 
@@ -41,15 +41,15 @@ func Runs(t *testing.T, open ecosystemtest.Open) {
 // id is the nth id of runs.
 func id(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-000000000000", n) }
 
-func queued(n int, created time.Time) tracked.Run {
-	return tracked.Run{ID: id(n), Ecosystem: "demo", Action: "push", Command: []string{"countersign", "eco", "push"}, Status: tracked.Queued, CreatedAt: created, SessionID: "s",
+func queued(n int, created time.Time) ecosystem.Run {
+	return ecosystem.Run{ID: id(n), Ecosystem: "demo", Action: "push", Command: []string{"countersign", "eco", "push"}, Status: ecosystem.Queued, CreatedAt: created, SessionID: "s",
 		Root: "/ws", Tool: "amof_push_ecosystem", Payload: []byte(`{"a":"<b>&"}`), Facts: "sha256:x"}
 }
 
 func keepsRuns(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
-	list, err := h.Runs.List(t.Context(), tracked.Filter{})
+	list, err := h.Runs.List(t.Context(), ecosystem.Filter{})
 	require.NoError(t, err)
 	assert.Empty(t, list)
 	require.NoError(t, h.Runs.Purge(t.Context()))
@@ -59,9 +59,9 @@ func keepsRuns(t *testing.T, open ecosystemtest.Open) {
 	require.NoError(t, err)
 	assert.Equal(t, r, got)
 	require.Error(t, h.Runs.Add(t.Context(), r), "an id is one run's")
-	list, err = open(t, u).Runs.List(t.Context(), tracked.Filter{})
+	list, err = open(t, u).Runs.List(t.Context(), ecosystem.Filter{})
 	require.NoError(t, err)
-	assert.Equal(t, []tracked.Run{r}, list)
+	assert.Equal(t, []ecosystem.Run{r}, list)
 }
 
 func findsByPrefix(t *testing.T, open ecosystemtest.Open) {
@@ -76,11 +76,11 @@ func findsByPrefix(t *testing.T, open ecosystemtest.Open) {
 		assert.Equal(t, id(want), r.ID)
 	}
 	_, err := h.Runs.Load(t.Context(), "123456")
-	require.ErrorIs(t, err, tracked.ErrAmbiguous)
+	require.ErrorIs(t, err, ecosystem.ErrAmbiguous)
 	assert.Contains(t, err.Error(), id(0x12345678))
 	for _, prefix := range []string{"", "abcde", "abcdef02", "zzzzzz", id(7)} {
 		_, err := h.Runs.Load(t.Context(), prefix)
-		require.ErrorIs(t, err, tracked.ErrUnknown, prefix)
+		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, prefix)
 	}
 }
 
@@ -88,10 +88,10 @@ func changesOne(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
 	require.NoError(t, h.Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
-	r, err := h.Runs.Change(t.Context(), id(1), func(r *tracked.Run) error { return r.Begin("me", ecosystemtest.Noon()) })
+	r, err := h.Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error { return r.Begin("me", ecosystemtest.Noon()) })
 	require.NoError(t, err)
-	assert.Equal(t, tracked.Running, r.Status)
-	r, err = open(t, u).Runs.Change(t.Context(), id(1), func(r *tracked.Run) error {
+	assert.Equal(t, ecosystem.Running, r.Status)
+	r, err = open(t, u).Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error {
 		r.Result = []byte(`{"pushed":1}`)
 		return r.End(0, ecosystemtest.Noon().Add(time.Second))
 	})
@@ -99,16 +99,16 @@ func changesOne(t *testing.T, open ecosystemtest.Open) {
 	got, err := h.Runs.Load(t.Context(), id(1))
 	require.NoError(t, err)
 	assert.Equal(t, r, got)
-	assert.Equal(t, tracked.Success, got.Status)
+	assert.Equal(t, ecosystem.Success, got.Status)
 	refusal := errors.New("no")
-	_, err = h.Runs.Change(t.Context(), id(1), func(r *tracked.Run) error { r.Action = "x"; return refusal })
+	_, err = h.Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error { r.Action = "x"; return refusal })
 	require.ErrorIs(t, err, refusal)
 	got, err = h.Runs.Load(t.Context(), id(1))
 	require.NoError(t, err)
 	assert.Equal(t, "push", got.Action)
 	for _, unknown := range []string{id(2), id(1)[:8], "", "../x"} {
-		_, err = h.Runs.Change(t.Context(), unknown, func(*tracked.Run) error { return nil })
-		require.ErrorIs(t, err, tracked.ErrUnknown, unknown)
+		_, err = h.Runs.Change(t.Context(), unknown, func(*ecosystem.Run) error { return nil })
+		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, unknown)
 	}
 }
 
@@ -122,10 +122,10 @@ func manyChangeOne(t *testing.T, open ecosystemtest.Open) {
 			h = two
 		}
 		for range 4 {
-			if _, err := h.Runs.Change(t.Context(), id(1), func(r *tracked.Run) error { r.Events++; return nil }); err != nil {
+			if _, err := h.Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error { r.Events++; return nil }); err != nil {
 				return err
 			}
-			if _, err := h.Runs.List(t.Context(), tracked.Filter{}); err != nil {
+			if _, err := h.Runs.List(t.Context(), ecosystem.Filter{}); err != nil {
 				return err
 			}
 		}
@@ -141,15 +141,15 @@ func oneBegins(t *testing.T, open ecosystemtest.Open) {
 	require.NoError(t, open(t, u).Runs.Add(t.Context(), queued(1, ecosystemtest.Noon())))
 	var began atomic.Int32
 	ecosystemtest.Together(t, 16, func(i int) error {
-		_, err := open(t, u).Runs.Change(t.Context(), id(1), func(r *tracked.Run) error {
-			if r.Status == tracked.Running {
-				return tracked.ErrMove
+		_, err := open(t, u).Runs.Change(t.Context(), id(1), func(r *ecosystem.Run) error {
+			if r.Status == ecosystem.Running {
+				return ecosystem.ErrMove
 			}
 			return r.Begin(fmt.Sprint(i), ecosystemtest.Noon())
 		})
 		if err == nil {
 			began.Add(1)
-		} else if !errors.Is(err, tracked.ErrMove) {
+		} else if !errors.Is(err, ecosystem.ErrMove) {
 			return err
 		}
 		return nil
@@ -163,16 +163,16 @@ func listsRuns(t *testing.T, open ecosystemtest.Open) {
 	for n := range 5 {
 		r := queued(n+1, ecosystemtest.Noon().Add(time.Duration(n/2)*time.Minute))
 		if n == 3 {
-			r.Ecosystem, r.Action, r.Root, r.Status = "other", "sync", "/elsewhere", tracked.Failed
+			r.Ecosystem, r.Action, r.Root, r.Status = "other", "sync", "/elsewhere", ecosystem.RunFailed
 		}
 		require.NoError(t, h.Runs.Add(t.Context(), r))
 	}
 	for _, c := range []struct {
-		f    tracked.Filter
+		f    ecosystem.Filter
 		want []int
 	}{
-		{tracked.Filter{}, []int{5, 4, 3, 2, 1}}, {tracked.Filter{Limit: 2}, []int{5, 4}}, {tracked.Filter{Ecosystem: "demo"}, []int{5, 3, 2, 1}}, {tracked.Filter{Action: "sync"}, []int{4}},
-		{tracked.Filter{Root: "/elsewhere"}, []int{4}}, {tracked.Filter{Statuses: []tracked.Status{tracked.Queued, tracked.Running}, Limit: 3}, []int{5, 3, 2}}, {tracked.Filter{Ecosystem: "none"}, nil},
+		{ecosystem.Filter{}, []int{5, 4, 3, 2, 1}}, {ecosystem.Filter{Limit: 2}, []int{5, 4}}, {ecosystem.Filter{Ecosystem: "demo"}, []int{5, 3, 2, 1}}, {ecosystem.Filter{Action: "sync"}, []int{4}},
+		{ecosystem.Filter{Root: "/elsewhere"}, []int{4}}, {ecosystem.Filter{Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}, Limit: 3}, []int{5, 3, 2}}, {ecosystem.Filter{Ecosystem: "none"}, nil},
 	} {
 		list, err := h.Runs.List(t.Context(), c.f)
 		require.NoError(t, err)
@@ -185,34 +185,34 @@ func listsRuns(t *testing.T, open ecosystemtest.Open) {
 		}
 		assert.Equal(t, c.want, got, "%+v", c.f)
 	}
-	_, err := h.Runs.List(ecosystemtest.Cancelled(t), tracked.Filter{})
+	_, err := h.Runs.List(ecosystemtest.Cancelled(t), ecosystem.Filter{})
 	require.ErrorIs(t, err, ecosystemtest.Cancelled(t).Err())
 }
 
 func purgesRuns(t *testing.T, open ecosystemtest.Open) {
 	u := ecosystemtest.NewUser(t)
 	h := open(t, u)
-	add := func(n int, status tracked.Status, age time.Duration) {
+	add := func(n int, status ecosystem.RunStatus, age time.Duration) {
 		r := queued(n, ecosystemtest.Noon().Add(-age))
 		r.Status = status
 		require.NoError(t, h.Runs.Add(t.Context(), r))
-		require.NoError(t, h.Logs.Append(t.Context(), r.ID, tracked.Event{Message: "x"}))
+		require.NoError(t, h.Logs.Append(t.Context(), r.ID, ecosystem.Event{Message: "x"}))
 	}
 	day := 24 * time.Hour
-	for n := range tracked.Kept + 3 {
-		add(n+1, tracked.Success, time.Duration(n)*time.Second)
+	for n := range ecosystem.Kept + 3 {
+		add(n+1, ecosystem.Success, time.Duration(n)*time.Second)
 	}
-	add(1000, tracked.Failed, 31*day)
-	add(1001, tracked.Queued, 31*day)
-	add(1002, tracked.Running, 90*day)
-	add(1003, tracked.Success, -day) // of a clock that went backwards
+	add(1000, ecosystem.RunFailed, 31*day)
+	add(1001, ecosystem.Queued, 31*day)
+	add(1002, ecosystem.Running, 90*day)
+	add(1003, ecosystem.Success, -day) // of a clock that went backwards
 	require.NoError(t, h.Runs.Purge(t.Context()))
-	list, err := h.Runs.List(t.Context(), tracked.Filter{Limit: 10_000})
+	list, err := h.Runs.List(t.Context(), ecosystem.Filter{Limit: 10_000})
 	require.NoError(t, err)
-	assert.Len(t, list, tracked.Kept+2, "the newest, and those that have not ended")
-	has := func(n int) bool { return slices.ContainsFunc(list, func(r tracked.Run) bool { return r.ID == id(n) }) }
-	assert.True(t, has(1) && has(tracked.Kept-1) && has(1001) && has(1002) && has(1003))
-	assert.False(t, has(tracked.Kept) || has(1000))
+	assert.Len(t, list, ecosystem.Kept+2, "the newest, and those that have not ended")
+	has := func(n int) bool { return slices.ContainsFunc(list, func(r ecosystem.Run) bool { return r.ID == id(n) }) }
+	assert.True(t, has(1) && has(ecosystem.Kept-1) && has(1001) && has(1002) && has(1003))
+	assert.False(t, has(ecosystem.Kept) || has(1000))
 	chunk, err := h.Logs.Events(t.Context(), id(1000), 0)
 	require.NoError(t, err)
 	assert.Empty(t, chunk.Events, "the log goes with the run")
@@ -241,13 +241,13 @@ func namesNoOtherFile(t *testing.T, open ecosystemtest.Open) {
 	require.NoError(t, os.WriteFile(filepath.Join(beside, "secret.json"), []byte(`{"run_id":"../secret","status":"queued"}`), 0o600))
 	for _, bad := range []string{"../secret", "../../etc/passwd", "/etc/passwd", "a\x00b", "..", ".", "a/b", "", "-rf", "a*"} {
 		_, err := h.Runs.Load(t.Context(), bad)
-		require.ErrorIs(t, err, tracked.ErrUnknown, bad)
-		require.ErrorIs(t, h.Logs.Append(t.Context(), bad, tracked.Event{Message: "x"}), tracked.ErrUnknown, bad)
+		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, bad)
+		require.ErrorIs(t, h.Logs.Append(t.Context(), bad, ecosystem.Event{Message: "x"}), ecosystem.ErrRunUnknown, bad)
 		_, err = h.Logs.Events(t.Context(), bad, 0)
-		require.ErrorIs(t, err, tracked.ErrUnknown, bad)
+		require.ErrorIs(t, err, ecosystem.ErrRunUnknown, bad)
 		r := queued(1, ecosystemtest.Noon())
 		r.ID = bad
-		require.ErrorIs(t, h.Runs.Add(t.Context(), r), tracked.ErrUnknown, bad)
+		require.ErrorIs(t, h.Runs.Add(t.Context(), r), ecosystem.ErrRunUnknown, bad)
 	}
 }
 

@@ -8,9 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/automation"
-	"github.com/countersign-dev/countersign/domain/project/execution"
-	"github.com/countersign-dev/countersign/domain/project/workflow"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
@@ -68,15 +66,15 @@ func plainProjectAt(id, path string) project.Project {
 	return p
 }
 
-func flow(id string, of project.ID, updated int) workflow.Workflow {
-	return workflow.Workflow{ID: id, Name: id, ProjectID: of, Nodes: []workflow.Node{}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1}
+func flow(id string, of project.ID, updated int) project.WorkflowWorkflow {
+	return project.WorkflowWorkflow{ID: id, Name: id, ProjectID: of, Nodes: []project.Node{}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1}
 }
 
 func flows(t testing.TB, c projectport.Catalogue, of project.ID) []string {
 	t.Helper()
 	all, err := c.Workflows.List(t.Context(), of)
 	require.NoError(t, err)
-	return names(all, func(w workflow.Workflow) string { return w.ID + "@" + string(w.ProjectID) })
+	return names(all, func(w project.WorkflowWorkflow) string { return w.ID + "@" + string(w.ProjectID) })
 }
 
 func workflowsLastUpdatedFirst(t *testing.T, c projectport.Catalogue) {
@@ -84,7 +82,7 @@ func workflowsLastUpdatedFirst(t *testing.T, c projectport.Catalogue) {
 	never.UpdatedAt = never.LastExecutedAt // the zero time
 	put(t, c.Workflows.Create, flow("b", "", 2), never, flow("c", "", 3), flow("a", "", 1), flow("c2", "", 3))
 	assert.Equal(t, []string{"c2@", "c@", "b@", "a@", "never@"}, flows(t, c, ""), "the last created first among equals")
-	_, err := c.Workflows.Update(t.Context(), "a", func(w *workflow.Workflow) error { w.UpdatedAt = later(3).Add(1); return nil })
+	_, err := c.Workflows.Update(t.Context(), "a", func(w *project.WorkflowWorkflow) error { w.UpdatedAt = later(3).Add(1); return nil })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a@", "c2@", "c@", "b@", "never@"}, flows(t, c, ""))
 }
@@ -99,21 +97,21 @@ func workflowsOfProjects(t *testing.T, c projectport.Catalogue) {
 	err := c.Workflows.Create(t.Context(), flow("e", "three", 5))
 	require.ErrorIs(t, err, project.ErrNotFound)
 	assert.Contains(t, err.Error(), "three")
-	_, err = c.Workflows.Update(t.Context(), "a", func(w *workflow.Workflow) error { w.ProjectID = "three"; return nil })
+	_, err = c.Workflows.Update(t.Context(), "a", func(w *project.WorkflowWorkflow) error { w.ProjectID = "three"; return nil })
 	require.ErrorIs(t, err, project.ErrNotFound)
 	assert.Equal(t, []string{"d@one", "c@two", "b@", "a@one"}, flows(t, c, ""), "neither is stored")
 
 	for id, to := range map[string]project.ID{"a": "two", "d": "", "b": "one"} {
-		stored, err := c.Workflows.Update(t.Context(), id, func(w *workflow.Workflow) error { w.ProjectID = to; return nil })
+		stored, err := c.Workflows.Update(t.Context(), id, func(w *project.WorkflowWorkflow) error { w.ProjectID = to; return nil })
 		require.NoError(t, err)
 		assert.Equal(t, to, stored.ProjectID)
 	}
 	assert.Equal(t, []string{"d@", "c@two", "b@one", "a@two"}, flows(t, c, ""))
 }
 
-func act(id, of string, updated int) automation.Action {
-	return automation.Action{
-		ID: id, Type: execution.Script, Name: id, ProjectID: of, Script: &automation.ScriptConfig{Command: "true"}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1,
+func act(id, of string, updated int) webhook.Action {
+	return webhook.Action{
+		ID: id, Type: project.Script, Name: id, ProjectID: of, Script: &webhook.ScriptConfig{Command: "true"}, CreatedAt: start(), UpdatedAt: later(updated), Revision: 1,
 	}
 }
 
@@ -121,13 +119,13 @@ func acts(t testing.TB, c projectport.Catalogue, of project.ID) []string {
 	t.Helper()
 	all, err := c.Actions.List(t.Context(), of)
 	require.NoError(t, err)
-	return names(all, func(a automation.Action) string { return a.ID + "@" + a.ProjectID })
+	return names(all, func(a webhook.Action) string { return a.ID + "@" + a.ProjectID })
 }
 
 func actionsLastUpdatedFirst(t *testing.T, c projectport.Catalogue) {
 	put(t, c.Actions.Create, act("b", "", 2), act("c", "", 3), act("a", "", 1), act("c2", "", 3))
 	assert.Equal(t, []string{"c2@", "c@", "b@", "a@"}, acts(t, c, ""), "the last created first among equals")
-	_, err := c.Actions.Update(t.Context(), "a", func(a *automation.Action) error { a.UpdatedAt = later(3).Add(1); return nil })
+	_, err := c.Actions.Update(t.Context(), "a", func(a *webhook.Action) error { a.UpdatedAt = later(3).Add(1); return nil })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a@", "c2@", "c@", "b@"}, acts(t, c, ""))
 }
@@ -140,9 +138,9 @@ func actionsOfProjects(t *testing.T, c projectport.Catalogue) {
 	assert.Equal(t, []string{"b@"}, acts(t, c, "three"))
 
 	require.ErrorIs(t, c.Actions.Create(t.Context(), act("e", "three", 5)), project.ErrNotFound)
-	_, err := c.Actions.Update(t.Context(), "a", func(a *automation.Action) error { a.ProjectID = "three"; return nil })
+	_, err := c.Actions.Update(t.Context(), "a", func(a *webhook.Action) error { a.ProjectID = "three"; return nil })
 	require.ErrorIs(t, err, project.ErrNotFound)
-	_, err = c.Actions.Update(t.Context(), "d", func(a *automation.Action) error { a.ProjectID, a.Revision = "", 99; return nil })
+	_, err = c.Actions.Update(t.Context(), "d", func(a *webhook.Action) error { a.ProjectID, a.Revision = "", 99; return nil })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"d@", "c@two", "b@", "a@one"}, acts(t, c, ""))
 	have, err := c.Actions.Find(t.Context(), "d")
@@ -157,12 +155,12 @@ func stocked(t testing.TB, c projectport.Catalogue) {
 		put(t, c.Projects.Create, plainProject(of, of))
 		put(t, c.Workflows.Create, flow(of+"-a", project.ID(of), n), flow(of+"-b", project.ID(of), n+10))
 		put(t, c.Actions.Create, act(of+"-a", of, n), act(of+"-b", of, n+10))
-		put(t, c.Rules.Put, automation.Rule{ActionID: of + "-a", Level: automation.Deny, CreatedAt: later(n)})
+		put(t, c.Rules.Put, webhook.Rule{ActionID: of + "-a", Level: webhook.Deny, CreatedAt: later(n)})
 		e := fullExecution("of " + of)
 		e.ActionID, e.WorkflowID, e.ProjectID, e.StartedAt = of+"-a", of+"-a", of, later(n)
 		put(t, c.Executions.Create, e)
 	}
-	put(t, c.Rules.Put, automation.Rule{Level: automation.Deny, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.Rule{Level: webhook.Deny, CreatedAt: start()})
 }
 
 func projectGoes(t *testing.T, c projectport.Catalogue) {
@@ -176,7 +174,7 @@ func projectGoes(t *testing.T, c projectport.Catalogue) {
 	assert.Equal(t, flow("one-a", "", 0), have, "and otherwise as they were")
 	assert.Equal(t, []string{"two-b@two", "two-a@two"}, acts(t, c, ""), "its actions went with it")
 	assert.Equal(t, []string{"two-a//deny", "//deny"}, rules(t, c), "and their rules")
-	assert.Equal(t, []string{"of two", "of one"}, history(t, c, execution.Filter{}), "what was done was done")
+	assert.Equal(t, []string{"of two", "of one"}, history(t, c, project.Filter{}), "what was done was done")
 
 	put(t, c.Projects.Create, plainProject("one", "again"))
 	assert.Empty(t, flows(t, c, "one"), "nothing comes back with the name")
@@ -190,10 +188,10 @@ func projectChangesAlone(t *testing.T, c projectport.Catalogue) {
 	for n := range 3 {
 		_, err := c.Projects.Update(t.Context(), "one", func(p *project.Project) error { p.Name = fmt.Sprint(n); return nil })
 		require.NoError(t, err)
-		_, err = c.Actions.Update(t.Context(), "one-a", func(a *automation.Action) error { a.Enabled = !a.Enabled; return nil })
+		_, err = c.Actions.Update(t.Context(), "one-a", func(a *webhook.Action) error { a.Enabled = !a.Enabled; return nil })
 		require.NoError(t, err)
 	}
-	put(t, c.Rules.Put, automation.Rule{ActionID: "two-a", Level: automation.AutoApprove, CreatedAt: later(1)})
+	put(t, c.Rules.Put, webhook.Rule{ActionID: "two-a", Level: webhook.AutoApprove, CreatedAt: later(1)})
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two", "one-a@one"}, flows(t, c, ""))
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two", "one-a@one"}, acts(t, c, ""))
 	assert.Equal(t, []string{"two-a//auto_approve", "one-a//deny", "//deny"}, rules(t, c))
@@ -204,8 +202,8 @@ func actionGoes(t *testing.T, c projectport.Catalogue) {
 	require.NoError(t, c.Actions.Delete(t.Context(), "one-a"))
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two"}, acts(t, c, ""))
 	assert.Equal(t, []string{"two-a//deny", "//deny"}, rules(t, c))
-	assert.Equal(t, []string{"of one"}, history(t, c, execution.Filter{ActionID: "one-a"}), "its executions stay, and say whose they were")
-	_, err := c.Executions.Update(t.Context(), "of one", func(e *execution.Execution) error { e.Name = "later"; return nil })
+	assert.Equal(t, []string{"of one"}, history(t, c, project.Filter{ActionID: "one-a"}), "its executions stay, and say whose they were")
+	_, err := c.Executions.Update(t.Context(), "of one", func(e *project.Execution) error { e.Name = "later"; return nil })
 	require.NoError(t, err)
 }
 
@@ -213,7 +211,7 @@ func workflowGoes(t *testing.T, c projectport.Catalogue) {
 	stocked(t, c)
 	require.NoError(t, c.Workflows.Delete(t.Context(), "one-a"))
 	assert.Equal(t, []string{"two-b@two", "one-b@one", "two-a@two"}, flows(t, c, ""))
-	assert.Equal(t, []string{"of one"}, history(t, c, execution.Filter{WorkflowID: "one-a"}), "its executions stay, and say whose they were")
+	assert.Equal(t, []string{"of one"}, history(t, c, project.Filter{WorkflowID: "one-a"}), "its executions stay, and say whose they were")
 	have, err := c.Executions.Find(t.Context(), "of one")
 	require.NoError(t, err)
 	assert.NotEmpty(t, have.Output)
@@ -222,7 +220,7 @@ func workflowGoes(t *testing.T, c projectport.Catalogue) {
 // readsInsideAChange: a change may look at the catalogue as it is before it.
 func readsInsideAChange(t *testing.T, c projectport.Catalogue) {
 	stocked(t, c)
-	_, err := c.Workflows.Update(t.Context(), "one-a", func(w *workflow.Workflow) error {
+	_, err := c.Workflows.Update(t.Context(), "one-a", func(w *project.WorkflowWorkflow) error {
 		have, err := c.Workflows.Find(t.Context(), "one-a")
 		assert.Equal(t, *w, have)
 		assert.Len(t, acts(t, c, ""), 4)

@@ -8,10 +8,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/automation"
-	"github.com/countersign-dev/countersign/domain/project/execution"
 	"github.com/countersign-dev/countersign/domain/project/webhook"
-	"github.com/countersign-dev/countersign/domain/project/workflow"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
@@ -58,95 +55,95 @@ func keptProjects(c projectport.Catalogue) kept[project.Project] {
 	}
 }
 
-func keptWorkflows(open Open) func(testing.TB) kept[workflow.Workflow] {
-	return func(t testing.TB) kept[workflow.Workflow] {
+func keptWorkflows(open Open) func(testing.TB) kept[project.WorkflowWorkflow] {
+	return func(t testing.TB) kept[project.WorkflowWorkflow] {
 		c := withHome(t, open)
-		return kept[workflow.Workflow]{
+		return kept[project.WorkflowWorkflow]{
 			create: c.Workflows.Create, find: c.Workflows.Find, update: c.Workflows.Update, remove: c.Workflows.Delete,
-			list:   func(ctx context.Context) ([]workflow.Workflow, error) { return c.Workflows.List(ctx, "") },
+			list:   func(ctx context.Context) ([]project.WorkflowWorkflow, error) { return c.Workflows.List(ctx, "") },
 			absent: project.ErrWorkflowNotFound,
 			full:   fullWorkflow,
-			id:     func(w *workflow.Workflow) *string { return &w.ID },
-			head:   itself[workflow.Workflow], next: itself[workflow.Workflow],
-			spoil: func(w *workflow.Workflow) {
+			id:     func(w *project.WorkflowWorkflow) *string { return &w.ID },
+			head:   itself[project.WorkflowWorkflow], next: itself[project.WorkflowWorkflow],
+			spoil: func(w *project.WorkflowWorkflow) {
 				w.Nodes[0].Name, w.Nodes[0].Position.X, *w.Nodes[0].Config.Wait = "spoilt", -1, false
 				w.Webhook.URL, w.Webhook.Headers["X-A"] = "spoilt", "spoilt"
 				w.Incoming.Secret = "spoilt"
 			},
-			annotate: func(w *workflow.Workflow, notes []string) {
-				w.Nodes = append(slices.Clip(w.Nodes), make([]workflow.Node, len(notes)-len(w.Nodes))...)
+			annotate: func(w *project.WorkflowWorkflow, notes []string) {
+				w.Nodes = append(slices.Clip(w.Nodes), make([]project.Node, len(notes)-len(w.Nodes))...)
 				for i := range notes {
 					w.Nodes[i].Name = notes[i]
 				}
 			},
-			notes: func(w workflow.Workflow) []string {
-				return names(w.Nodes, func(n workflow.Node) string { return n.Name })
+			notes: func(w project.WorkflowWorkflow) []string {
+				return names(w.Nodes, func(n project.Node) string { return n.Name })
 			},
 		}
 	}
 }
 
-func fullWorkflow(id string) workflow.Workflow {
+func fullWorkflow(id string) project.WorkflowWorkflow {
 	wait := true
-	return workflow.Workflow{
+	return project.WorkflowWorkflow{
 		ID: id, Name: "Bauen 🚀", Description: "a > b & c", ProjectID: home,
-		Nodes: []workflow.Node{{
-			ID: "node-1", Type: workflow.Script, Name: "erst", Order: 1, Position: &workflow.Position{X: 1.5, Y: -2.25},
-			Config: workflow.Config{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue"},
+		Nodes: []project.Node{{
+			ID: "node-1", Type: project.WorkflowScript, Name: "erst", Order: 1, Position: &project.Position{X: 1.5, Y: -2.25},
+			Config: project.Config{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue"},
 		}},
-		Webhook: &workflow.Outgoing{
+		Webhook: &project.Outgoing{
 			Enabled: true, URL: "https://example.org/?a=1&b=2", Trigger: "always", Headers: map[string]string{"X-A": "secret"}, PayloadTemplate: `{"a":"{{b}}"}`,
 		},
-		Incoming: &workflow.Incoming{
+		Incoming: &project.Incoming{
 			Enabled: true, TokenDigest: "ab", TokenCreatedAt: later(2), Secret: "shh", RequireSignature: true, Untimed: true, ApprovedRevision: 3,
 		},
 		History: 9, CreatedAt: start(), UpdatedAt: later(1), LastExecutedAt: later(3), Revision: 4,
 	}
 }
 
-func keptActions(open Open) func(testing.TB) kept[automation.Action] {
-	return func(t testing.TB) kept[automation.Action] {
+func keptActions(open Open) func(testing.TB) kept[webhook.Action] {
+	return func(t testing.TB) kept[webhook.Action] {
 		c := withHome(t, open)
-		return kept[automation.Action]{
+		return kept[webhook.Action]{
 			create: c.Actions.Create, find: c.Actions.Find, update: c.Actions.Update, remove: c.Actions.Delete,
-			list:   func(ctx context.Context) ([]automation.Action, error) { return c.Actions.List(ctx, "") },
+			list:   func(ctx context.Context) ([]webhook.Action, error) { return c.Actions.List(ctx, "") },
 			absent: project.ErrActionNotFound,
 			full:   fullAction,
-			id:     func(a *automation.Action) *string { return &a.ID },
-			head:   itself[automation.Action],
-			next:   func(a automation.Action) automation.Action { a.Revision++; return a },
-			spoil: func(a *automation.Action) {
+			id:     func(a *webhook.Action) *string { return &a.ID },
+			head:   itself[webhook.Action],
+			next:   func(a webhook.Action) webhook.Action { a.Revision++; return a },
+			spoil: func(a *webhook.Action) {
 				a.Script.Args[0], a.Script.Env["A"], a.Script.Command = "spoilt", "spoilt", "spoilt"
 				a.Webhook.Headers["X-A"], *a.Webhook.VerifySSL = "spoilt", false
 				a.Workflow.Parameters["a"] = "spoilt"
 			},
-			annotate: func(a *automation.Action, notes []string) { a.Script.Args = notes },
-			notes:    func(a automation.Action) []string { return a.Script.Args },
+			annotate: func(a *webhook.Action, notes []string) { a.Script.Args = notes },
+			notes:    func(a webhook.Action) []string { return a.Script.Args },
 		}
 	}
 }
 
 // fullAction has a config of every type, which no valid action has: the store does not judge.
-func fullAction(id string) automation.Action {
+func fullAction(id string) webhook.Action {
 	verify := true
-	return automation.Action{
-		ID: id, Type: execution.Script, Name: "prüfen", Description: "one\ntwo", ProjectID: home, Enabled: true,
-		Script: &automation.ScriptConfig{Command: "go", Args: []string{"vet"}, Cwd: "src", Env: map[string]string{"A": "<b>"}, TimeoutMS: 5, UseVolta: true},
+	return webhook.Action{
+		ID: id, Type: project.Script, Name: "prüfen", Description: "one\ntwo", ProjectID: home, Enabled: true,
+		Script: &webhook.ScriptConfig{Command: "go", Args: []string{"vet"}, Cwd: "src", Env: map[string]string{"A": "<b>"}, TimeoutMS: 5, UseVolta: true},
 		Webhook: &webhook.Config{
 			URL: "https://example.org/a?b&c", Method: "PUT", Headers: map[string]string{"X-A": "b"}, PayloadTemplate: "{{p}}", TimeoutMS: 6, RetryCount: 2, VerifySSL: &verify,
 		},
-		Workflow:  &automation.WorkflowConfig{WorkflowID: "wf-1", Parameters: map[string]string{"a": "b"}},
+		Workflow:  &webhook.WorkflowConfig{WorkflowID: "wf-1", Parameters: map[string]string{"a": "b"}},
 		CreatedAt: start(), UpdatedAt: later(1), Revision: 2,
 	}
 }
 
-func keptExecutions(open Open) func(testing.TB) kept[execution.Execution] {
-	return func(t testing.TB) kept[execution.Execution] {
+func keptExecutions(open Open) func(testing.TB) kept[project.Execution] {
+	return func(t testing.TB) kept[project.Execution] {
 		c := open(t)
-		return kept[execution.Execution]{
+		return kept[project.Execution]{
 			create: c.Executions.Create, find: c.Executions.Find, update: c.Executions.Update,
-			list: func(ctx context.Context) ([]execution.Execution, error) {
-				page, total, err := c.Executions.List(ctx, execution.Filter{Limit: execution.MaxListSize})
+			list: func(ctx context.Context) ([]project.Execution, error) {
+				page, total, err := c.Executions.List(ctx, project.Filter{Limit: project.MaxListSize})
 				if err == nil && total != len(page) {
 					err = fmt.Errorf("%d executions, and %d of them listed", total, len(page))
 				}
@@ -154,10 +151,10 @@ func keptExecutions(open Open) func(testing.TB) kept[execution.Execution] {
 			},
 			absent: project.ErrExecutionNotFound,
 			full:   fullExecution,
-			id:     func(e *execution.Execution) *string { return &e.ID },
-			head:   func(e execution.Execution) execution.Execution { e.Steps, e.Output = nil, nil; return e },
-			next:   itself[execution.Execution],
-			spoil: func(e *execution.Execution) {
+			id:     func(e *project.Execution) *string { return &e.ID },
+			head:   func(e project.Execution) project.Execution { e.Steps, e.Output = nil, nil; return e },
+			next:   itself[project.Execution],
+			spoil: func(e *project.Execution) {
 				for i := range e.Steps {
 					e.Steps[i].Name = "spoilt"
 				}
@@ -166,29 +163,29 @@ func keptExecutions(open Open) func(testing.TB) kept[execution.Execution] {
 				}
 				e.Parameters[1], e.Result[1] = '-', '-'
 			},
-			annotate: func(e *execution.Execution, notes []string) {
-				e.Steps = append(slices.Clip(e.Steps), make([]execution.Step, len(notes)-len(e.Steps))...)
+			annotate: func(e *project.Execution, notes []string) {
+				e.Steps = append(slices.Clip(e.Steps), make([]project.Step, len(notes)-len(e.Steps))...)
 				for i := range notes {
 					e.Steps[i].Name = notes[i]
 				}
 			},
-			notes: func(e execution.Execution) []string {
-				return names(e.Steps, func(s execution.Step) string { return s.Name })
+			notes: func(e project.Execution) []string {
+				return names(e.Steps, func(s project.Step) string { return s.Name })
 			},
 		}
 	}
 }
 
-func fullExecution(id string) execution.Execution {
+func fullExecution(id string) project.Execution {
 	code := 3
-	return execution.Execution{
-		ID: id, Kind: execution.Workflow, ActionID: "a-1", WorkflowID: "wf-1", ProjectID: "gone", Name: "Bauen 🚀", SourceClient: "someone's client",
-		TriggeredBy: "mcp", CallID: "call_1", Parameters: json.RawMessage(`{"a":"<b>&","n":12345678901234567890}`), Status: execution.Failed,
+	return project.Execution{
+		ID: id, Kind: project.Workflow, ActionID: "a-1", WorkflowID: "wf-1", ProjectID: "gone", Name: "Bauen 🚀", SourceClient: "someone's client",
+		TriggeredBy: "mcp", CallID: "call_1", Parameters: json.RawMessage(`{"a":"<b>&","n":12345678901234567890}`), Status: project.Failed,
 		Reason: "non_zero_exit", Result: json.RawMessage(`{"exitCode":3}`), Error: "it failed", Owner: "pid 1 since then",
-		Steps: []execution.Step{{
-			NodeID: "node-1", Name: "erst", Depth: 1, Status: execution.StepFailed, ExitCode: &code, Error: "3", ProcessID: "proc-1", DurationMS: 4,
+		Steps: []project.Step{{
+			NodeID: "node-1", Name: "erst", Depth: 1, Status: project.StepFailed, ExitCode: &code, Error: "3", ProcessID: "proc-1", DurationMS: 4,
 		}},
-		Output:  []execution.Line{{NodeID: "node-1", Node: "erst", Stream: "stdout", Content: "Zeile <1>", At: later(1)}},
+		Output:  []project.Line{{NodeID: "node-1", Node: "erst", Stream: "stdout", Content: "Zeile <1>", At: later(1)}},
 		Dropped: 5, StartedAt: start(), CompletedAt: later(2), DurationMS: 6,
 	}
 }

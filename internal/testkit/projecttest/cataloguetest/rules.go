@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/automation"
-	"github.com/countersign-dev/countersign/domain/project/execution"
-	"github.com/countersign-dev/countersign/domain/project/template"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
@@ -21,52 +20,52 @@ func rules(t testing.TB, c projectport.Catalogue) []string {
 	t.Helper()
 	all, err := c.Rules.List(t.Context())
 	require.NoError(t, err)
-	return names(all, func(r automation.Rule) string { return fmt.Sprintf("%s/%s/%s", r.ActionID, r.Type, r.Level) })
+	return names(all, func(r webhook.Rule) string { return fmt.Sprintf("%s/%s/%s", r.ActionID, r.Type, r.Level) })
 }
 
 func rulesReplaceOneAnother(t *testing.T, c projectport.Catalogue) {
 	assert.Empty(t, rules(t, c))
 	put(t, c.Actions.Create, act("a", "", 0))
-	for n, level := range []automation.Level{automation.Deny, automation.AutoApprove, automation.RequireConfirm, automation.Deny} {
-		for _, r := range []automation.Rule{{ActionID: "a"}, {Type: execution.Script}, {}} {
+	for n, level := range []webhook.Level{webhook.Deny, webhook.AutoApprove, webhook.RequireConfirm, webhook.Deny} {
+		for _, r := range []webhook.Rule{{ActionID: "a"}, {Type: project.Script}, {}} {
 			r.Level, r.CreatedAt = level, later(n)
 			put(t, c.Rules.Put, r)
 		}
 		all, err := c.Rules.List(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, []automation.Rule{
-			{ActionID: "a", Level: level, CreatedAt: later(n)}, {Type: execution.Script, Level: level, CreatedAt: later(n)}, {Level: level, CreatedAt: later(n)},
+		assert.Equal(t, []webhook.Rule{
+			{ActionID: "a", Level: level, CreatedAt: later(n)}, {Type: project.Script, Level: level, CreatedAt: later(n)}, {Level: level, CreatedAt: later(n)},
 		}, all, "one each, and the later one wins")
 	}
-	put(t, c.Rules.Put, automation.Rule{ActionID: "a", Type: execution.Script, Level: automation.AutoApprove, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.Rule{ActionID: "a", Type: project.Script, Level: webhook.AutoApprove, CreatedAt: start()})
 	assert.Equal(t, []string{"a/script/auto_approve", "/script/deny", "//deny"}, rules(t, c), "to a rule of an action its type is nothing")
-	put(t, c.Rules.Put, automation.Rule{ActionID: "a", Type: execution.Webhook, Level: automation.Deny, CreatedAt: start()})
-	put(t, c.Rules.Put, automation.Rule{ActionID: "a", Level: automation.RequireConfirm, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.Rule{ActionID: "a", Type: project.Webhook, Level: webhook.Deny, CreatedAt: start()})
+	put(t, c.Rules.Put, webhook.Rule{ActionID: "a", Level: webhook.RequireConfirm, CreatedAt: start()})
 	assert.Equal(t, []string{"a//require_confirm", "/script/deny", "//deny"}, rules(t, c))
 }
 
 func rulesInOrder(t *testing.T, c projectport.Catalogue) {
 	put(t, c.Actions.Create, act("a", "", 0), act("b", "", 0), act("c", "", 0))
-	rule := func(id string, kind execution.Kind, at int) automation.Rule {
-		return automation.Rule{ActionID: id, Type: kind, Level: automation.Deny, CreatedAt: later(at)}
+	rule := func(id string, kind project.Kind, at int) webhook.Rule {
+		return webhook.Rule{ActionID: id, Type: kind, Level: webhook.Deny, CreatedAt: later(at)}
 	}
-	put(t, c.Rules.Put, rule("", "", 9), rule("", execution.Script, 7), rule("a", "", 1), rule("", execution.Webhook, 8), rule("c", "", 2), rule("b", "", 2), rule("", execution.Workflow, 1))
+	put(t, c.Rules.Put, rule("", "", 9), rule("", project.Script, 7), rule("a", "", 1), rule("", project.Webhook, 8), rule("c", "", 2), rule("b", "", 2), rule("", project.Workflow, 1))
 	assert.Equal(t, []string{"b//deny", "c//deny", "a//deny", "/webhook/deny", "/script/deny", "/workflow/deny", "//deny"}, rules(t, c))
 	put(t, c.Rules.Put, rule("a", "", 3))
 	assert.Equal(t, []string{"a//deny", "b//deny", "c//deny"}, rules(t, c)[:3])
 }
 
 func rulesNeedTheirAction(t *testing.T, c projectport.Catalogue) {
-	err := c.Rules.Put(t.Context(), automation.Rule{ActionID: "nobody", Level: automation.Deny})
+	err := c.Rules.Put(t.Context(), webhook.Rule{ActionID: "nobody", Level: webhook.Deny})
 	require.ErrorIs(t, err, project.ErrActionNotFound)
 	assert.Contains(t, err.Error(), "nobody")
 	put(t, c.Actions.Create, act("a", "", 0))
-	require.ErrorIs(t, c.Rules.Put(t.Context(), automation.Rule{ActionID: "A", Level: automation.Deny}), project.ErrActionNotFound)
+	require.ErrorIs(t, c.Rules.Put(t.Context(), webhook.Rule{ActionID: "A", Level: webhook.Deny}), project.ErrActionNotFound)
 	assert.Empty(t, rules(t, c))
 }
 
 func rulesGoOneByOne(t *testing.T, c projectport.Catalogue) {
-	remove := func(id string, kind execution.Kind) bool {
+	remove := func(id string, kind project.Kind) bool {
 		t.Helper()
 		there, err := c.Rules.Delete(t.Context(), id, kind)
 		require.NoError(t, err)
@@ -74,24 +73,24 @@ func rulesGoOneByOne(t *testing.T, c projectport.Catalogue) {
 	}
 	assert.False(t, remove("", ""), "nothing was ever stored")
 	put(t, c.Actions.Create, act("a", "", 0), act("b", "", 0))
-	for _, r := range []automation.Rule{{ActionID: "a"}, {ActionID: "b"}, {Type: execution.Script}, {Type: execution.Webhook}, {}} {
-		r.Level, r.CreatedAt = automation.Deny, start()
+	for _, r := range []webhook.Rule{{ActionID: "a"}, {ActionID: "b"}, {Type: project.Script}, {Type: project.Webhook}, {}} {
+		r.Level, r.CreatedAt = webhook.Deny, start()
 		put(t, c.Rules.Put, r)
 	}
 	assert.False(t, remove("nobody", ""))
-	assert.False(t, remove("", execution.Workflow))
+	assert.False(t, remove("", project.Workflow))
 	assert.False(t, remove("script", ""))
 	assert.Len(t, rules(t, c), 5)
 	assert.True(t, remove("", ""))
 	assert.False(t, remove("", ""))
 	assert.Equal(t, []string{"b//deny", "a//deny", "/webhook/deny", "/script/deny"}, rules(t, c))
-	assert.True(t, remove("", execution.Script))
-	assert.True(t, remove("a", execution.Script), "a rule of an action is of any type")
+	assert.True(t, remove("", project.Script))
+	assert.True(t, remove("a", project.Script), "a rule of an action is of any type")
 	assert.Equal(t, []string{"b//deny", "/webhook/deny"}, rules(t, c))
 }
 
 func rulesEndedContext(t *testing.T, c projectport.Catalogue) {
-	global := automation.Rule{Level: automation.Deny, CreatedAt: start()}
+	global := webhook.Rule{Level: webhook.Deny, CreatedAt: start()}
 	require.ErrorIs(t, c.Rules.Put(ended(t), global), context.Canceled)
 	assert.Empty(t, rules(t, c))
 	put(t, c.Rules.Put, global)
@@ -108,7 +107,7 @@ func rulesAtOnce(t *testing.T, c projectport.Catalogue) {
 	var group sync.WaitGroup
 	for n := range writers {
 		group.Go(func() {
-			if err := c.Rules.Put(t.Context(), automation.Rule{Type: execution.Script, Level: automation.Deny, CreatedAt: later(n)}); err != nil {
+			if err := c.Rules.Put(t.Context(), webhook.Rule{Type: project.Script, Level: webhook.Deny, CreatedAt: later(n)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -117,14 +116,14 @@ func rulesAtOnce(t *testing.T, c projectport.Catalogue) {
 	assert.Equal(t, []string{"/script/deny"}, rules(t, c))
 }
 
-func custom(id, name string) template.Template {
-	return template.Template{
-		ID: id, Name: name, Command: `echo "<a>" && {pm} test`, Category: template.Custom, Description: "Größe", IsCustom: true, Risk: template.Medium, CreatedAt: start(),
+func custom(id, name string) shellcmd.Template {
+	return shellcmd.Template{
+		ID: id, Name: name, Command: `echo "<a>" && {pm} test`, Category: shellcmd.Custom, Description: "Größe", IsCustom: true, Risk: shellcmd.Medium, CreatedAt: start(),
 	}
 }
 
 func keepsTemplates(t *testing.T, c projectport.Catalogue) {
-	list := func() []template.Template {
+	list := func() []shellcmd.Template {
 		t.Helper()
 		all, err := c.Templates.List(t.Context())
 		require.NoError(t, err)
@@ -133,7 +132,7 @@ func keepsTemplates(t *testing.T, c projectport.Catalogue) {
 	assert.Empty(t, list())
 	require.ErrorIs(t, c.Templates.Delete(t.Context(), "custom-1"), project.ErrTemplateNotFound)
 	put(t, c.Templates.Create, custom("custom-1", "Über"), custom("custom-2", "bauen"), custom("custom-3", "Abräumen"), custom("custom-4", "Bauen"), custom("custom-5", "übel"))
-	want := []template.Template{
+	want := []shellcmd.Template{
 		custom("custom-3", "Abräumen"), custom("custom-2", "bauen"), custom("custom-4", "Bauen"), custom("custom-5", "übel"), custom("custom-1", "Über"),
 	}
 	assert.Equal(t, want, list())
@@ -156,5 +155,5 @@ func templatesEndedContext(t *testing.T, c projectport.Catalogue) {
 	require.ErrorIs(t, err, context.Canceled)
 	all, err := c.Templates.List(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []template.Template{custom("custom-2", "two")}, all)
+	assert.Equal(t, []shellcmd.Template{custom("custom-2", "two")}, all)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/repo"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
@@ -74,25 +73,25 @@ func resolved(t testing.TB, path string) string {
 
 func gitHead(t *testing.T, git projectport.Repositories) {
 	r := gitfixture.New(t, "")
-	head := func() repo.Head {
+	head := func() project.Head {
 		t.Helper()
 		head, err := git.Head(t.Context(), r.Dir)
 		require.NoError(t, err)
 		return head
 	}
-	assert.Equal(t, repo.Head{Branch: "main"}, head(), "a branch need not have a commit")
+	assert.Equal(t, project.Head{Branch: "main"}, head(), "a branch need not have a commit")
 	first := r.Commit("first")
 	r.Git("checkout", "--quiet", "-b", "feature/ü-(detached)")
-	assert.Equal(t, repo.Head{Branch: "feature/ü-(detached)"}, head())
+	assert.Equal(t, project.Head{Branch: "feature/ü-(detached)"}, head())
 	r.Git("pack-refs", "--all")
-	assert.Equal(t, repo.Head{Branch: "feature/ü-(detached)"}, head())
+	assert.Equal(t, project.Head{Branch: "feature/ü-(detached)"}, head())
 	r.Git("checkout", "--quiet", "-b", "(detached)")
-	assert.Equal(t, repo.Head{Branch: "(detached)"}, head())
+	assert.Equal(t, project.Head{Branch: "(detached)"}, head())
 	s, err := git.Status(t.Context(), r.Dir)
 	require.NoError(t, err)
 	assert.Equal(t, []any{"(detached)", false}, []any{s.Branch, s.Detached}, "a branch may have that name")
 	r.Git("checkout", "--quiet", "--detach")
-	assert.Equal(t, repo.Head{Detached: true, Commit: first}, head())
+	assert.Equal(t, project.Head{Detached: true, Commit: first}, head())
 }
 
 func gitLayouts(t *testing.T, git projectport.Repositories) {
@@ -116,17 +115,17 @@ func gitLayouts(t *testing.T, git projectport.Repositories) {
 	} {
 		head, err := git.Head(t.Context(), dir)
 		require.NoError(t, err, dir)
-		assert.Equal(t, repo.Head{Branch: branch}, head, dir)
+		assert.Equal(t, project.Head{Branch: branch}, head, dir)
 	}
 	r.Git("-C", at("sha256"), "checkout", "--quiet", "--detach")
 	head, err := git.Head(t.Context(), at("sha256"))
 	require.NoError(t, err)
-	assert.Equal(t, repo.Head{Detached: true, Commit: r.Git("-C", at("sha256"), "rev-parse", "HEAD")}, head)
+	assert.Equal(t, project.Head{Detached: true, Commit: r.Git("-C", at("sha256"), "rev-parse", "HEAD")}, head)
 	assert.Len(t, head.Commit, 64)
 	r.Git("symbolic-ref", "HEAD", "refs/remotes/origin/main")
 	head, err = git.Head(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, repo.Head{Detached: true, Commit: r.Head()}, head, "what is no branch is a commit")
+	assert.Equal(t, project.Head{Detached: true, Commit: r.Head()}, head, "what is no branch is a commit")
 }
 
 func gitStatus(t *testing.T, git projectport.Repositories) {
@@ -155,10 +154,10 @@ func gitStatus(t *testing.T, git projectport.Repositories) {
 	}
 	s, err = git.Status(t.Context(), filepath.Join(r.Dir, "new dir"))
 	require.NoError(t, err)
-	assert.Equal(t, repo.Status{
+	assert.Equal(t, project.GitStatus{
 		Branch: "main", Head: r.Head(), Upstream: "origin/main", HasUpstream: true,
 		Staged: []string{"a.txt", "dropped.txt", "to here.txt"}, Modified: []string{"a.txt", "gone.txt", "link.txt"}, Untracked: []string{strange, "dropped.txt", "new dir/"},
-		Conflicted: []string{}, Renamed: []repo.Rename{{From: "moved.txt", To: "to here.txt"}}, Counts: repo.Counts{Staged: 3, Modified: 3, Untracked: 3, Renamed: 1},
+		Conflicted: []string{}, Renamed: []project.Rename{{From: "moved.txt", To: "to here.txt"}}, Counts: project.Counts{Staged: 3, Modified: 3, Untracked: 3, Renamed: 1},
 	}, s, "whatever is configured, and from any directory")
 }
 
@@ -168,11 +167,11 @@ func gitUnborn(t *testing.T, git projectport.Repositories) {
 	r.Git("add", "--all")
 	s, err := git.Status(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, repo.Status{Branch: "main", Staged: []string{strange}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []repo.Rename{},
-		Counts: repo.Counts{Staged: 1}}, s)
+	assert.Equal(t, project.GitStatus{Branch: "main", Staged: []string{strange}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []project.Rename{},
+		Counts: project.Counts{Staged: 1}}, s)
 	d, err := git.Staged(t.Context(), r.Dir, 0)
 	require.NoError(t, err)
-	assert.Equal(t, []repo.FileStat{{Path: strange, Insertions: 1}}, d.Files, "against nothing, everything is new")
+	assert.Equal(t, []project.FileStat{{Path: strange, Insertions: 1}}, d.Files, "against nothing, everything is new")
 	assert.Contains(t, d.Text, "+x\n")
 }
 
@@ -184,7 +183,7 @@ func gitUpstream(t *testing.T, git projectport.Repositories) {
 	r.Commit("mine")
 	r.Commit("mine too")
 	r.Git("config", "status.aheadBehind", "false")
-	status := func() repo.Status {
+	status := func() project.GitStatus {
 		s, err := git.Status(t.Context(), r.Dir)
 		require.NoError(t, err)
 		return s
@@ -223,7 +222,7 @@ func gitConflict(t *testing.T, git projectport.Repositories) {
 		assert.Equal(t, []any{[]string{"a.txt"}, []string{"c.txt"}, []string{}}, []any{s.Conflicted, s.Staged, s.Modified}, stop.command)
 		d, err := git.Staged(t.Context(), r.Dir, 0)
 		require.NoError(t, err)
-		assert.Equal(t, []repo.FileStat{{Path: "c.txt", Insertions: 1}}, d.Files, "what has conflicts is not staged")
+		assert.Equal(t, []project.FileStat{{Path: "c.txt", Insertions: 1}}, d.Files, "what has conflicts is not staged")
 		head, err := git.Head(t.Context(), r.Dir)
 		require.NoError(t, err)
 		assert.Equal(t, stop.detached, head.Detached)

@@ -13,20 +13,19 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/repo"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
 func gitStaged(t *testing.T, git projectport.Repositories) {
 	r := gitfixture.New(t, twoFiles+"-- long.txt --\nenough\nlines\nto be\nknown again\n")
-	staged := func() repo.Diff {
+	staged := func() project.Diff {
 		d, err := git.Staged(t.Context(), r.Dir, 0)
 		require.NoError(t, err)
 		return d
 	}
 	put(t, r.Dir, "a.txt", "one\n2\nthree\nfour\n")
-	assert.Equal(t, repo.Diff{Files: []repo.FileStat{}}, staged(), "what is not staged is not in it")
+	assert.Equal(t, project.Diff{Files: []project.FileStat{}}, staged(), "what is not staged is not in it")
 
 	r.Git("mv", "--", "long.txt", strange)
 	put(t, r.Dir, "bin", "a\x00b")
@@ -38,7 +37,7 @@ func gitStaged(t *testing.T, git projectport.Repositories) {
 		r.Git("config", name, value)
 	}
 	d := staged()
-	assert.Equal(t, []repo.FileStat{{Path: strange, From: "long.txt"}, {Path: "a.txt", Insertions: 2, Deletions: 1}, {Path: "b.txt", Deletions: 1}, {Path: "bin", Binary: true},
+	assert.Equal(t, []project.FileStat{{Path: strange, From: "long.txt"}, {Path: "a.txt", Insertions: 2, Deletions: 1}, {Path: "b.txt", Deletions: 1}, {Path: "bin", Binary: true},
 		{Path: "latin-1.txt", Insertions: 1}}, d.Files)
 	assert.Equal(t, []int{5, 3, 2}, []int{d.FilesChanged, d.Insertions, d.Deletions})
 	assert.False(t, d.Truncated)
@@ -55,7 +54,7 @@ func gitCut(t *testing.T, git projectport.Repositories) {
 		fmt.Fprintf(&text, "zeile %d äöü\n", i)
 	}
 	put(t, r.Dir, "large.txt", text.String())
-	for i := range repo.MaxNames {
+	for i := range project.MaxNames {
 		put(t, r.Dir, fmt.Sprintf("z%d", i), "")
 	}
 	r.Git("add", "--all")
@@ -64,12 +63,12 @@ func gitCut(t *testing.T, git projectport.Repositories) {
 	assert.True(t, d.Truncated)
 	assert.LessOrEqual(t, len(d.Text), 2000)
 	assert.Greater(t, d.Total, int64(text.Len()))
-	assert.Equal(t, []int{repo.MaxNames + 1, repo.MaxNames, 20_000}, []int{d.FilesChanged, len(d.Files), d.Insertions})
+	assert.Equal(t, []int{project.MaxNames + 1, project.MaxNames, 20_000}, []int{d.FilesChanged, len(d.Files), d.Insertions})
 	assert.True(t, strings.HasPrefix(d.Text, "diff --git a/large.txt b/large.txt\n"))
 	d, err = git.Staged(t.Context(), r.Dir, 0)
 	require.NoError(t, err)
-	assert.LessOrEqual(t, len(d.Text), repo.DefaultText)
-	assert.Greater(t, len(d.Text), repo.DefaultText-200)
+	assert.LessOrEqual(t, len(d.Text), project.DefaultText)
+	assert.Greater(t, len(d.Text), project.DefaultText-200)
 }
 
 func gitWorktrees(t *testing.T, git projectport.Repositories) {
@@ -84,7 +83,7 @@ func gitWorktrees(t *testing.T, git projectport.Repositories) {
 	for _, from := range []string{r.Dir, odd} {
 		list, err := git.Worktrees(t.Context(), from)
 		require.NoError(t, err)
-		assert.ElementsMatch(t, []repo.Worktree{
+		assert.ElementsMatch(t, []project.Worktree{
 			{Path: resolved(t, r.Dir), Branch: "main", Head: r.Head(), Main: true},
 			{Path: filepath.Join(resolved(t, r.Dir), ".worktrees", "inner"), Head: r.Head(), Detached: true, Locked: true},
 			{Path: odd, Branch: "feature/x", Head: r.Head()},
@@ -103,15 +102,15 @@ func gitOtherWorktrees(t *testing.T, git projectport.Repositories) {
 	r := gitfixture.New(t, "")
 	list, err := git.Worktrees(t.Context(), r.Dir)
 	require.NoError(t, err)
-	assert.Equal(t, []repo.Worktree{{Path: resolved(t, r.Dir), Branch: "main", Main: true}}, list, "no commit is no zeros")
+	assert.Equal(t, []project.Worktree{{Path: resolved(t, r.Dir), Branch: "main", Main: true}}, list, "no commit is no zeros")
 	list, err = git.Worktrees(t.Context(), r.Remote)
 	require.NoError(t, err)
-	assert.Equal(t, []repo.Worktree{{Path: resolved(t, r.Remote), Main: true, Bare: true}}, list)
+	assert.Equal(t, []project.Worktree{{Path: resolved(t, r.Remote), Main: true, Bare: true}}, list)
 	lib := gitfixture.New(t, twoFiles)
 	r.Git("submodule", "--quiet", "add", "--", lib.Remote, "lib")
 	list, err = git.Worktrees(t.Context(), filepath.Join(r.Dir, "lib"))
 	require.NoError(t, err)
-	assert.Equal(t, []repo.Worktree{{Path: filepath.Join(resolved(t, r.Dir), "lib"), Branch: "main", Head: lib.Head(), Main: true}}, list, "its files, not where git keeps it")
+	assert.Equal(t, []project.Worktree{{Path: filepath.Join(resolved(t, r.Dir), "lib"), Branch: "main", Head: lib.Head(), Main: true}}, list, "its files, not where git keeps it")
 }
 
 func gitRemote(t *testing.T, git projectport.Repositories) {
@@ -152,7 +151,7 @@ func Heads(t *testing.T, open func(testing.TB) projectport.Heads) {
 			require.ErrorIs(t, result.Err, project.ErrNotRepository, "one failure is one answer")
 			continue
 		}
-		assert.Equal(t, projectport.HeadResult{Head: repo.Head{Branch: fmt.Sprintf("b%d", i)}}, result, "in their order")
+		assert.Equal(t, projectport.HeadResult{Head: project.Head{Branch: fmt.Sprintf("b%d", i)}}, result, "in their order")
 	}
 	assert.Empty(t, open(t).Heads(t.Context(), nil))
 }

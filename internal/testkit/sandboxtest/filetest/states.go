@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/domain/gitref"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -42,9 +42,9 @@ func States(t *testing.T, open OpenStates) {
 }
 
 // URL is a clone URL for tests.
-func URL(t testing.TB, raw string) gitref.URL {
+func URL(t testing.TB, raw string) git.URL {
 	t.Helper()
-	url, err := gitref.Parse(raw)
+	url, err := git.Parse(raw)
 	require.NoError(t, err)
 	return url
 }
@@ -108,7 +108,7 @@ func fill(v reflect.Value, n *int) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.Date(2026, 2, 11, 10, 0, *n, 123456789, time.UTC)))
 		return
-	case gitref.URL:
+	case git.URL:
 		return
 	}
 	switch v.Kind() {

@@ -1,0 +1,202 @@
+// Package approvaldesk is what the full-screen view of approvals works with, made of the door: what waits and who asked, answers, what became of
+// questions that somebody else has answered, and the diffs of deployments.
+//
+// It refuses to know how any of it looks.
+package admincmd
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Desk is an approvalview.Desk over the door. New makes it.
+type Desk struct {
+	person  *command.Shell
+	door    command.Door
+	proof   confirm.Proof
+	client  string
+	clients map[string]string // who asked, by confirmation; only Waiting uses it
+
+	touching    atomic.Bool // an agent that waits for a touch answers nothing else
+	looked      time.Time   // when untouchable was found out; both are Waiting's alone
+	untouchable error       // why no security key can be asked
+}
+
+// keysHold is how long it is trusted that a security key is there, or is not.
+const keysHold = 5 * time.Second
+
+// New is a desk of that door, for the person who sits at this terminal.
+func New(door command.Door, s *command.Shell) *Desk {
+	return &Desk{person: s, door: door, client: s.Client, proof: s.Proof(), clients: map[string]string{}}
+}
+
+// Waiting implements approvalview.Desk.
+func (d *Desk) Waiting(ctx context.Context) ([]Item, error) {
+	views, err := d.door.App.Confirmations(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Item, 0, len(views))
+	for _, v := range views {
+		if v.State == confirm.Pending.String() {
+			out = append(out, Item{View: v, Client: d.asker(ctx, v), Always: Lasting(v), Dated: Datable(v)})
+		}
+	}
+	if len(out) > 0 {
+		d.touchable(ctx, out)
+	}
+	return out, nil
+}
+
+// touchable marks the questions that a security key can approve, and those that cannot be approved here.
+func (d *Desk) touchable(ctx context.Context, items []Item) {
+	if !d.touching.Load() && time.Since(d.looked) > keysHold {
+		_, d.untouchable = d.person.Touchable(ctx)
+		d.looked = time.Now()
+	}
+	untouchable := d.untouchable
+	for i := range items {
+		item := &items[i]
+		item.Touch = untouchable == nil
+		err := command.Elsewhere(item.View)
+		if err == nil && item.Needs == policy.ProvingTouch {
+			err = untouchable
+		}
+		if err != nil {
+			f := fault.From(err)
+			item.Unmet, item.Touch = f.Message, false
+			if hint, ok := f.Details.(command.Hint); ok {
+				item.Unmet += "; " + string(hint)
+			}
+		}
+	}
+}
+
+// Touch implements approvalview.Desk.
+func (d *Desk) Touch(ctx context.Context, i Item, tell func(line string)) (confirm.Proof, error) {
+	d.touching.Store(true)
+	defer d.touching.Store(false)
+	return d.person.Touch(ctx, i.View, tell)
+}
+
+// Lasting reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
+func Lasting(v confirm.View) bool { return v.Lasting() && v.Session != command.Session }
+
+// Datable reports a question that may be answered with "allow this until".
+func Datable(v confirm.View) bool { return v.Datable() && v.Session != command.Session }
+
+// asker is who asked, as it named itself.
+func (d *Desk) asker(ctx context.Context, v confirm.View) string {
+	if name, known := d.clients[v.ID]; known {
+		return name
+	}
+	record, err := d.door.App.RunRecord(ctx, v.ID)
+	if err != nil {
+		return ""
+	}
+	d.clients[v.ID] = record.Client
+	return record.Client
+}
+
+// Before implements approvalview.Desk.
+func (d *Desk) Before(ctx context.Context, i Item) int {
+	n, err := d.door.App.Earlier(ctx, i.ID)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Stamp implements approvalview.Desk.
+func (d *Desk) Stamp(ctx context.Context) (int64, error) { return d.door.App.Stamp(ctx) }
+
+// Answer implements approvalview.Desk.
+func (d *Desk) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
+	if a.By = command.ByTerminal; a.Proof.Surface != confirm.SurfaceTouch {
+		a.Proof = d.proof
+	}
+	return d.door.App.Answer(ctx, a)
+}
+
+// Reveal implements approvalview.Desk.
+func (d *Desk) Reveal(ctx context.Context, i Item) (Item, error) {
+	bare, err := d.door.App.Reveal(ctx, i.ID)
+	if err == nil {
+		i.View = bare
+	}
+	return i, err
+}
+
+// recent is how much of the audit is looked through for an answer.
+const recent = 500
+
+// An answer counts a moment before it is in the audit. So often, and so far apart, is it looked for.
+const (
+	looks     = 20
+	lookPause = 50 * time.Millisecond
+)
+
+// Fate implements approvalview.Desk: the audit has every answer.
+func (d *Desk) Fate(ctx context.Context, i Item) string {
+	for range looks {
+		tail, err := d.door.App.AuditTail(ctx, recent)
+		if err != nil {
+			return ""
+		}
+		for _, r := range slices.Backward(tail) {
+			if e := r.Event; e.Phase == audit.Answer && e.CallID == i.ID && e.Code == "" {
+				return d.fate(ctx, i, e.Verdict, e.ApprovedBy)
+			}
+		}
+		if !time.Now().Before(i.ExpiresAt) {
+			return "it has expired; nobody answered in time"
+		}
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-time.After(lookPause):
+		}
+	}
+	return ""
+}
+
+func (d *Desk) fate(ctx context.Context, i Item, verdict, by string) string {
+	where := map[string]string{command.ByTerminal: "in another terminal", "console": "in the console", "elicitation": "in the client's own form"}[by]
+	if where == "" {
+		where = "elsewhere (" + by + ")"
+	}
+	switch verdict {
+	case "approve":
+		return "somebody approved it " + where + " before you"
+	case "deny":
+		said := ""
+		if record, err := d.door.App.RunRecord(ctx, i.ID); err == nil && record.Said != "" {
+			said = ": " + record.Said
+		}
+		return "somebody denied it " + where + " before you" + said
+	}
+	switch by {
+	case "client":
+		return "whoever asked does not wait for it any more"
+	case "granted":
+		return "what somebody allowed until a time has let its call run"
+	case "superseded":
+		return "a newer question of the same session took its place"
+	case "changed":
+		return "its plan was out of date; whoever asked has to ask again"
+	}
+	return "it was withdrawn (" + by + ")"
+}
+
+// Diffs implements approvalview.Desk: those that were made when the question was asked.
+func (d *Desk) Diffs(_ context.Context, i Item) string {
+	return command.Exhibit(i.Exhibit)
+}

@@ -1,0 +1,187 @@
+package admincmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+)
+
+// listed is how many records audit list shows when nobody says.
+const listed = 20
+
+// query chooses audit records.
+type query struct {
+	since string
+	tool  string
+	limit int
+
+	unattended bool
+	grant      string
+}
+
+// records is a list of records as JSON, the form of the tool audit_tail.
+type records struct {
+	Count   int            `json:"count"`
+	Records []audit.Record `json:"records"`
+}
+
+// Audit is the command group audit.
+func Audit(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: command.Subcommand, RunE: command.Alone}
+	var q query
+	list := &cobra.Command{Use: "list", Short: "List the last records, oldest first", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return auditList(cmd.Context(), s, q) }}
+	q.flags(list)
+	var all query
+	export := &cobra.Command{Use: "export", Short: "Write the records as JSON lines, oldest first", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return auditExport(cmd.Context(), s, all) }}
+	all.flags(export)
+	group.AddCommand(list, export, verifyCommand(s), statusCommand(s), anchorCommands(s), keyCommands(s), acceptCommand(s))
+	return group
+}
+
+func (q *query) flags(c *cobra.Command) {
+	c.Flags().StringVar(&q.since, "since", "", "only records since then: a time (2026-03-01T09:00:00Z, 2026-03-01) or an age (90m, 24h)")
+	c.Flags().StringVar(&q.tool, "tool", "", "only records of this tool")
+	c.Flags().BoolVar(&q.unattended, "unattended", false, "only changes that were let through without a person")
+	c.Flags().StringVar(&q.grant, "grant", "", "only calls that the grant of this id let through (countersign grants lists them)")
+	c.Flags().IntVar(&q.limit, "limit", 0, "at most this many, the last ones (list: 20; export: all)")
+}
+
+// begin is the time the query starts at, zero for the beginning.
+func (q query) begin() (time.Time, error) {
+	if q.since == "" {
+		return time.Time{}, nil
+	}
+	if age, err := time.ParseDuration(q.since); err == nil && age > 0 {
+		return time.Now().Add(-age), nil
+	}
+	for _, form := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if at, err := time.Parse(form, q.since); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, command.ErrUsage.Sayf("--since %q is neither a time nor an age", q.since).With(command.Hint("write 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
+}
+
+// late is how much later than the one after it a record may stand in the chain: reads are written in groups, and processes take turns.
+const late = 10 * time.Minute
+
+// walk hands every record that matches to visit, oldest first; only the last q.limit when that is set.
+func (q query) walk(ctx context.Context, s *command.Shell, visit func(audit.Record) error) error {
+	begin, err := q.begin()
+	if err != nil {
+		return err
+	}
+	if q.limit < 0 {
+		return command.ErrUsage.Sayf("--limit %d is negative", q.limit)
+	}
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	f := audit.Filter{Tool: q.tool, Unattended: q.unattended, Grant: q.grant, Limit: audit.AtMost}
+	if q.limit > 0 {
+		return q.last(ctx, a, f, begin, visit)
+	}
+	for r, err := range a.AuditTrail(ctx, 0) {
+		if err == nil && !r.Event.Time.Before(begin) && f.Matches(&r) {
+			err = visit(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// last is walk from the newest record backwards, no further than it has to go.
+func (q query) last(ctx context.Context, a *app.App, f audit.Filter, begin time.Time, visit func(audit.Record) error) error {
+	var found []audit.Record
+	for more := true; more && len(found) < q.limit; {
+		if begin.IsZero() {
+			f.Limit = min(audit.AtMost, q.limit-len(found))
+		}
+		records, err := a.AuditSearch(ctx, f)
+		if err != nil {
+			return err
+		}
+		more = len(records) == f.Limit
+		for _, r := range records {
+			f.Before = r.Seq
+			if r.Event.Time.Before(begin) {
+				more = more && !r.Event.Time.Before(begin.Add(-late))
+				continue
+			}
+			if len(found) < q.limit {
+				found = append(found, r)
+			}
+		}
+	}
+	for _, r := range slices.Backward(found) {
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func auditList(ctx context.Context, s *command.Shell, q query) error {
+	if q.limit == 0 {
+		q.limit = listed
+	}
+	found := records{Records: []audit.Record{}}
+	err := q.walk(ctx, s, func(r audit.Record) error {
+		found.Records = append(found.Records, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	found.Count = len(found.Records)
+	if s.JSON {
+		return s.PrintJSON(found)
+	}
+	if found.Count == 0 {
+		s.Note("no audit records")
+		return nil
+	}
+	var rows [][]string
+	for _, r := range found.Records {
+		rows = append(rows, auditRow(r))
+	}
+	s.Table([]string{"#", "time (UTC)", "phase", "tool", "verdict", "result", "took", "arguments", "by"}, rows)
+	return nil
+}
+
+func auditRow(r audit.Record) []string {
+	e := r.Event
+	result, took := e.Code, ""
+	if e.Phase == audit.Outcome {
+		took = (time.Duration(e.DurationUS) * time.Microsecond).Round(10 * time.Microsecond).String()
+		if result == "" {
+			result = "ok"
+		}
+	}
+	by := e.Client
+	switch {
+	case e.Unattended():
+		by += " (no person asked: " + strings.TrimSpace(cmp.Or(e.ApprovedBy, e.Rule)+" "+e.Grant) + ")"
+	case e.ApprovedBy != "":
+		by += " (" + e.ApprovedBy + ")"
+	}
+	return []string{fmt.Sprint(r.Seq), e.Time.UTC().Format(time.DateTime), string(e.Phase), e.Tool, e.Verdict, result, took, clip(string(e.Args), 60), by}
+}
+
+func auditExport(ctx context.Context, s *command.Shell, q query) error {
+	return q.walk(ctx, s, func(r audit.Record) error { return s.PrintJSON(r) })
+}

@@ -1,0 +1,344 @@
+package admincmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// waiting is what confirmations prints as JSON, the form of the tool list_confirmations.
+type waiting struct {
+	Count         int            `json:"count"`
+	Confirmations []confirm.View `json:"confirmations"`
+}
+
+// Confirmations is the command confirmations.
+func Confirmations(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "confirmations", Short: "List what waits for a person's answer, whichever client asked", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return pending(cmd.Context(), s) }}
+}
+
+func pending(ctx context.Context, s *command.Shell) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	views, err := a.Confirmations(ctx, "")
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(waiting{Count: len(views), Confirmations: views})
+	}
+	if len(views) == 0 {
+		s.Note("nothing waits for an answer")
+		return nil
+	}
+	var rows [][]string
+	for _, v := range views {
+		asker := cmp.Or(v.Client, "unknown")
+		if v.Gone {
+			asker += " (gone)"
+		}
+		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, asker, time.Since(v.IssuedAt).Round(time.Second).String() + " ago",
+			time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
+	}
+	s.Table([]string{"id", "tool", "strength", "state", "asked by", "asked", "expires in", "what would be done"}, rows)
+	s.Note("countersign approvals shows them; or countersign approve ID, countersign deny ID")
+	return nil
+}
+
+// Approvals is the command approvals.
+func Approvals(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "approvals", Short: "Decide on what waits, on a screen that keeps itself up to date", Args: command.Args(0, 0),
+		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
+			"it (? shows them). Without a terminal, and with --json, it prints what confirmations does.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return approvals(cmd.Context(), s) }}
+}
+
+// approvals shows the view, or lists what waits where it cannot be drawn.
+func approvals(ctx context.Context, s *command.Shell) error {
+	if s.JSON || !Fits(s.Terminal) {
+		return pending(ctx, s)
+	}
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	return Run(ctx, s.Terminal, New(door, s))
+}
+
+// Approve is the command approve. It needs a terminal: it exists so that a person sees the plan, and a program would not.
+func Approve(s *command.Shell) *cobra.Command {
+	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: command.Args(1, -1), ValidArgsFunction: completeWaiting(s),
+		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
+			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
+	var said confirm.Answer
+	var length string
+	var wide confirm.Until
+	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d; at most 30d); not for high risk, nor for what hands power on or opens something")
+	c.Flags().BoolVar(&wide.AnyArgs, "any-arguments", false, "with --for: whatever the arguments")
+	c.Flags().BoolVar(&wide.AnyEntry, "any-host", false, "with --for: whichever agent host asks")
+	c.Flags().StringVar(&said.Typed, "typed", "", "the name to type, where the confirmation asks for one")
+	c.Flags().BoolVar(&said.Always, "always", false, "allow the same again for the rest of the session that asked; not for high risk, nor where a name is typed")
+	c.Flags().BoolVar(&said.Revealed, "reveal", false, "show what is masked in the plan, to you alone, before you decide")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if length != "" {
+			u, err := command.ParseUntil(length)
+			if err != nil {
+				return err
+			}
+			u.AnyArgs, u.AnyEntry = u.AnyArgs || wide.AnyArgs, u.AnyEntry || wide.AnyEntry
+			said.Until = &u
+		} else if wide != (confirm.Until{}) {
+			line := "countersign approve " + args[0] + " --for 8h"
+			if wide.AnyArgs {
+				line += " --any-arguments"
+			}
+			if wide.AnyEntry {
+				line += " --any-host"
+			}
+			return command.ErrUsage.Sayf("--any-arguments and --any-host belong to --for").With(command.Hint(line))
+		}
+		if said.Always && said.Until != nil {
+			return command.ErrUsage.Sayf("--always is for the rest of a session and --for across sessions; say one of them").With(command.Hint("countersign approve " + args[0] + " --for 8h"))
+		}
+		if len(args) > 1 {
+			if said.Always || said.Until != nil || said.Revealed || said.Typed != "" {
+				return command.ErrUsage.Sayf("several at once are approved once and no more; --for, --always, --typed and --reveal are for a single one").With(command.Hint("countersign approve " + args[0]))
+			}
+			return approveAll(cmd.Context(), s, args)
+		}
+		said.ID = args[0]
+		return approve(cmd.Context(), s, said)
+	}
+	return c
+}
+
+// Deny is the command deny.
+func Deny(s *command.Shell) *cobra.Command {
+	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: command.Args(1, -1), ValidArgsFunction: completeWaiting(s),
+		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
+			"no reason is passed on, and the exit code is 6."}
+	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if n := utf8.RuneCountInString(*reason); n > confirm.MaxReason {
+			return command.ErrUsage.Sayf("--reason has %d characters, more than %d", n, confirm.MaxReason)
+		}
+		return deny(cmd.Context(), s, args, *reason)
+	}
+	return c
+}
+
+// approve shows what waits and has the person decide, who may have typed the name or said "always" in the command already.
+func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error {
+	v, err := lookUp(ctx, s, given.ID)
+	if err != nil {
+		return err
+	}
+	lasting := Lasting(v)
+	if given.Always && !lasting {
+		return command.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(command.Hint("countersign approve " + given.ID))
+	}
+	dated := Datable(v)
+	if given.Until != nil && !dated {
+		return command.ErrUsage.Sayf("--for: %s is of a kind that is asked about every time", given.ID).With(command.Hint("countersign approve " + given.ID))
+	}
+	if given.Always {
+		s.Say(command.Lasting(v))
+	}
+	before := 0
+	if a, err := s.App(); err == nil && dated {
+		before, _ = a.Earlier(ctx, v.ID) // without it there is one suggestion less
+	}
+	said, err := s.Decide(ctx, v, command.Deciding{Yes: s.Yes, Typed: cmp.Or(given.Typed, s.Typed), Always: lasting && !given.Always, Reveal: given.Revealed,
+		Dated: dated && !given.Always, Until: given.Until, Before: before, Leave: true})
+	if err != nil {
+		outdated(s, err)
+		return err
+	}
+	said.Always = said.Approve && (said.Always || given.Always)
+	return settle(ctx, s, said)
+}
+
+// approveAll shows the plans of several questions of one session and tool one after the other, and has the person decide once about all of them.
+func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
+	var views []confirm.View
+	for i, id := range ids {
+		v, err := lookUp(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		alone := ""
+		switch {
+		case slices.Contains(ids[:i], id):
+			alone = "it is named twice"
+		case v.Strength >= policy.Typed:
+			alone = "a name is typed for it"
+		case v.Risk == policy.RiskHigh.String() || v.MustReveal:
+			alone = "it is of high risk"
+		case v.Needs > policy.ProvingPerson:
+			alone = "it needs " + v.Needs.Words()
+		case i > 0 && (v.Tool != views[0].Tool || v.Session != views[0].Session):
+			alone = "it is of another session or tool than " + views[0].ID
+		}
+		if alone != "" {
+			return command.ErrUsage.Sayf("%s is approved alone: %s", id, alone).With(command.Hint("countersign approve " + id))
+		}
+		views = append(views, v)
+	}
+	yes, err := s.DecideAll(ctx, views)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		s.Line("nothing was approved; countersign deny ID denies")
+		return nil
+	}
+	var failed error
+	for _, v := range views {
+		if err := settle(ctx, s, confirm.Answer{ID: v.ID, Approve: true, By: command.ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}); err != nil {
+			failed = cmp.Or(failed, err)
+		}
+	}
+	return failed
+}
+
+// deny denies what waits. Only a person denies: without a terminal the request is withdrawn, and on record as that.
+// Where one of them does not wait, none is denied.
+func deny(ctx context.Context, s *command.Shell, ids []string, reason string) error {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	var views []confirm.View
+	for _, id := range ids {
+		v, err := lookUp(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		views = append(views, v)
+	}
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, v := range views {
+		if s.Interactive() {
+			failed = cmp.Or(failed, settle(ctx, s, confirm.Answer{ID: v.ID, Reason: reason, By: command.ByTerminal, Proof: s.Proof()}))
+			continue
+		}
+		if err := a.Withdraw(ctx, v.ID); err != nil {
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		s.Line("withdrew %s; %s does not run", v.ID, v.Tool)
+	}
+	if failed != nil || s.Interactive() {
+		return failed
+	}
+	what := "nobody denied this"
+	if reason != "" {
+		what += ", and the reason is not passed on"
+	}
+	return command.ErrUnanswered.Sayf("%s: without a terminal a question is only withdrawn, and whoever asked may ask again", what).
+		With(command.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
+}
+
+// lookUp is the waiting confirmation of that id.
+func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, error) {
+	a, err := s.App()
+	if err != nil {
+		return confirm.View{}, err
+	}
+	views, err := a.Confirmations(ctx, "")
+	if err != nil {
+		return confirm.View{}, err
+	}
+	for _, v := range views {
+		if v.ID == id {
+			return v, nil
+		}
+	}
+	return confirm.View{}, notWaiting(id)
+}
+
+func notWaiting(id string) error {
+	return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
+		With(command.Hint("countersign approvals lists those that wait"))
+}
+
+func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	v, err := a.Answer(ctx, said)
+	if errors.Is(err, confirm.ErrUnknown) {
+		return notWaiting(said.ID)
+	}
+	if err != nil {
+		outdated(s, err)
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(v)
+	}
+	if said.Approve {
+		s.Line("approved %s; %s runs when its caller repeats the call, before %s, and at once where the call still waits", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
+		if said.Always {
+			s.Line("the same again is not asked about any more in the session that asked")
+		}
+		if said.Until != nil {
+			now := time.Now()
+			s.Line("the same again is not asked about until %s, in any session; countersign grants revoke %s ends that", command.Moment(now.Add(said.Until.For), now), v.ID)
+		}
+		return nil
+	}
+	s.Line("denied %s; %s does not run", v.ID, v.Tool)
+	s.Note("%s is told so where its call still waits; the same call again asks again, and countersign policy block %s has it refused", cmp.Or(command.Plain(v.Client), "whoever asked"), v.Tool)
+	return nil
+}
+
+// outdated shows what has changed since the plan that was to be approved.
+func outdated(s *command.Shell, err error) {
+	changed, ok := fault.From(err).Details.(app.Changed)
+	if !ok || s.JSON {
+		return
+	}
+	s.Note("what has changed since that plan was made:")
+	for _, d := range changed.Differences {
+		s.Line("%s", s.Tinted(d.Path, command.Heading))
+		if len(d.Before) > 0 {
+			s.Line("  %s", s.Tinted("- "+string(d.Before), command.Removed))
+		}
+		if len(d.After) > 0 {
+			s.Line("  %s", s.Tinted("+ "+string(d.After), command.Added))
+		}
+	}
+}
+
+func completeWaiting(s *command.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		views, _ := a.Confirmations(cmd.Context(), "")
+		var ids []cobra.Completion
+		for _, v := range views {
+			ids = append(ids, cobra.CompletionWithDesc(v.ID, v.Prompt))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

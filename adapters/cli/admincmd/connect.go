@@ -1,0 +1,446 @@
+// Package connectcmd is how Countersign and agent hosts come together: connect puts it into a host's MCP configuration, and up sets everything up,
+// serves, and says which hosts there are.
+//
+// It refuses to know hosts and their files: tools do.
+package admincmd
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The tools behind the commands.
+const (
+	connectTool tool.Name = "connect_host"
+	listTool    tool.Name = "list_hosts"
+)
+
+// stale is the code of a file that was changed after it was looked at.
+const stale = "deployment_plan_stale"
+
+// attempts is how often a connection is tried whose file others keep changing.
+const attempts = 5
+
+// asked is what the command line says of a connection, as both tools take it.
+type asked struct {
+	Host     string   `json:"host,omitempty"`
+	Scope    string   `json:"scope,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	URL      string   `json:"url,omitempty"`
+	Toolsets []string `json:"toolsets,omitempty"`
+}
+
+// wanted is what connect_host takes besides.
+type wanted struct {
+	asked
+	Remove bool `json:"remove,omitempty"`
+	Force  bool `json:"force,omitempty"`
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
+// done is what connect_host answers.
+type done struct {
+	Title     string          `json:"title"`
+	Scope     string          `json:"scope"`
+	Server    string          `json:"server"`
+	File      string          `json:"file"`
+	State     string          `json:"state"`
+	Applied   bool            `json:"applied"`
+	Entry     json.RawMessage `json:"entry"`
+	HostEntry string          `json:"host_entry"`
+	LetInBy   string          `json:"let_in_by"`
+	Toolsets  []string        `json:"toolsets"`
+	Host      string          `json:"host"`
+	Revoked   string          `json:"revoked"`
+	Backup    string          `json:"backup"`
+	Diff      string          `json:"diff"`
+	Next      string          `json:"next"`
+}
+
+// host is one that list_hosts lists.
+type host struct {
+	Host      string   `json:"host"`
+	Title     string   `json:"title"`
+	Aliases   []string `json:"aliases"`
+	File      string   `json:"file"`
+	Installed bool     `json:"installed"`
+	State     string   `json:"state"`
+	Detail    string   `json:"detail"`
+	Toolsets  []string `json:"toolsets"`
+	Servers   []string `json:"servers"`
+	Connect   []string `json:"connect"`
+	Snippet   string   `json:"snippet"`
+	Command   []string `json:"command"`
+	HostEntry string   `json:"host_entry"`
+}
+
+// flags are those of connect.
+type flags struct {
+	wanted
+	http, print bool
+	forms       string // on or off; empty leaves them as they are
+}
+
+// command is connect over one shell.
+type connectCommand struct {
+	*command.Shell
+	web Machine
+}
+
+// Connect is the command connect.
+func Connect(s *command.Shell, web Machine) *cobra.Command {
+	g, f := connectCommand{s, web}, &flags{}
+	c := &cobra.Command{Use: "connect [HOST]", Short: "Put Countersign into an agent host's MCP configuration", Args: command.Args(0, 1),
+		Long: "Put Countersign into the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
+			"diff first, a copy of the file is kept, and the rest of the file, comments included, stays as it is. Without HOST the hosts are listed.\n\n" +
+			"The host starts this very program. The entry raises the host's limit on the time of a call where it has one, and says how long a call waits for a\n" +
+			"person: less, so that the agent is told to repeat it before the host gives up.\n\n" +
+			"With --http it connects to a server that runs (countersign up) instead, with a token made for that host, for the toolsets that are served by\n" +
+			"themselves unless --toolsets says otherwise. Connecting it without --http again revokes that token.\n\n" +
+			"With --forms a form that the host shows may approve what is below high risk and fits into it. Any program that runs as you can start that entry\n" +
+			"and answer the form itself, so this is asked about on its own; --forms=off takes it back, asks nobody and leaves the entry as it is.\n\n" +
+			"What is not named stays as it is in an entry there is: its toolsets, how long it waits, and arguments that you have added.",
+		Example: `  countersign connect                         which hosts there are, and whether they are connected
+  countersign connect claude-code
+  countersign connect claude-code --forms     let the host's own form approve, too
+  countersign connect codex --scope project --toolsets packs,projects
+  countersign connect cursor --print          only say what to write where
+  countersign connect cursor --remove`,
+		ValidArgsFunction: g.complete}
+	c.Flags().StringVar(&f.Scope, "scope", "user", "whose configuration: user, or project (a file that the repository shares)")
+	c.Flags().StringVar(&f.Name, "name", "countersign", "what the host calls the server")
+	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those the entry has, else those that are served by themselves)")
+	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
+	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
+	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
+	c.Flags().BoolVar(&f.Remove, "remove", false, "take the entry away")
+	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry of that name that is not Countersign's")
+	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the change and write nothing")
+	c.Flags().StringVar(&f.forms, "forms", "", "whether the host's own form may approve: on (also without a value) or off")
+	c.Flags().Lookup("forms").NoOptDefVal = formsOn
+	for _, other := range []string{"print", "remove", "dry-run", "http", "url"} {
+		c.MarkFlagsMutuallyExclusive("forms", other)
+	}
+	c.MarkFlagsMutuallyExclusive("print", "remove")
+	c.MarkFlagsMutuallyExclusive("print", "dry-run")
+	c.MarkFlagsMutuallyExclusive("http", "url")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			f.Host = args[0]
+		}
+		return g.run(cmd, f)
+	}
+	s.Documented(c, present.Agentpack)
+	return c
+}
+
+func (g connectCommand) run(cmd *cobra.Command, f *flags) error {
+	ctx := cmd.Context()
+	if err := g.check(cmd, f); err != nil {
+		return err
+	}
+	if f.http && !f.Remove {
+		url, err := g.address()
+		if err != nil {
+			return err
+		}
+		f.URL = url
+	}
+	_, unasked := g.ByCaller(ctx)
+	switch {
+	case f.Host == "":
+		return g.list(ctx, f.asked)
+	case f.print:
+		return g.byHand(ctx, f.asked)
+	case f.forms == formsOff && len(f.Toolsets) == 0 && !f.Force:
+		return g.narrow(ctx, f)
+	case f.DryRun:
+		return g.preview(ctx, f.wanted, true)
+	case g.Yes && !g.JSON && unasked: // nobody is asked, but what happens is seen all the same
+		if err := g.preview(ctx, f.wanted, false); err != nil {
+			return err
+		}
+	}
+	return g.connect(ctx, f)
+}
+
+// check refuses what makes no sense together, and toolsets that do not exist: the host would be told, and not the person.
+func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
+	switch {
+	case f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force || f.forms != ""):
+		return command.Usage(cmd, "name the host")
+	case f.forms != "" && f.forms != formsOn && f.forms != formsOff:
+		return command.Usage(cmd, "--forms is on or off, and not %q", f.forms)
+	case f.forms == formsOn && f.Scope == "project":
+		return command.Usage(cmd, "a project's file is shared with everybody who has the repository; forms are switched on for an entry of your own (--scope user)")
+	}
+	if len(f.Toolsets) == 0 {
+		return nil
+	}
+	a, err := g.App()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, set := range a.Toolsets() {
+		names = append(names, set.Name)
+	}
+	for _, name := range f.Toolsets {
+		if name != "all" && !slices.Contains(names, name) {
+			return command.Usage(cmd, "there is no toolset %q; there are: %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// address is where the server that runs is reached over MCP.
+func (g connectCommand) address() (string, error) {
+	door, err := g.Opened()
+	if err != nil {
+		return "", err
+	}
+	at, ok := Running(door, g.web)
+	if !ok {
+		return "", ErrStopped.With(command.Hint("start one with countersign up, or name its address with --url"))
+	}
+	return strings.TrimSuffix(at.URL, "/") + "/mcp", nil
+}
+
+// connect has the host connected, asking the person on the way. Where others change the file meanwhile, it is looked at and asked about again.
+func (g connectCommand) connect(ctx context.Context, f *flags) error {
+	for try := 1; ; try++ {
+		o, err := g.Call(ctx, connectTool, f.wanted)
+		if err != nil && fault.From(err).Code == stale && try < attempts {
+			g.Note("%s", command.Plain(fault.From(err).Message))
+			continue
+		}
+		if err != nil {
+			return g.Fail(o, err)
+		}
+		var d done
+		warnings, err := g.read(o, &d)
+		if err != nil {
+			return err
+		}
+		if !g.JSON {
+			g.warn(warnings)
+			g.tell(d)
+			g.serving(d, f)
+		}
+		wanted := f.forms
+		if f.Remove || f.URL != "" { // nothing starts a server from that entry any more
+			wanted = formsOff
+		}
+		if o, err := g.setForms(ctx, f.Host, d.HostEntry, wanted, f.forms != ""); err != nil {
+			return g.Fail(o, err)
+		}
+		if g.JSON {
+			return g.Show(o)
+		}
+		return nil
+	}
+}
+
+// read is a tool's data, and what it warns of.
+func (g connectCommand) read(o tool.Outcome, into any) ([]string, error) {
+	var report struct {
+		Data     json.RawMessage `json:"data"`
+		Warnings []string        `json:"warnings"`
+	}
+	if err := json.Unmarshal(o.Value, &report); err != nil || json.Unmarshal(report.Data, into) != nil {
+		return nil, fault.ErrInternal.Sayf("the answer of %s is not what is expected", o.Spec.Name)
+	}
+	return report.Warnings, nil
+}
+
+func (g connectCommand) warn(warnings []string) {
+	for _, w := range warnings {
+		g.Note("warning: %s", command.Plain(w))
+	}
+}
+
+// tell says what was done.
+func (g connectCommand) tell(d done) {
+	file := command.Plain(d.File)
+	switch d.State {
+	case "already_connected":
+		g.Line("%s is already connected (%s)", d.Title, file)
+	case "not_connected":
+		g.Line("%s has no server %s (%s)", d.Title, d.Server, file)
+	case "removed":
+		g.Line("took the server %s out of %s (%s)", d.Server, d.Title, file)
+	default:
+		g.Line("connected %s (%s)", d.Title, file)
+	}
+	if d.Backup != "" {
+		g.Note("a copy of what was there is %s", command.Plain(d.Backup))
+	}
+	if d.Revoked != "" && d.Applied {
+		g.Note("revoked the token %s", d.Revoked)
+	}
+	if d.LetInBy != "" && d.Applied {
+		g.Note("it comes in by the token named %s; countersign token revoke %s shuts it out", d.LetInBy, d.LetInBy)
+	}
+	if d.Next != "" {
+		g.Note("next: %s", d.Next)
+	}
+}
+
+// more is the toolset that newcomers miss: project add leads to it, and it is not served by itself.
+const more = "projects"
+
+// serving says what the entry serves, and the command that has it serve projects, too.
+func (g connectCommand) serving(d done, f *flags) {
+	if len(d.Toolsets) == 0 || f.Remove {
+		return
+	}
+	g.Note("it serves the toolsets: %s", command.Plain(strings.Join(d.Toolsets, ", ")))
+	if slices.Contains(d.Toolsets, "all") || slices.Contains(d.Toolsets, more) {
+		return
+	}
+	argv := []string{"countersign", "connect", d.Host, "--toolsets", strings.Join(append(slices.Clone(d.Toolsets), more), ",")}
+	for _, option := range [][2]string{{"--scope", f.Scope}, {"--name", f.Name}} {
+		if option[1] != "" && option[1] != "user" && option[1] != "countersign" {
+			argv = append(argv, option[0], option[1])
+		}
+	}
+	switch {
+	case f.http:
+		argv = append(argv, "--http")
+	case f.URL != "":
+		argv = append(argv, "--url", f.URL)
+	}
+	g.Note("to have it serve projects, too: %s", command.Plain(present.CommandLine(argv)))
+}
+
+// preview shows what would be done; alone, nothing follows it.
+func (g connectCommand) preview(ctx context.Context, w wanted, alone bool) error {
+	w.DryRun = true
+	o, err := g.Call(ctx, connectTool, w)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	var d done
+	warnings, err := g.read(o, &d)
+	if err != nil {
+		return err
+	}
+	if alone {
+		g.warn(warnings)
+	}
+	switch {
+	case d.Diff != "":
+		g.Line("%s", strings.TrimSuffix(g.Diff(d.Diff), "\n"))
+	case alone:
+		g.tell(d)
+	}
+	return nil
+}
+
+// list shows every host and how it stands.
+func (g connectCommand) list(ctx context.Context, a asked) error {
+	o, err := g.Call(ctx, listTool, a)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	hosts, err := g.hosts(o)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, h := range hosts {
+		found := "no"
+		if h.Installed {
+			found = "yes"
+		}
+		rows = append(rows, []string{h.Host, state(h) + g.said(ctx, h), found, h.File})
+	}
+	g.Table([]string{"host", "state", "found here", "file"}, rows)
+	g.Note("countersign connect HOST connects one; --remove takes it out again")
+	g.Unasked(ctx)
+	return nil
+}
+
+func (g connectCommand) hosts(o tool.Outcome) ([]host, error) {
+	var answer struct {
+		Hosts []host `json:"hosts"`
+	}
+	_, err := g.read(o, &answer)
+	return answer.Hosts, err
+}
+
+// state is how a host stands, in words.
+func state(h host) string {
+	switch h.State {
+	case "connected":
+		if len(h.Toolsets) > 0 {
+			return "connected: " + strings.Join(h.Toolsets, ", ")
+		}
+		return "connected"
+	case "outdated":
+		return "connected to another: " + h.Detail
+	case "other_entry":
+		return "has another server of that name: " + h.Detail
+	case "unreadable":
+		return "cannot be read: " + h.Detail
+	}
+	if len(h.Servers) > 0 {
+		return "connected as " + strings.Join(h.Servers, ", ")
+	}
+	return "not connected"
+}
+
+// byHand says what to write where, and the host's own command.
+func (g connectCommand) byHand(ctx context.Context, a asked) error {
+	o, err := g.Call(ctx, listTool, a)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	if g.JSON {
+		return g.Show(o)
+	}
+	hosts, err := g.hosts(o)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	h := hosts[0]
+	g.Note("put this into %s:", command.Plain(h.File))
+	g.Line("%s", strings.TrimSuffix(command.Block(h.Snippet), "\n"))
+	if len(h.Command) > 0 {
+		g.Note("or have %s do it:", h.Title)
+		g.Line("%s", command.Plain(present.CommandLine(h.Command)))
+	}
+	if a.URL != "" {
+		g.Note("<token> stands for a token; countersign connect %s --http makes one", h.Host)
+	}
+	return nil
+}
+
+func (g connectCommand) complete(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	o, err := g.Call(cmd.Context(), listTool, asked{})
+	var names []cobra.Completion
+	if hosts, unread := g.hosts(o); err == nil && unread == nil {
+		for _, h := range hosts {
+			names = append(names, cobra.CompletionWithDesc(h.Host, h.Title))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,67 @@
+package admincmd
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+)
+
+// option is a flag that stands for an environment variable.
+type option struct {
+	flag, variable, usage string
+	bare                  bool // needs no value
+}
+
+// options are what every server can be told of what it serves, and how calls are decided.
+func options(toolsets string) []option {
+	return []option{
+		{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default " + toolsets + "; control is always served)"},
+		{flag: "tools", variable: "COUNTERSIGN_TOOLS", usage: "single tools to serve, alone or besides --toolsets"},
+		{flag: "exclude-tools", variable: "COUNTERSIGN_EXCLUDE_TOOLS", usage: "tools not to serve, whatever else says"},
+		{flag: "read-only", variable: "COUNTERSIGN_READ_ONLY", usage: "serve nothing that changes anything", bare: true},
+		{flag: "mode", variable: "COUNTERSIGN_MODE", usage: "mode to start in: ask, plan or execute (default: each toolset's own)"},
+		{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "highest mode anybody can set: ask, plan or execute"},
+		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who approves: human; caller is refused unless a person or the system's file says so, too"},
+		{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long a confirmation may be answered: 1m to 10m (default 5m)"},
+		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person: 0s to 24h (default 45s; connect writes what the host allows)"},
+		{flag: "permission-level", variable: "COUNTERSIGN_PERMISSION_LEVEL", usage: "read_only, execute_with_confirm or full_access"},
+	}
+}
+
+// HostEntry is the variable that names the host entry a server was started from. It is no evidence of who started it.
+const HostEntry = "COUNTERSIGN_HOST"
+
+// host is the flag that stands for HostEntry.
+const serveHost = "host"
+
+// HostFlag adds the flag with which a host's configuration says which of its entries started the server.
+func HostFlag(c *cobra.Command) {
+	c.Flags().String(serveHost, "", "name of the host entry that starts this server: its questions are picked up by it alone, and its forms count where you switched them on")
+}
+
+// Flags adds the flags of a server to its command. toolsets is what is served when nobody chooses, in words.
+func Flags(c *cobra.Command, toolsets string) {
+	for _, o := range options(toolsets) {
+		if o.bare {
+			c.Flags().Bool(o.flag, false, o.usage)
+		} else {
+			c.Flags().String(o.flag, "", o.usage)
+		}
+	}
+}
+
+// Apply has the flags that were given stand for their environment variables, and nothing else for any.
+func Apply(cmd *cobra.Command, s *command.Shell) {
+	s.Forget()
+	if named := cmd.Flags().Lookup(serveHost); named != nil && named.Changed {
+		s.Set(HostEntry, named.Value.String())
+	}
+	for _, o := range options("") {
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.Name == o.flag {
+				s.Set(o.variable, f.Value.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package admincmd
+
+import (
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// What --forms says.
+const (
+	formsOn  = "on"
+	formsOff = "off"
+)
+
+// setForms has the forms of a host entry count, or not any more: a stored setting. Switching them on opens something, so a person is asked. Wanted may be
+// empty, which leaves them as they are; said has it told where nothing changes. The outcome is there even when the call failed.
+func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string, said bool) (tool.Outcome, error) {
+	a, err := g.App()
+	if err != nil || wanted == "" {
+		return tool.Outcome{}, err
+	}
+	set, err := a.Settings(ctx)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	stored := slices.Contains(set.Forms, entry)
+	counts, err := a.FormsOn(ctx, entry)
+	switch {
+	case err != nil:
+		return tool.Outcome{}, err
+	case wanted == formsOn && counts:
+		g.remark("its forms count already (host entry %s)", entry)
+		return tool.Outcome{}, nil
+	case wanted == formsOff && !stored && said:
+		g.remark("its forms do not count (host entry %s)", entry)
+		return tool.Outcome{}, nil
+	case wanted == formsOff && !stored:
+		return tool.Outcome{}, nil
+	}
+	_, o, err := g.ChangeSettings(ctx, func(s *app.Settings) error {
+		s.Forms = slices.DeleteFunc(s.Forms, func(name string) bool { return name == entry })
+		if wanted == formsOn {
+			s.Forms = append(s.Forms, entry)
+		}
+		return nil
+	})
+	if err != nil {
+		return o, err
+	}
+	if wanted == formsOff {
+		g.remark("its forms count no more (host entry %s)", entry)
+		return o, nil
+	}
+	if counts, err = a.FormsOn(ctx, entry); err == nil && !counts {
+		g.remark("warning: its forms do not count yet: the settings below your account's own directory do not have them; store them there too, without COUNTERSIGN_HOME")
+		return o, nil
+	}
+	g.remark("its forms may approve now what is below high risk (host entry %s); any program that runs as you can start that entry and answer them itself", entry)
+	g.remark("countersign connect %s --forms=off takes that back", host)
+	return o, err
+}
+
+// narrow has the forms of a host entry count no more, and does nothing else: it takes something away, so nobody is asked.
+func (g connectCommand) narrow(ctx context.Context, f *flags) error {
+	o, err := g.Call(ctx, listTool, f.asked)
+	if err != nil {
+		return g.Fail(o, err)
+	}
+	hosts, err := g.hosts(o)
+	if err != nil || len(hosts) == 0 {
+		return err
+	}
+	if changed, err := g.setForms(ctx, f.Host, hosts[0].HostEntry, formsOff, true); err != nil {
+		return g.Fail(changed, err)
+	}
+	if g.JSON {
+		return g.PrintJSON(map[string]string{"host_entry": hosts[0].HostEntry, "forms": formsOff})
+	}
+	return nil
+}
+
+// remark is a note for people, and nothing where programs read.
+func (g connectCommand) remark(format string, entry ...any) {
+	if g.JSON {
+		return
+	}
+	for i, name := range entry {
+		if text, ok := name.(string); ok {
+			entry[i] = command.Plain(text)
+		}
+	}
+	g.Note(format, entry...)
+}
+
+// said is what is said of a host's forms behind how it stands: that they count, where they do.
+func (g connectCommand) said(ctx context.Context, h host) string {
+	a, err := g.App()
+	if err != nil {
+		return ""
+	}
+	if on, err := a.FormsOn(ctx, h.HostEntry); err != nil || !on {
+		return ""
+	}
+	return "; its forms may approve"
+}

@@ -1,0 +1,137 @@
+package admincmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+)
+
+// Grants is the command group grants.
+func Grants(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: command.Subcommand, RunE: command.Alone}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session or until a date, oldest first", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }},
+		&cobra.Command{Use: "revoke ID...", Short: "Have calls ask again, from the next one on", Args: command.Args(1, -1), ValidArgsFunction: completeGrants(s),
+			RunE: func(cmd *cobra.Command, args []string) error { return revokeGrants(cmd.Context(), s, args) }})
+	return group
+}
+
+func listGrants(ctx context.Context, s *command.Shell) error {
+	return adminListing(s, func(a *app.App) ([]confirm.Always, error) { return a.AlwaysAllowed(ctx) }, func(all []confirm.Always) any { return confirm.ListAlways(all) },
+		"nothing is always allowed; approve --always allows the same again for the rest of a session, approve --for 8h until then; so do the buttons in the console",
+		func(all []confirm.Always) {
+			var rows, dated [][]string
+			now := time.Now()
+			for _, g := range all {
+				if g.Dated == nil {
+					rows = append(rows, []string{g.ID, g.Tool, g.Scope, g.Session, g.By, ago(now, g.At), g.ExpiresAt.Sub(now).Round(time.Minute).String()})
+					continue
+				}
+				dated = append(dated, datedRow(g, now))
+			}
+			if len(rows) > 0 {
+				s.Line("for the rest of a session:")
+				s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows)
+			}
+			if len(dated) > 0 {
+				s.Line("until a date, in any session:")
+				s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated)
+			}
+			s.Note("countersign grants revoke ID has the next call ask again")
+		})
+}
+
+// datedRow is what was allowed until a date.
+func datedRow(g confirm.Always, now time.Time) []string {
+	d := g.Dated
+	host, args, used := cmp.Or(d.Entry, "no host"), "these", "never"
+	if d.AnyEntry {
+		host = "any host"
+	}
+	if d.AnyArgs {
+		args = "any"
+	}
+	if d.Uses > 0 {
+		used = ago(now, d.UsedAt)
+	}
+	return []string{g.ID, g.Tool, command.Plain(d.What), command.Plain(g.Principal + ", " + host), args, command.Plain(strings.TrimSpace(g.By + " " + d.User)), ago(now, g.At),
+		strconv.FormatInt(d.Uses, 10), used, command.Moment(g.ExpiresAt, now)}
+}
+
+// grantRows are what is always allowed, as rows of the policy in force.
+func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
+	a, err := s.App()
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.AlwaysAllowed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	now := time.Now()
+	for _, g := range all {
+		what, by := command.Plain(g.String())+", for the rest of a session", g.By
+		if d := g.Dated; d != nil {
+			what = fmt.Sprintf("%s: %s, until %s, used %d times", g.Tool, command.Plain(d.What), command.Moment(g.ExpiresAt, now), d.Uses)
+			if d.Uses > 0 {
+				what += ", last " + ago(now, d.UsedAt) + " ago"
+			}
+			by += " " + d.User
+		}
+		rows = append(rows, []string{"grant " + g.ID, what, command.Plain(strings.TrimSpace(by)) + ", " + ago(now, g.At) + " ago"})
+	}
+	return rows, nil
+}
+
+// ago is how long something was before now.
+func ago(now, at time.Time) string { return max(now.Sub(at), 0).Round(time.Minute).String() }
+
+// revokeGrants ends each of them; one that is not there keeps none of the others in force.
+func revokeGrants(ctx context.Context, s *command.Shell, ids []string) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	var ended []confirm.Always
+	var failed error
+	for _, id := range ids {
+		g, err := a.RevokeAlways(ctx, id, command.ByTerminal)
+		if err != nil {
+			failed = err
+			continue
+		}
+		ended = append(ended, g)
+	}
+	if s.JSON && failed == nil {
+		return s.PrintJSON(confirm.ListAlways(ended))
+	}
+	for _, g := range ended {
+		s.Line("revoked %s; %s asks again, from its next call on", g.ID, g.Tool)
+	}
+	return failed
+}
+
+func completeGrants(s *command.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, _ := a.AlwaysAllowed(cmd.Context())
+		var ids []cobra.Completion
+		for _, g := range all {
+			ids = append(ids, cobra.CompletionWithDesc(g.ID, g.Tool+" "+g.Scope))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

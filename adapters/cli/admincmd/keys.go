@@ -1,0 +1,174 @@
+package admincmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Keys is the command group keys.
+func Keys(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "keys", Short: "Show, enrol and remove the keys that prove a person: passkeys and security keys", Args: command.Subcommand, RunE: command.Alone}
+	var o adding
+	add := &cobra.Command{Use: "add", Short: "Enrol a security key that your ssh agent has", Args: command.Args(0, 0),
+		Long: "Enrol a security key (sk-ssh-ed25519 or sk-ecdsa, made by ssh-keygen -t ed25519-sk) that your ssh agent has: touching it then approves, in a terminal.\n" +
+			"The first security key is approved in the console, every further one with a key that is enrolled already. A passkey is enrolled in the console.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return addKey(cmd.Context(), s, o) }}
+	add.Flags().StringVar(&o.name, "name", "", "what the key is called (default: as the ssh agent has it)")
+	add.Flags().StringVar(&o.which, "key", "", "which key of the ssh agent: its fingerprint, as ssh-add -l shows it")
+	group.AddCommand(
+		&cobra.Command{Use: "list", Short: "List the enrolled keys", Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return listKeys(cmd.Context(), s) }},
+		add,
+		&cobra.Command{Use: "remove ID", Short: "Have an enrolled key prove nothing any more", Args: command.Args(1, 1), ValidArgsFunction: completeKeys(s),
+			RunE: func(cmd *cobra.Command, args []string) error { return removeKey(cmd.Context(), s, args[0]) }})
+	return group
+}
+
+// keyList is what keys list prints as JSON.
+type keyList struct {
+	Count int       `json:"count"`
+	Keys  []app.Key `json:"keys"`
+}
+
+func listKeys(ctx context.Context, s *command.Shell) error {
+	return adminListing(s, func(a *app.App) ([]app.Key, error) { return a.Keys(ctx) }, func(all []app.Key) any { return keyList{Count: len(all), Keys: all} },
+		"no key is enrolled; countersign keys add enrols a security key, and the console (countersign login /keys) a passkey", func(all []app.Key) {
+			var rows [][]string
+			for _, k := range all {
+				counts, since := "yes", ""
+				if !k.Counts {
+					counts = "no: " + k.Why
+				}
+				if !k.EnrolledAt.IsZero() {
+					since = k.EnrolledAt.UTC().Format(time.RFC3339)
+				}
+				rows = append(rows, []string{k.ID, k.Kind.Words(), k.Name, k.Credential, since, counts})
+			}
+			s.Table([]string{"id", "kind", "name", "handle", "enrolled", "counts"}, rows)
+		})
+}
+
+// adding is what the command line says of a key that is enrolled.
+type adding struct{ name, which string }
+
+// keyInput is what enroll_key takes of a security key.
+type keyInput struct {
+	Kind   enrolled.Kind `json:"kind"`
+	Name   string        `json:"name"`
+	Handle string        `json:"handle"`
+	Public []byte        `json:"public"`
+}
+
+// addKey enrols a security key of the person's ssh agent. It is touched once before anything is asked: one that signs without a touch would prove nothing.
+func addKey(ctx context.Context, s *command.Shell, o adding) error {
+	if !s.Interactive() {
+		return command.ErrUnanswered.Sayf("enrolling a security key needs a terminal, and somebody who touches the key").With(command.Hint("run countersign keys add yourself, in a terminal"))
+	}
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	if door.SecurityKeys == nil {
+		return command.ErrUntouchable
+	}
+	k, err := choose(ctx, s, door, o.which)
+	if err != nil {
+		return err
+	}
+	if name := strings.TrimSpace(o.name); name != "" {
+		k.Name = name
+	} else if k.Name == "" {
+		k.Name = "security key"
+	}
+	s.Say(fmt.Sprintf("touch the security key %s now, so that it is known to want a touch (Ctrl-C gives up) …", command.Plain(k.Name)))
+	if _, err := door.SecurityKeys.Sign(ctx, k, canon.Bytes("enrolled.trial.v1", k.Public)); err != nil {
+		return err
+	}
+	s.Patient = true
+	if _, err := s.Call(ctx, "enroll_key", keyInput{Kind: k.Kind, Name: k.Name, Handle: k.Credential, Public: k.Public}); err != nil {
+		return err
+	}
+	s.Line("enrolled the security key %s (%s)", command.Plain(k.Name), k.Credential)
+	s.Note("countersign policy require touch for high has it asked for whatever is of high risk")
+	return nil
+}
+
+// choose is the key of the ssh agent that is enrolled: the one that is named, the only one that is not enrolled yet, or the one that the person picks.
+func choose(ctx context.Context, s *command.Shell, door command.Door, which string) (enrolled.Key, error) {
+	there, plain, err := door.SecurityKeys.Keys(ctx)
+	if err != nil {
+		return enrolled.Key{}, err
+	}
+	have, err := door.App.Keys(ctx)
+	if err != nil {
+		return enrolled.Key{}, err
+	}
+	fresh := slices.DeleteFunc(slices.Clone(there), func(k enrolled.Key) bool {
+		return which == "" && slices.ContainsFunc(have, func(h app.Key) bool { return h.Counts && bytes.Equal(h.Public, k.Public) }) || which != "" && k.Credential != which
+	})
+	switch {
+	case len(fresh) == 1:
+		return fresh[0], nil
+	case len(fresh) == 0 && which != "":
+		return enrolled.Key{}, command.ErrUntouchable.Sayf("your ssh agent has no security key %s", command.Plain(which)).With(command.Hint("ssh-add -l shows those it has"))
+	case len(fresh) == 0 && len(there) > 0:
+		return enrolled.Key{}, enrolled.ErrTaken.Sayf("every security key that your ssh agent has is enrolled already; countersign keys list shows them")
+	case len(fresh) == 0 && plain > 0:
+		return enrolled.Key{}, command.ErrUntouchable.Sayf("your ssh agent has only plain keys (%d): every program that reaches it signs with them, and nobody has to be there, so they prove nothing", plain).
+			With(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
+	case len(fresh) == 0:
+		return enrolled.Key{}, command.ErrUntouchable.Sayf("your ssh agent has no keys").With(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
+	}
+	for i, k := range fresh {
+		s.Say(fmt.Sprintf("%3d  %s  %s", i+1, k.Credential, command.Plain(k.Name)))
+	}
+	word, err := s.Ask(ctx, fmt.Sprintf("which of them? [1-%d]", len(fresh)))
+	if err != nil {
+		return enrolled.Key{}, err
+	}
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > len(fresh) {
+		return enrolled.Key{}, command.ErrUnanswered.Sayf("%q is none of them, so nothing was enrolled", command.Plain(word))
+	}
+	return fresh[n-1], nil
+}
+
+func removeKey(ctx context.Context, s *command.Shell, id string) error {
+	s.Patient = true
+	o, err := s.Call(ctx, "remove_key", map[string]string{"id": id})
+	if err != nil {
+		return s.Fail(o, fault.From(err))
+	}
+	if s.JSON {
+		return s.Show(o)
+	}
+	s.Line("removed %s", command.Plain(id))
+	return nil
+}
+
+func completeKeys(s *command.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, _ := a.Keys(cmd.Context())
+		var ids []cobra.Completion
+		for _, k := range all {
+			ids = append(ids, cobra.CompletionWithDesc(k.ID, k.Name))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,131 @@
+package admincmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// ToolView is a tool as tools list and tools show print it.
+type ToolView struct {
+	Name        tool.Name       `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Toolset     string          `json:"toolset"`
+	Contract    tool.Contract   `json:"contract"`
+	Category    string          `json:"category,omitempty"`
+	Class       policy.Class    `json:"class"`
+	Effects     string          `json:"effects"`
+	Confirm     policy.Strength `json:"confirm"`
+	Permission  string          `json:"permission"` // read, execute or write: what it needs at most
+	Risk        string          `json:"risk,omitempty"`
+	Decision    Outlook         `json:"decision"` // what policy says, as things are
+	Input       json.RawMessage `json:"input_schema"`
+	Output      json.RawMessage `json:"output_schema,omitempty"`
+}
+
+// Outlook is what policy says to a call of a tool that does all it may do.
+type Outlook struct {
+	Verdict  policy.Verdict  `json:"verdict"`
+	Rule     string          `json:"rule"` // what decided
+	Mode     policy.Mode     `json:"mode"`
+	Strength policy.Strength `json:"strength"`
+}
+
+// words is an outlook for people.
+func (o Outlook) words() string {
+	if o.Rule == "" { // what is set could not be read
+		return "not known"
+	}
+	switch o.Verdict {
+	case policy.Allow:
+		return "runs"
+	case policy.Confirm:
+		return "asks"
+	case policy.DryRun:
+		return "shows its plan (" + o.Rule + ")"
+	case policy.Explain:
+		return "explains (" + o.Rule + ")"
+	}
+	return "refused (" + o.Rule + ")"
+}
+
+func viewOf(ctx context.Context, s *command.Shell, door command.Door, spec tool.Spec) ToolView {
+	d := door.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: door.Principal, Session: command.Session, Client: s.Client})
+	v := ToolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
+		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.Output,
+		Decision: Outlook{Verdict: d.Verdict, Rule: d.Rule, Mode: d.Mode, Strength: d.Strength}}
+	if spec.Risk > policy.RiskNone {
+		v.Risk = spec.Risk.String()
+	}
+	return v
+}
+
+// List prints the tools that the door serves, with what policy says to each as things are: those of toolsets with categories under these.
+func List(ctx context.Context, s *command.Shell) error {
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	views := []ToolView{}
+	for spec := range door.App.Specs() {
+		views = append(views, viewOf(ctx, s, door, spec))
+	}
+	sorting.Stable(views, func(x, y ToolView) int { return cmp.Compare(x.Toolset, y.Toolset) })
+	if s.JSON {
+		return s.PrintJSON(views)
+	}
+	var rows [][]string
+	sorted := map[string][][]string{} // by toolset and category
+	var groups []string
+	for _, v := range views {
+		if v.Category == "" {
+			rows = append(rows, []string{v.Toolset, string(v.Name), v.Class.String(), v.Confirm.String(), v.Decision.words(), summary(v.Description)})
+			continue
+		}
+		group := v.Toolset + ": " + v.Category
+		if sorted[group] == nil {
+			groups = append(groups, group)
+		}
+		sorted[group] = append(sorted[group], []string{string(v.Name), v.Permission, v.Risk, v.Decision.words(), summary(v.Description)})
+	}
+	if len(rows) > 0 {
+		s.Table([]string{"toolset", "tool", "class", "confirm", "now", "what it does"}, rows)
+	}
+	slices.Sort(groups)
+	for i, group := range groups {
+		if i > 0 || len(rows) > 0 {
+			s.Line("")
+		}
+		s.Line("%s", group)
+		s.Table([]string{"tool", "permission", "risk", "now", "what it does"}, sorted[group])
+	}
+	return nil
+}
+
+// listing prints what a command lists: the document, the rows, or, where there is nothing, what to do about that.
+func adminListing[T any](s *command.Shell, fetch func(*app.App) ([]T, error), document func([]T) any, nothing string, table func([]T)) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	all, err := fetch(a)
+	switch {
+	case err != nil:
+		return err
+	case s.JSON:
+		return s.PrintJSON(document(append([]T{}, all...)))
+	case len(all) == 0:
+		s.Note("%s", nothing)
+	default:
+		table(all)
+	}
+	return nil
+}

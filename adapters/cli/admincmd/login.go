@@ -1,0 +1,109 @@
+package admincmd
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// link is a one-time log-in.
+type link struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Opened    bool      `json:"opened"` // in a browser
+}
+
+// newLink makes a one-time log-in of a server, that leads to the page wanted, by way of issue.
+func newLink(m Machine, at Server, wanted string, issue func(access.Credential) (access.Credential, error)) (link, error) {
+	url, code := m.Link(Pages(at.URL), wanted)
+	c, err := issue(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
+	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
+}
+
+// Pages is where people open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
+// Programs keep to the address, which needs no looking up.
+func Pages(base string) string {
+	if port, ok := strings.CutPrefix(base, "http://127.0.0.1"); ok && (port == "" || port[0] == ':') {
+		return "http://localhost" + port
+	}
+	return base
+}
+
+// byCaller reports whether no person is asked for anything.
+func byCaller(ctx context.Context, door command.Door) bool {
+	p, err := door.App.PolicyInForce(ctx)
+	return err == nil && p.Approval.ByCaller()
+}
+
+// issue makes a credential: where people approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
+// question, where there is no terminal: what is approved is this very secret, and whoever repeats the command has another one.
+func issue(ctx context.Context, s *command.Shell, door command.Door, c access.Credential) (made access.Credential, err error) {
+	if byCaller(ctx, door) {
+		return door.Access.Issue(ctx, command.ByTerminal, c)
+	}
+	if !s.Interactive() {
+		what := "logging a browser in to the console"
+		if c.Kind == access.Token {
+			what = "making a token"
+		}
+		return made, command.ErrUnanswered.Sayf("%s needs a person at a terminal; nothing was made", what).With(command.Hint("run this at a terminal"))
+	}
+	s.Patient = true // what wants a passkey is approved in the console, while this waits with the secret
+	o, err := s.Call(ctx, "create_credential", c.Request())
+	if err != nil {
+		return made, err
+	}
+	if err := json.Unmarshal(o.Value, &made); err != nil {
+		return made, fault.From(err)
+	}
+	return made, nil
+}
+
+// Login is the command login.
+func Login(s *command.Shell, m Machine) *cobra.Command {
+	var printed bool
+	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the server that runs, by a new one-time link", Args: command.Args(0, 1),
+		Long: "Make a one-time link that logs a browser in to the console of the server that runs, and open it. The link is good for one browser, for five minutes. PATH is\n" +
+			"the page to go to then.",
+		Example: `  countersign login
+  countersign login /approvals
+  countersign login --print`}
+	c.Flags().BoolVar(&printed, "print", false, "print the link and open no browser")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		wanted := strings.Join(args, "")
+		if wanted != "" && !strings.HasPrefix(wanted, "/") {
+			return command.Usage(cmd, "a page of the console begins with /: /approvals")
+		}
+		door, err := s.Opened()
+		if err != nil {
+			return err
+		}
+		at, ok := Running(door, m)
+		if !ok {
+			return ErrStopped.Sayf("no server of %s runs", door.Home).With(command.Hint("countersign serve starts one"))
+		}
+		l, err := newLink(m, at, wanted, func(c access.Credential) (access.Credential, error) { return issue(cmd.Context(), s, door, c) })
+		if err != nil {
+			return err
+		}
+		l.Opened = !printed && m.Browse(cmd.Context(), s.Lookup, l.URL)
+		switch {
+		case s.JSON:
+			return s.PrintJSON(l)
+		case l.Opened:
+			s.Line("opened the console of %s in the browser", Pages(at.URL))
+		default:
+			s.Line("%s", l.URL)
+			s.Note("good for one browser until %s", l.ExpiresAt.Local().Format(time.TimeOnly))
+		}
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,467 @@
+package admincmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// screen is which one is shown.
+type screen uint8
+
+const (
+	listing screen = iota
+	reading
+	helping
+)
+
+// model is everything that is on the screen. It does nothing by itself: keys and news come in, effects and frames go out.
+type model struct {
+	width, height int
+	now           time.Time
+	items         []Item
+	loaded        bool
+	chosen        int    // of items
+	problem       string // why what waits cannot be read
+
+	screen  screen
+	before  screen // of helping
+	item    Item   // of reading
+	extra   string // its diffs
+	earlier int    // how often the same was approved before
+	terms   []line // what is about to be allowed until a time
+	body    []line // of reading, as it was laid out for bodyWidth
+	bodyAt  int    // the width it was laid out for; 0: not yet
+	top     int    // the first line of body that is shown
+	ended   bool   // the end of body was on the screen
+	fate    string // what became of it; empty: it waits
+	after   []line // what is shown instead of its plan, because that is out of date
+
+	asking *question
+	busy   bool   // an answer is on its way
+	touch  string // which security key is waited for; empty: none
+	notice line
+}
+
+// question is what is asked in the last line.
+type question struct {
+	prompt string
+	typed  []rune
+	most   int
+	touch  bool // the answer wants a touch
+	answer func(typed string) confirm.Answer
+	then   func(typed string) effect // instead of answer
+}
+
+// effect is what a key is to have done.
+type effect struct {
+	quit, suspend, redraw bool
+	answer                *confirm.Answer
+	touch                 *confirm.Answer // have a security key touched for it
+	giveUp                bool            // nobody touches it
+	fate                  *Item           // find out what became of it
+	diffs                 *Item
+	reveal                *Item // have what is masked in it revealed
+}
+
+// news takes in what waits now. A question that is being read and does not wait any more is asked after.
+func (m *model) news(items []Item, err error) (e effect) {
+	if m.problem = ""; err != nil {
+		m.problem = "what waits cannot be read: " + fault.From(err).Message
+		return e
+	}
+	selected := ""
+	if m.chosen < len(m.items) {
+		selected = m.items[m.chosen].ID
+	}
+	m.items, m.loaded = items, true
+	if at := m.index(selected); at >= 0 {
+		m.chosen = at
+	}
+	m.chosen = max(0, min(m.chosen, len(items)-1))
+	if m.screen == reading && m.fate == "" && (!m.busy || m.touch != "") && m.index(m.item.ID) < 0 {
+		return m.lost("it does not wait for an answer any more")
+	}
+	return e
+}
+
+// lost marks the question that is being read as one that does not wait any more, as far as is known why.
+func (m *model) lost(why string) effect {
+	m.asking, m.fate, m.bodyAt, m.top = nil, why, 0, 0
+	item := m.item
+	return effect{fate: &item, giveUp: m.touch != ""}
+}
+
+func (m *model) index(id string) int {
+	return slices.IndexFunc(m.items, func(i Item) bool { return i.ID == id })
+}
+
+// told takes in what became of a question.
+func (m *model) told(id, fate string) {
+	if m.screen != listing && m.item.ID == id && fate != "" {
+		m.fate, m.bodyAt = fate, 0
+	}
+}
+
+// shows takes in the diffs of a question's plan, and how often the same was approved before.
+func (m *model) shows(id, diffs string, before int) {
+	if m.item.ID == id {
+		m.extra, m.earlier, m.bodyAt, m.ended = diffs, before, 0, m.ended && diffs == m.extra
+	}
+}
+
+// revealed takes in a question with nothing masked, or why there is none.
+func (m *model) revealed(i Item, err error) effect {
+	m.busy = false
+	switch {
+	case m.screen == listing || m.item.ID != i.ID || m.fate != "":
+		return effect{}
+	case errors.Is(err, confirm.ErrMismatch):
+		f := fault.From(err)
+		m.fate, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
+		return effect{}
+	case err != nil:
+		m.notice = line{fault.From(err).Message, command.Removed}
+		return effect{}
+	}
+	m.item, m.bodyAt, m.ended, m.notice = i, 0, false, line{"nothing is masked any more; keep it to yourself", command.Changed}
+	return effect{diffs: &i}
+}
+
+// tells takes in which security key is waited for.
+func (m *model) tells(id, what string) {
+	if m.touch != "" && m.item.ID == id {
+		m.touch = what
+	}
+}
+
+// touched takes in the proof that a security key was touched for an answer, or why it was not.
+func (m *model) touched(a confirm.Answer, p confirm.Proof, err error) effect {
+	m.touch, m.busy = "", false
+	switch {
+	case m.screen == listing || m.item.ID != a.ID || m.fate != "":
+		return effect{}
+	case err != nil:
+		m.notice = line{touchless(err), command.Changed}
+		return effect{}
+	}
+	a.Proof, m.busy = p, true
+	return effect{answer: &a}
+}
+
+// touchless says why nothing was approved.
+func touchless(err error) string {
+	f := fault.From(err)
+	if f.Kind == fault.Canceled {
+		return "given up; nothing was decided"
+	}
+	return f.Message
+}
+
+// answered takes in what came of an answer.
+func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect) {
+	m.busy = false
+	f := fault.From(err)
+	switch {
+	case err == nil:
+		m.notice = line{said(a, v), command.Added}
+		if m.screen == reading && m.item.ID == a.ID {
+			m.screen = listing
+		}
+		m.items = slices.DeleteFunc(slices.Clone(m.items), func(i Item) bool { return i.ID == a.ID })
+		m.chosen = max(0, min(m.chosen, len(m.items)-1))
+		return e
+	case errors.Is(err, confirm.ErrTyped):
+		m.notice = line{f.Message, command.Changed}
+		return e
+	case m.item.ID != a.ID || m.screen == listing:
+		m.notice = line{f.Message, command.Removed}
+		return e
+	case errors.Is(err, confirm.ErrMismatch):
+		m.fate, m.after, m.bodyAt, m.top = "out of date: "+f.Message, differences(f), 0, 0
+		return e
+	case f.Kind == fault.Unconfirmed || f.Kind == fault.Denied || f.Kind == fault.NotFound:
+		return m.lost(f.Message)
+	}
+	m.notice = line{f.Message, command.Removed}
+	return e
+}
+
+// said is what an answer did, in one line.
+func said(a confirm.Answer, v confirm.View) string {
+	tool := oneLine(v.Tool)
+	switch {
+	case !a.Approve:
+		return "denied; " + tool + " does not run"
+	case a.Until != nil:
+		return "approved, and the same again is not asked about for " + a.Until.For.String() + "; countersign grants revoke " + v.ID + " ends that"
+	case a.Always:
+		return "approved, and the same again is not asked about any more in the session that asked"
+	}
+	return "approved; " + tool + " runs at once where its call still waits, and otherwise when it is repeated"
+}
+
+// differences are what has changed between the plan that was shown and the one there is now.
+func differences(f *fault.Error) []line {
+	changed, _ := f.Details.(app.Changed)
+	var out []line
+	for _, d := range changed.Differences {
+		out = append(out, line{clean(d.Path), command.Heading})
+		for _, side := range []struct {
+			mark string
+			text []byte
+			tint command.TerminalTint
+		}{{"- ", d.Before, command.Removed}, {"+ ", d.After, command.Added}} {
+			if len(side.text) > 0 {
+				out = append(out, line{"  " + side.mark + oneLine(string(side.text)), side.tint})
+			}
+		}
+	}
+	return out
+}
+
+// press is a key on the screen that is shown.
+func (m *model) press(k Key) effect {
+	switch {
+	case k.Kind == Interrupt:
+		return effect{quit: true}
+	case k.Kind == Suspend:
+		return effect{suspend: true}
+	case k.Kind == Redraw:
+		return effect{redraw: true}
+	case m.asking != nil:
+		return m.typing(k)
+	}
+	m.notice = line{}
+	switch m.screen {
+	case helping:
+		m.screen = m.before
+		return effect{}
+	case reading:
+		return m.read(k)
+	}
+	return m.pick(k)
+}
+
+// pick is a key on the list.
+func (m *model) pick(k Key) effect {
+	last := len(m.items) - 1
+	page := max(m.height-listFrame, 1)
+	switch {
+	case k.Is(Up, 'k'):
+		m.chosen--
+	case k.Is(Down, 'j'):
+		m.chosen++
+	case k.Is(PageUp, 'b'):
+		m.chosen -= page
+	case k.Is(PageDown, ' '):
+		m.chosen += page
+	case k.Is(Home, 'g'):
+		m.chosen = 0
+	case k.Is(End, 'G'):
+		m.chosen = last
+	case k.Is(Enter, 'l'), k.Kind == Right:
+		return m.open()
+	case k.Is(Escape, 'q'):
+		return effect{quit: true}
+	case k.Is(Unknown, '?'):
+		m.screen, m.before = helping, listing
+	case k.Is(Unknown, 'a'), k.Is(Unknown, 'A'), k.Is(Unknown, 'd'):
+		m.notice = line{"open it first (Enter): what is answered is what was seen", command.Changed}
+	}
+	m.chosen = max(0, min(m.chosen, last))
+	return effect{}
+}
+
+// open shows the chosen question.
+func (m *model) open() effect {
+	if m.chosen >= len(m.items) {
+		return effect{}
+	}
+	m.screen, m.item = reading, m.items[m.chosen]
+	m.extra, m.after, m.fate, m.bodyAt, m.top, m.earlier, m.terms, m.ended = "", nil, "", 0, 0, 0, nil, false
+	item := m.item
+	return effect{diffs: &item}
+}
+
+// read is a key on a question.
+func (m *model) read(k Key) effect {
+	page := max(m.height-readFrame-1, 1)
+	m.ended = m.ended || m.top+max(m.height-readFrame, 1) >= len(m.lines())
+	switch {
+	case k.Is(Up, 'k'):
+		m.top--
+	case k.Is(Down, 'j'):
+		m.top++
+	case k.Is(PageUp, 'b'):
+		m.top -= page
+	case k.Is(PageDown, ' '):
+		m.top += page
+	case k.Is(Home, 'g'):
+		m.top = 0
+	case k.Is(End, 'G'):
+		m.top = len(m.lines())
+	case m.touch != "" && k.Is(Escape, 'q'):
+		return effect{giveUp: true}
+	case m.touch != "":
+	case k.Is(Escape, 'q'), k.Kind == Left, k.Is(Unknown, 'h'):
+		m.screen = listing
+	case k.Is(Unknown, '?'):
+		m.screen, m.before = helping, reading
+	case m.busy || m.fate != "":
+	case k.Is(Unknown, 'a'):
+		return m.approve(false, false)
+	case k.Is(Unknown, 'A'):
+		return m.approve(true, false)
+	case k.Is(Unknown, 't') && m.item.Touch:
+		return m.approve(false, true)
+	case k.Is(Unknown, 'u'):
+		m.until()
+		return effect{}
+	case k.Is(Unknown, 'r') && m.item.Masked > 0 && !m.item.Revealed:
+		m.busy = true
+		item := m.item
+		return effect{reveal: &item}
+	case k.Is(Unknown, 'd'):
+		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Answer {
+			return confirm.Answer{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
+		})
+	}
+	m.top = max(0, min(m.top, len(m.lines())-page))
+	return effect{}
+}
+
+// unread is said to whoever approves what was not read to its end.
+func unread() line {
+	return line{"read it to its end first: Space goes on, G goes there", command.Changed}
+}
+
+// approve answers with yes, once its end was on the screen, the name was typed where one is asked for, and a security key touched where policy wants that or
+// the person does.
+func (m *model) approve(always, touch bool) effect {
+	touch = touch || m.item.Needs == policy.ProvingTouch
+	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
+	switch {
+	case !m.ended:
+		m.notice = unread()
+		return effect{}
+	case m.item.Unmet != "":
+		m.notice = line{m.item.Unmet, command.Changed}
+		return effect{}
+	case m.item.MustReveal && !m.item.Revealed:
+		m.notice = line{"what is masked may run, so nothing was approved: r reveals it, then a approves", command.Changed}
+		return effect{}
+	case always && !m.item.Always:
+		m.notice = line{"this is of a kind that is asked about every time; a approves it once", command.Changed}
+		return effect{}
+	case m.item.Strength >= policy.Typed:
+		m.ask(fmt.Sprintf("type %s to approve (Esc does not):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Answer {
+			yes.Typed = typed
+			return yes
+		})
+		m.asking.touch = touch
+		return effect{}
+	}
+	return m.says(yes, touch)
+}
+
+// says has an answer given, with a touch where it wants one.
+func (m *model) says(a confirm.Answer, touch bool) effect {
+	m.busy = true
+	if touch {
+		m.touch = "looking for your security key"
+		return effect{touch: &a}
+	}
+	return effect{answer: &a}
+}
+
+// until asks for how long the same is allowed, then shows what that is bound to and what not, and asks for the yes to all of it.
+func (m *model) until() {
+	if !m.ended {
+		m.notice = unread()
+		return
+	}
+	if !m.item.Dated {
+		m.notice = line{"this is of a kind that is asked about every time; a approves it once", command.Changed}
+		return
+	}
+	id, plan := m.item.ID, m.item.PlanHash
+	m.asking = &question{prompt: "allow the same for how long? (Enter: 8h; " + command.UntilHint + ")", most: maxTyped, then: func(typed string) effect {
+		u, err := command.ParseUntil(typed)
+		if err == nil && u.AnyArgs && m.item.Reach.Loose.IsZero() {
+			err = confirm.ErrUngrantable.Sayf("the arguments of %s decide what it does, so they cannot be left out", m.item.Tool)
+		}
+		if err != nil {
+			m.notice = line{fault.From(err).Message, command.Changed}
+			return effect{}
+		}
+		bound, unbound := m.item.Bound(u)
+		until := command.Moment(m.now.Add(u.For), m.now)
+		m.terms = []line{{"allowed until " + until + ", without asking: " + oneLine(bound), command.Changed}, {"not bound: " + oneLine(unbound), command.Changed}}
+		m.bodyAt, m.top = 0, 0
+		m.asking = &question{prompt: "approve, and allow that until " + until + "? (y does, Esc does not)", most: maxTyped, then: func(typed string) effect {
+			if m.terms, m.bodyAt = nil, 0; typed != "y" && typed != "yes" || m.item.ID != id || m.item.PlanHash != plan {
+				m.notice = line{"nothing was approved", command.Changed}
+				return effect{}
+			}
+			m.busy = true
+			return effect{answer: &confirm.Answer{ID: id, Approve: true, Until: &u, Shown: plan, Revealed: m.item.Revealed}}
+		}}
+		return effect{}
+	}}
+	m.notice = line{}
+}
+
+// maxTyped is the longest name that is typed, in characters.
+const maxTyped = 500
+
+func (m *model) ask(prompt string, most int, answer func(typed string) confirm.Answer) {
+	m.notice, m.asking = line{}, &question{prompt: prompt, most: most, answer: answer}
+}
+
+// typing is a key while something is asked.
+func (m *model) typing(k Key) effect {
+	q := m.asking
+	switch k.Kind {
+	case Escape:
+		m.asking, m.terms, m.bodyAt = nil, nil, 0
+	case Enter:
+		m.asking = nil
+		if q.then != nil {
+			return q.then(strings.TrimSpace(string(q.typed)))
+		}
+		a := q.answer(strings.TrimSpace(string(q.typed)))
+		if a.Approve && a.Typed == "" {
+			m.notice = line{"nothing was typed, so nothing was approved", command.Changed}
+			return effect{}
+		}
+		return m.says(a, q.touch)
+	case Backspace:
+		q.typed = q.typed[:max(len(q.typed)-1, 0)]
+	case Printed:
+		q.add(k.Rune)
+	case Pasted:
+		for _, r := range k.Paste {
+			if unicode.IsSpace(r) {
+				r = ' '
+			}
+			q.add(r)
+		}
+	}
+	return effect{}
+}
+
+func (q *question) add(r rune) {
+	if len(q.typed) < q.most && unicode.IsPrint(r) {
+		q.typed = append(q.typed, r)
+	}
+}

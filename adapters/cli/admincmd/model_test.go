@@ -1,0 +1,378 @@
+package admincmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+var start = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+
+func item(id string, change func(*Item)) Item {
+	i := Item{View: confirm.View{ID: id, Tool: "run_script", Strength: policy.Simple, Risk: "medium", Prompt: "run script " + id, State: "pending",
+		PlanHash: canon.Bytes("t", []byte(id)), Plan: json.RawMessage(`{"context":{"command":"echo hi"}}`), ExpiresAt: start.Add(5 * time.Minute)}, Client: "codex/1", Always: true}
+	if change != nil {
+		change(&i)
+	}
+	return i
+}
+
+func newModel(items ...Item) *model {
+	m := &model{width: 80, height: 20, now: start}
+	m.news(items, nil)
+	return m
+}
+
+// types presses the keys of a text.
+func (m *model) types(text string) (last effect) {
+	var d Decoder
+	for _, k := range append(d.Feed([]byte(text)), d.Flush()...) {
+		last = m.press(k)
+	}
+	return last
+}
+
+func (m *model) text() string {
+	var out []string
+	for _, l := range m.frame() {
+		out = append(out, l.text)
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestTheNameIsTyped(t *testing.T) {
+	m := newModel(item("a", func(i *Item) { i.Strength, i.Target, i.Always = policy.Typed, "shop", false }))
+	m.types("\r")
+	assert.Contains(t, m.text(), "asks for the name shop to be typed")
+	assert.Nil(t, m.types("a").answer)
+	assert.Contains(t, m.text(), "type shop to approve")
+	e := m.types("sh op\x7f\x7f\x7fop\r")
+	require.NotNil(t, e.answer)
+	assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Typed: "shop", Shown: m.item.PlanHash}, *e.answer)
+	assert.Nil(t, m.types("a").answer, "one answer at a time")
+	m.answered(*e.answer, confirm.View{}, confirm.ErrTyped.Sayf("the typed name is not it; 2 of 3 tries are left"))
+	assert.Contains(t, m.text(), "2 of 3 tries are left")
+	assert.Equal(t, reading, m.screen)
+
+	m.types("a")
+	assert.Nil(t, m.types("\r").answer)
+	assert.Contains(t, m.text(), "nothing was approved")
+	m.types("a")
+	assert.Nil(t, m.types("shop\x1b").answer, "Esc takes it back")
+	assert.Nil(t, m.asking)
+
+	m.types("a")
+	e = m.types("shop\r")
+	e = m.answered(*e.answer, confirm.View{}, confirm.ErrBurnt)
+	require.NotNil(t, e.fate)
+	assert.Contains(t, m.text(), "mistyped three times")
+}
+
+func TestAnAnswerIsToWhatIsShown(t *testing.T) {
+	m := newModel(item("a", nil), item("b", nil))
+	assert.Nil(t, m.types("a").answer, "nothing is approved unseen")
+	m.types("j\r")
+	e := m.types("a")
+	require.NotNil(t, e.answer)
+	assert.Equal(t, "b", e.answer.ID)
+	assert.Equal(t, canon.Bytes("t", []byte("b")), e.answer.Shown)
+	m.answered(*e.answer, confirm.View{Tool: "run_script"}, nil)
+	assert.Equal(t, listing, m.screen)
+	assert.Contains(t, m.text(), "1 waiting")
+	assert.Contains(t, m.text(), "run_script runs at once")
+
+	m.types("\r")
+	e = m.types("A")
+	require.NotNil(t, e.answer)
+	assert.True(t, e.answer.Always)
+	m.answered(*e.answer, confirm.View{}, errors.New("the disk is full"))
+	assert.Equal(t, reading, m.screen)
+	m.types("d")
+	e = m.types("no\r")
+	assert.Equal(t, confirm.Answer{ID: "a", Reason: "no", Shown: canon.Bytes("t", []byte("a"))}, *e.answer)
+}
+
+// TestQuestionsAreToldApart: of questions of one tool that begin alike, 80 columns show where they differ, and a wide screen shows all.
+func TestQuestionsAreToldApart(t *testing.T) {
+	long := "run the script build of the project storefront with the arguments "
+	prompts := []string{long + "--target staging --verbose", long + "--target production --verbose", long + "--zoné", "deploy 3 files"}
+	m := newModel()
+	for i, prompt := range prompts {
+		m.items = append(m.items, item(fmt.Sprint(i), func(i *Item) { i.Prompt = prompt }))
+	}
+	for _, width := range []int{80, 60, 40} {
+		m.width = width
+		shown := map[string]bool{}
+		for _, l := range m.list()[3:7] {
+			assert.LessOrEqual(t, cells(l.text), width)
+			assert.Equal(t, width >= 60, strings.Contains(l.text, "run_script"), "the tool, as far as there is room")
+			shown[strings.TrimLeft(l.text, "› ")] = true
+		}
+		assert.Len(t, shown, len(prompts), width)
+	}
+	m.width = 80
+	assert.Contains(t, m.text(), "staging")
+	assert.Contains(t, m.text(), "production")
+	m.width = 200
+	for _, prompt := range prompts {
+		assert.Contains(t, m.text(), prompt)
+	}
+}
+
+func TestTheListKeepsWhatIsChosen(t *testing.T) {
+	m := newModel(item("a", nil), item("b", nil), item("c", nil))
+	m.types("j")
+	m.news([]Item{item("b", nil), item("c", nil), item("d", nil)}, nil)
+	assert.Equal(t, "b", m.items[m.chosen].ID)
+	m.news([]Item{item("c", nil)}, nil)
+	assert.Equal(t, "c", m.items[m.chosen].ID)
+	m.news(nil, nil)
+	assert.Contains(t, m.text(), "Nothing waits")
+	assert.Nil(t, m.types("\r").diffs)
+	m.news(nil, errors.New("locked"))
+	assert.Contains(t, m.text(), "cannot be read")
+	m.news([]Item{item("a", nil)}, nil)
+	assert.NotContains(t, m.text(), "cannot be read")
+}
+
+func TestAQuestionThatIsGone(t *testing.T) {
+	m := newModel(item("a", nil))
+	m.types("\rd")
+	e := m.news(nil, nil)
+	require.NotNil(t, e.fate)
+	m.told("other", "nonsense")
+	assert.NotContains(t, m.text(), "nonsense")
+	m.told("a", "somebody denied it")
+	assert.Contains(t, m.text(), "somebody denied it")
+	assert.Nil(t, m.types("a").answer)
+	assert.Nil(t, m.types("x\r").answer, "what was being typed goes with it")
+	assert.Nil(t, m.news(nil, nil).fate, "it is asked after once")
+
+	m = newModel(item("a", nil))
+	m.types("\r")
+	e = m.types("a")
+	m.news(nil, nil) // the answer takes it away before it is told
+	assert.Empty(t, m.fate)
+	m.answered(*e.answer, confirm.View{}, nil)
+	assert.Equal(t, listing, m.screen)
+}
+
+func TestAPlanThatIsOutOfDate(t *testing.T) {
+	m := newModel(item("a", nil))
+	m.types("\r")
+	e := m.types("a")
+	m.answered(*e.answer, confirm.View{}, confirm.ErrMismatch.With(app.Changed{Differences: []confirm.Difference{
+		{Path: "$.context.command", Before: json.RawMessage(`"echo hi"`), After: json.RawMessage(`"rm -rf \u001b[2J"`)}}}))
+	text := m.text()
+	for _, want := range []string{"out of date", "$.context.command", `- "echo hi"`, `+ "rm -rf`} {
+		assert.Contains(t, text, want)
+	}
+	assert.Nil(t, m.types("a").answer)
+}
+
+func TestDiffsAreTinted(t *testing.T) {
+	m := newModel(item("a", nil))
+	m.height = 40
+	e := m.types("\r")
+	require.NotNil(t, e.diffs)
+	m.shows("a", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n", 0)
+	m.shows("b", "--- of another\n", 0)
+	tints := map[string]command.TerminalTint{}
+	for _, l := range m.frame() {
+		tints[strings.TrimSpace(l.text)] = l.tint
+	}
+	assert.Equal(t, command.Removed, tints["| -old"])
+	assert.Equal(t, command.Added, tints["| +new"])
+	assert.NotContains(t, m.text(), "another")
+}
+
+func TestWrappedQuotesKeepTheirBar(t *testing.T) {
+	for _, l := range wrap(line{text: "    | " + strings.Repeat("a word ", 30)}, 40) {
+		assert.Regexp(t, `^    \| `, l.text)
+		assert.LessOrEqual(t, cells(l.text), 40)
+	}
+	wide := wrap(line{text: strings.Repeat("漢", 30)}, 21)
+	assert.Len(t, wide, 4)
+	for _, l := range wide {
+		assert.LessOrEqual(t, cells(l.text), 21)
+	}
+}
+
+// TestFramesFit: whatever is on the screen, whatever its size and whatever keys are pressed, it has exactly as many lines as there are, none is wider
+// than the screen, and none holds anything that a terminal would act on.
+func TestFramesFit(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		m := &model{width: rapid.IntRange(0, 120).Draw(r, "width"), height: rapid.IntRange(0, 40).Draw(r, "height"), now: start}
+		var items []Item
+		for n := range rapid.IntRange(0, 30).Draw(r, "items") {
+			items = append(items, item(fmt.Sprint(n), func(i *Item) {
+				i.Prompt, i.Tool = rapid.String().Draw(r, "prompt"), rapid.String().Draw(r, "tool")
+				i.Strength, i.Target = policy.Strength(rapid.IntRange(1, 3).Draw(r, "strength")), rapid.String().Draw(r, "target")
+				plan, err := json.Marshal(map[string]any{"context": map[string]any{rapid.String().Draw(r, "name"): rapid.String().Draw(r, "text"), "list": []string{rapid.String().Draw(r, "one")}}})
+				require.NoError(r, err)
+				i.Plan, i.Dated, i.Reach = plan, rapid.Bool().Draw(r, "dated"), confirm.Reach{Content: canon.Bytes("test", nil), Loose: canon.Bytes("test", nil)}
+			}))
+		}
+		m.news(items, nil)
+		for _, k := range rapid.SliceOfN(rapid.SampledFrom([]string{"j", "k", " ", "b", "g", "G", "\r", "q", "?", "a", "A", "u", "d", "x", "\x1b", "漢", "\x1b[200~a\x1b[2J\nb\x1b[201~"}), 0, 12).Draw(r, "keys") {
+			m.types(k)
+			if rapid.IntRange(0, 5).Draw(r, "news") == 0 {
+				m.news(items[:len(items)/2], nil)
+			}
+			m.busy = false
+			frame := m.frame()
+			require.Len(r, frame, m.height)
+			for _, l := range frame {
+				require.LessOrEqual(r, cells(l.text), m.width, "%q", l.text)
+				require.NotContains(r, l.text, "\x1b")
+				require.Equal(r, clean(l.text), l.text)
+			}
+		}
+	})
+}
+
+// TestNothingIsApprovedUnread: what is long is approved once its end was on the screen.
+func TestNothingIsApprovedUnread(t *testing.T) {
+	m := newModel(item("a", func(i *Item) {
+		i.Plan, i.Dated = json.RawMessage(`{"context":{"lines":[`+strings.Repeat(`"a line of its own, which is long enough to fill one",`, 60)+`"y"]}}`), true
+		i.Reach = confirm.Reach{Content: canon.Bytes("test", nil)}
+	}))
+	m.types("\r")
+	for _, key := range []string{"a", "A", "u"} {
+		assert.Nil(t, m.types(key).answer, key)
+		assert.Contains(t, m.text(), "read it to its end first")
+	}
+	m.types("Gg")
+	require.NotNil(t, m.types("a").answer, "it was there, and may be looked at again")
+}
+
+// TestTheSameIsAllowedUntil: for as long as is typed, once what is bound and what is not was shown; and a suggestion says so.
+func TestTheSameIsAllowedUntil(t *testing.T) {
+	reach := confirm.Reach{Scope: "shop/test@1", Target: "shop/test", Content: canon.Bytes("test", nil)}
+	m := newModel(item("a", func(i *Item) { i.Dated, i.Reach, i.Entry = true, reach, "codex" }), item("b", nil))
+	m.width, m.height = 240, 40
+	m.types("\r")
+	m.shows("a", "", 2)
+	assert.Contains(t, m.text(), "u until")
+	assert.Contains(t, m.text(), "You allowed this 2 times before.")
+	m.types("u24h any-arguments\r")
+	assert.Contains(t, m.text(), "cannot be left out")
+	m.types("u24h any-host\r")
+	assert.Contains(t, m.text(), "in any session of any agent host of the same user")
+	assert.Contains(t, m.text(), "not bound: how often it runs")
+	assert.Nil(t, m.types("n\r").answer)
+	assert.Contains(t, m.text(), "nothing was approved")
+	m.types("u\x1b")
+	assert.Nil(t, m.types("y").answer, "it was left")
+
+	m.types("u\r")
+	assert.Contains(t, m.text(), "in any session of the agent host codex")
+	e := m.types("y\r")
+	require.NotNil(t, e.answer)
+	assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Until: &confirm.Until{For: confirm.DatedFirst}, Shown: m.item.PlanHash}, *e.answer)
+	m.answered(*e.answer, confirm.View{ID: "a"}, nil)
+	assert.Contains(t, m.text(), "countersign grants revoke a ends that")
+
+	m.types("\ru")
+	assert.Contains(t, m.text(), "asked about every time")
+}
+
+// TestWhatIsMaskedIsRevealedFirst: by its key, and before it is approved where it may run.
+func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
+	m := newModel(item("a", func(i *Item) {
+		i.Veil, i.Plan = confirm.Veil{Masked: 2, MustReveal: true}, json.RawMessage(`{"context":{"command":"run [REDACTED:github_token]"}}`)
+	}))
+	m.types("\r")
+	assert.Contains(t, m.text(), "masked: 2 parts; it may run, so reveal it before you approve")
+	assert.Contains(t, m.text(), "r reveal")
+	assert.Nil(t, m.types("a").answer)
+	assert.Contains(t, m.text(), "nothing was approved: r reveals it")
+
+	e := m.types("r")
+	require.NotNil(t, e.reveal)
+	assert.Nil(t, m.types("a").answer, "it is on its way")
+	m.revealed(*e.reveal, errors.New("it cannot be worked out"))
+	assert.Nil(t, m.types("a").answer)
+
+	bare := *m.types("r").reveal
+	bare.Revealed, bare.Plan = true, json.RawMessage(`{"context":{"command":"run open; sesame"}}`)
+	require.NotNil(t, m.revealed(bare, nil).diffs)
+	assert.Contains(t, m.text(), "run open; sesame")
+	assert.NotContains(t, m.text(), "masked: 2 parts")
+	e = m.types("a")
+	require.NotNil(t, e.answer)
+	assert.True(t, e.answer.Revealed)
+	m.answered(*e.answer, confirm.View{}, confirm.ErrTyped)
+	m.types("q\r")
+	assert.NotContains(t, m.text(), "sesame", "opened again, it is masked again")
+
+	m.types("r")
+	m.revealed(m.item, confirm.ErrMismatch.With(app.Changed{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
+	assert.Contains(t, m.text(), "out of date")
+}
+
+// TestATouchIsWaitedFor: where policy wants it or the person does; whoever gives up has decided nothing, and what is not touched approves nothing.
+func TestATouchIsWaitedFor(t *testing.T) {
+	touched := confirm.Proof{Surface: confirm.SurfaceTouch, Credential: "SHA256:x"}
+	for name, press := range map[string]struct {
+		key    string
+		change func(*Item)
+	}{
+		"required": {"a", func(i *Item) { i.Touch, i.Needs = true, policy.ProvingTouch }},
+		"chosen":   {"t", func(i *Item) { i.Touch = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(item("a", press.change))
+			m.types("\r")
+			e := m.types(press.key)
+			require.NotNil(t, e.touch)
+			assert.Nil(t, e.answer, "not before it was touched")
+			m.tells("a", `touch your security key "ring" now`)
+			assert.Contains(t, m.text(), `touch your security key "ring" now (Esc gives up)`)
+			assert.Equal(t, effect{}, m.types("a"), "one at a time")
+			assert.Equal(t, reading, m.screen)
+			assert.True(t, m.types("\x1b").giveUp)
+			assert.Nil(t, m.touched(*e.touch, confirm.Proof{}, context.Canceled).answer)
+			assert.Contains(t, m.text(), "nothing was decided")
+			e = m.types(press.key)
+			assert.Nil(t, m.touched(*e.touch, confirm.Proof{}, errors.New("not touched")).answer)
+			e = m.types(press.key)
+			done := m.touched(*e.touch, touched, nil)
+			require.NotNil(t, done.answer)
+			assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Shown: m.item.PlanHash, Proof: touched}, *done.answer)
+		})
+	}
+	m := newModel(item("a", func(i *Item) {
+		i.Touch, i.Needs, i.Strength, i.Target = true, policy.ProvingTouch, policy.Typed, "shop"
+	}))
+	m.types("\r")
+	m.types("a")
+	e := m.types("shop\r")
+	require.NotNil(t, e.touch)
+	assert.Equal(t, "shop", e.touch.Typed)
+	assert.True(t, m.news(nil, nil).giveUp, "somebody else was faster")
+	assert.Equal(t, effect{}, m.touched(*e.touch, touched, nil))
+	assert.False(t, m.busy)
+
+	m = newModel(item("a", func(i *Item) {
+		i.Needs, i.Unmet = policy.ProvingPasskey, "approving needs a passkey; the console takes one"
+	}))
+	m.types("\r")
+	assert.Equal(t, effect{}, m.types("a"))
+	assert.Contains(t, m.text(), "the console takes one")
+	assert.Equal(t, effect{}, m.types("t"))
+}

@@ -1,0 +1,145 @@
+package admincmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
+)
+
+// ErrNotified reports a test message that did not arrive.
+var ErrNotified = fault.New(fault.Unavailable, "notify_test_failed", "a test message did not arrive")
+
+// channelList is the channels as JSON.
+type channelList struct {
+	Count    int              `json:"count"`
+	Channels []notice.Channel `json:"channels"`
+}
+
+// resultList is what came of a test, as JSON.
+type resultList struct {
+	Results []notice.Result `json:"results"`
+}
+
+// Notify is the command group notify.
+func Notify(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "notify", Short: "List and test the channels on which you are told that something waits for you", Args: command.Subcommand, RunE: command.Alone,
+		Long: "You are told when a call waits for a person, once more before it runs out, and when it has run out: by the notifications of this desktop, by ntfy, by a\n" +
+			"signed webhook and by mail, as the part notify of config.yaml says. A message names the tool, the risk, and the project, and says where to answer; it never holds\n" +
+			"a plan, arguments or a token."}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List the channels, and how each does", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listChannels(cmd.Context(), s) }},
+		&cobra.Command{Use: "test [CHANNEL]", Short: "Send a test message, on that channel or on all of them", Args: command.Args(0, 1), ValidArgsFunction: completeChannels(s),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				name := ""
+				if len(args) > 0 {
+					name = args[0]
+				}
+				return testChannels(cmd.Context(), s, name)
+			}})
+	return group
+}
+
+// notifier is what stands behind the commands.
+func notifier(s *command.Shell) (command.Notify, error) {
+	door, err := s.Opened()
+	if err == nil && door.Notify == nil {
+		err = command.ErrUsage.Sayf("this program tells nobody of anything")
+	}
+	return door.Notify, err
+}
+
+func listChannels(ctx context.Context, s *command.Shell) error {
+	n, err := notifier(s)
+	if err != nil {
+		return err
+	}
+	all, err := n.State(ctx)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(channelList{Count: len(all), Channels: all})
+	}
+	if len(all) == 0 {
+		s.Note("no channel is set up, so only an open console tells you; the part notify of config.yaml sets them up")
+		return nil
+	}
+	var rows [][]string
+	for _, c := range all {
+		rows = append(rows, []string{c.Name, command.Plain(c.Where), Standing(c)})
+	}
+	s.Table([]string{"channel", "where", "state"}, rows)
+	return nil
+}
+
+// Standing is how a channel does, in words.
+func Standing(c notice.Channel) string {
+	switch {
+	case c.Failures > 0:
+		times := "the last message"
+		if c.Failures > 1 {
+			times = fmt.Sprintf("the last %d messages", c.Failures)
+		}
+		return times + " did not arrive: " + command.Plain(c.Failure) + " (" + at(c.FailedAt) + ")"
+	case c.SentAt.IsZero():
+		return "nothing was sent yet; countersign notify test tries it"
+	}
+	return "sent at " + at(c.SentAt)
+}
+
+func testChannels(ctx context.Context, s *command.Shell, name string) error {
+	n, err := notifier(s)
+	if err != nil {
+		return err
+	}
+	all, err := n.Test(ctx, name)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, r := range all {
+		if !r.Sent {
+			failed++
+		}
+	}
+	if s.JSON {
+		if err := s.PrintJSON(resultList{all}); err != nil {
+			return err
+		}
+	} else if len(all) == 0 {
+		s.Note("no channel is set up; the part notify of config.yaml sets them up")
+	}
+	for _, r := range all {
+		switch {
+		case s.JSON:
+		case r.Sent:
+			s.Line("%s: sent", r.Channel)
+		default:
+			s.Line("%s: %s", r.Channel, command.Plain(r.Failure))
+		}
+	}
+	if failed > 0 {
+		return ErrNotified.Sayf("%d of %d test messages did not arrive", failed, len(all))
+	}
+	return nil
+}
+
+func completeChannels(s *command.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		n, err := notifier(s)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, _ := n.State(cmd.Context())
+		var names []cobra.Completion
+		for _, c := range all {
+			names = append(names, c.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,298 @@
+package admincmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Policy is the command group policy.
+func Policy(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: command.Subcommand, RunE: command.Alone}
+	group.AddCommand(
+		&cobra.Command{Use: "show", Short: "Show the policy in force", Args: command.Args(0, 0),
+			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), s) }},
+		&cobra.Command{Use: "set LEVEL", Short: "Set the permission level: read_only, execute_with_confirm or full_access", Args: command.Args(1, 1),
+			ValidArgs: []cobra.Completion{"read_only", "execute_with_confirm", "full_access"},
+			RunE:      func(cmd *cobra.Command, args []string) error { return setLevel(cmd.Context(), s, args[0]) }},
+		setting(s, "allow", "Let a tool run without asking (type-to-confirm still asks)", policy.Allowed),
+		setting(s, "confirm", "Have a tool always ask", policy.AlwaysConfirm),
+		setting(s, "block", "Block a tool, whatever else says", policy.Blocked),
+		setting(s, "reset", "Forget what was set for a tool", policy.SettingNone),
+		&cobra.Command{Use: "approval WHO", Short: "Say who approves plans: human (a person) or caller (whoever calls, with a token; for scripts and CI)", Args: command.Args(1, 1),
+			ValidArgs: []cobra.Completion{"human", "caller"},
+			RunE: func(cmd *cobra.Command, args []string) error {
+				var who policy.Approval
+				if err := who.UnmarshalText([]byte(args[0])); err != nil || who == policy.ApprovalUnset {
+					return command.ErrUsage.Sayf("%q cannot approve", args[0]).With(command.Hint("human or caller"))
+				}
+				return change(cmd.Context(), s, func(set *app.Settings) error {
+					set.Approval = who
+					return nil
+				})
+			}},
+		&cobra.Command{Use: "max-mode MODE", Short: "Set the highest mode of any call: ask, plan or execute", Args: command.Args(1, 1),
+			ValidArgs: []cobra.Completion{"ask", "plan", "execute"},
+			RunE: func(cmd *cobra.Command, args []string) error {
+				var mode policy.Mode
+				if err := mode.UnmarshalText([]byte(args[0])); err != nil || mode == policy.ModeUnset {
+					return command.ErrUsage.Sayf("%q is no mode", args[0]).With(command.Hint("ask, plan or execute"))
+				}
+				return change(cmd.Context(), s, func(set *app.Settings) error {
+					set.MaxMode = mode
+					return nil
+				})
+			}},
+		requireCommand(s), autoCommand(s))
+	return group
+}
+
+// requireCommand sets how strong a proof approvals have to come with.
+func requireCommand(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "require PROOF [for] high|type|TOOL...", Short: "Have approvals come with a proof: person, touch, passkey, or none", Args: command.Args(2, -1),
+		ValidArgs: []cobra.Completion{"person", "touch", "passkey", "none"},
+		Long: "Have approvals of plans of high risk (high), of plans for which a name is typed (type), or of single tools come with a proof:\n" +
+			"person is an answer in a terminal or the console, touch a touched security key, passkey a passkey; none takes the requirement away.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var needs policy.Proving
+			if args[0] != "none" {
+				if err := needs.UnmarshalText([]byte(args[0])); err != nil || needs == policy.ProvingNone {
+					return command.ErrUsage.Sayf("%q is no proof", args[0]).With(command.Hint("person, touch, passkey or none"))
+				}
+			}
+			keys := args[1:]
+			if keys[0] == "for" && len(keys) > 1 {
+				keys = keys[1:]
+			}
+			for _, key := range keys {
+				if key != policy.RequireHigh && key != policy.RequireType {
+					if err := allKnown(s, []string{key}); err != nil {
+						return err
+					}
+				}
+			}
+			err := change(cmd.Context(), s, func(set *app.Settings) error {
+				if set.Require == nil {
+					set.Require = map[string]policy.Proving{}
+				}
+				for _, key := range keys {
+					set.Require[key] = needs
+					if needs == policy.ProvingNone {
+						delete(set.Require, key)
+					}
+				}
+				return nil
+			})
+			if err == nil {
+				lacking(cmd.Context(), s, needs)
+			}
+			return err
+		}}
+}
+
+// lacking says when nothing is enrolled that could give the proof: until then nothing that requires it can be approved.
+func lacking(ctx context.Context, s *command.Shell, needs policy.Proving) {
+	a, err := s.App()
+	if err != nil || needs < policy.ProvingTouch {
+		return
+	}
+	all, err := a.Keys(ctx)
+	if err != nil || slices.ContainsFunc(all, func(k app.Key) bool {
+		return k.Counts && (k.Kind == enrolled.Passkey || needs == policy.ProvingTouch)
+	}) {
+		return
+	}
+	none, way := "no passkey is", "countersign login /keys"
+	if needs == policy.ProvingTouch {
+		none, way = "no security key and no passkey is", "countersign keys add, or "+way
+	}
+	s.Note("%s enrolled yet, so nothing that needs one can be approved; enrol one first: %s", none, way)
+}
+
+func setting(s *command.Shell, verb, short string, to policy.Setting) *cobra.Command {
+	return &cobra.Command{Use: verb + " TOOL...", Short: short, Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if to != policy.SettingNone {
+				if err := allKnown(s, names); err != nil {
+					return err
+				}
+			}
+			return change(cmd.Context(), s, func(set *app.Settings) error {
+				if set.Tools == nil {
+					set.Tools = map[string]policy.Setting{}
+				}
+				for _, name := range names {
+					set.Tools[name] = to
+					if to == policy.SettingNone {
+						delete(set.Tools, name)
+					}
+				}
+				return nil
+			})
+		}}
+}
+
+func autoCommand(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "auto", Short: "Answer the simple and preview confirmations of chosen tools in advance", Args: command.Subcommand, RunE: command.Alone}
+	turn := func(name, short string, on bool) *cobra.Command {
+		return &cobra.Command{Use: name, Short: short, Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
+			return change(cmd.Context(), s, func(set *app.Settings) error {
+				set.Auto.Enabled = on
+				return nil
+			})
+		}}
+	}
+	group.AddCommand(turn("on", "Answer for the tools on the list", true), turn("off", "Ask again for every tool", false),
+		&cobra.Command{Use: "add TOOL...", Short: "Put tools on the list", Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
+			RunE: func(cmd *cobra.Command, names []string) error {
+				if err := allKnown(s, names); err != nil {
+					return err
+				}
+				return change(cmd.Context(), s, func(set *app.Settings) error {
+					set.Auto.Tools = append(set.Auto.Tools, names...)
+					slices.Sort(set.Auto.Tools)
+					set.Auto.Tools = slices.Compact(set.Auto.Tools)
+					return nil
+				})
+			}},
+		&cobra.Command{Use: "remove TOOL...", Short: "Take tools off the list", Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
+			RunE: func(cmd *cobra.Command, names []string) error {
+				return change(cmd.Context(), s, func(set *app.Settings) error {
+					set.Auto.Tools = slices.DeleteFunc(set.Auto.Tools, func(n string) bool { return slices.Contains(names, n) })
+					return nil
+				})
+			}})
+	return group
+}
+
+func allKnown(s *command.Shell, names []string) error {
+	for _, name := range names {
+		if _, err := find(s, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setLevel(ctx context.Context, s *command.Shell, word string) error {
+	var level policy.Level
+	if err := level.UnmarshalText([]byte(word)); err != nil || level == policy.LevelUnset {
+		return command.ErrUsage.Sayf("%q is no permission level", word).With(command.Hint("read_only, execute_with_confirm or full_access"))
+	}
+	return change(ctx, s, func(set *app.Settings) error {
+		set.Level = level
+		return nil
+	})
+}
+
+// change stores a change of the settings, trying once more when somebody else changed them meanwhile, and shows the policy.
+func change(ctx context.Context, s *command.Shell, edit func(*app.Settings) error) error {
+	saved, o, err := s.ChangeSettings(ctx, edit)
+	if conflict(err) {
+		saved, o, err = s.ChangeSettings(ctx, edit)
+	}
+	if err != nil {
+		return s.Fail(o, err)
+	}
+	if saved.Level == policy.ReadOnly {
+		for _, name := range slices.Sorted(maps.Keys(saved.Tools)) {
+			if saved.Tools[name] == policy.Allowed {
+				s.Note("warning: %s is allowed although the level is read_only", name)
+			}
+		}
+	}
+	return showPolicy(ctx, s)
+}
+
+// inForce is the answer of the tool get_policy, as far as it is shown.
+type inForce struct {
+	SessionMode  string             `json:"session_mode"`
+	OperatorMode string             `json:"operator_mode"`
+	Ceiling      string             `json:"max_mode"`
+	Level        string             `json:"permission_level"`
+	Tools        map[string]string  `json:"tool_permissions"`
+	Auto         policy.AutoApprove `json:"auto_approve"`
+	Revision     int64              `json:"settings_revision"`
+	Approval     string             `json:"approval"`
+	Require      map[string]string  `json:"require"`
+	Forms        []string           `json:"forms"`
+	DecidedBy    map[string]string  `json:"decided_by"`
+	Warnings     []string           `json:"warnings"`
+}
+
+// by is the layer that decided a setting.
+func (p inForce) by(key string) string {
+	if name, ok := p.DecidedBy[key]; ok {
+		return name
+	}
+	return policy.BuiltIn
+}
+
+func showPolicy(ctx context.Context, s *command.Shell) error {
+	o, err := s.Call(ctx, "get_policy", struct{}{})
+	if err != nil {
+		return s.Fail(o, err)
+	}
+	if s.JSON {
+		return s.Show(o)
+	}
+	var p inForce
+	if err := json.Unmarshal(o.Value, &p); err != nil {
+		return err
+	}
+	either := func(s, otherwise string) string {
+		if s == "" {
+			return otherwise
+		}
+		return s
+	}
+	auto := "off"
+	if p.Auto.Enabled {
+		auto = "on"
+	}
+	if len(p.Auto.Tools) > 0 {
+		auto += ": " + strings.Join(p.Auto.Tools, ", ")
+	}
+	who := "human: a person approves"
+	if p.Approval == policy.ApprovalCaller.String() {
+		who = "caller: no person is asked"
+	}
+	rows := [][]string{
+		{"approval", who, p.by("approval")},
+		{"permission level", either(p.Level, "unset: nothing may change"), p.by("permission_level")},
+		{"mode", either(p.OperatorMode, "the toolset's own"), p.by("mode")},
+		{"maximum mode", p.Ceiling, p.by("max_mode")},
+		{"auto-approve", auto, p.by("auto_approve")},
+	}
+	if p.SessionMode != "" {
+		rows = append(rows, []string{"mode of this command line", p.SessionMode, "set_mode"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
+		rows = append(rows, []string{"tool " + name, p.Tools[name], p.by("tool " + name)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Require)) {
+		rows = append(rows, []string{"approving " + key + " needs", p.Require[key], p.by("require " + key)})
+	}
+	for _, entry := range p.Forms {
+		rows = append(rows, []string{"forms of " + command.Plain(entry), "may approve what is below high risk", "your settings"})
+	}
+	granted, err := grantRows(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, w := range p.Warnings {
+		s.Note("warning: %s", w)
+	}
+	s.Table([]string{"policy", fmt.Sprintf("revision %d", p.Revision), "decided by"}, append(rows, granted...))
+	return nil
+}

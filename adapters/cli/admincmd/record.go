@@ -1,0 +1,325 @@
+package admincmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// verified is what audit verify prints.
+type verified struct {
+	Intact bool `json:"intact"` // nothing contradicts it; an anchor that could not be asked contradicts nothing
+	audit.Report
+	Faults []problem `json:"faults,omitempty"`
+}
+
+// problem is one thing that is wrong with the record.
+type problem struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func problems(faults []error) []problem {
+	var all []problem
+	for _, err := range faults {
+		f := fault.From(err)
+		all = append(all, problem{string(f.Code), f.Message})
+	}
+	return all
+}
+
+func verifyCommand(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "verify", Short: "Hold the audit against its chain, its signature and its anchors", Args: command.Args(0, 0),
+		Long: "Hold the whole audit against its chain, against the end that the key of this machine has signed, and against every anchor, and say which records each\n" +
+			"one vouches for. Exit codes: 0 it is whole · 4 it was cut, edited, rebuilt or replaced, or its key is gone · 7 an anchor could not be asked.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return auditVerify(cmd.Context(), s) }}
+}
+
+func auditVerify(ctx context.Context, s *command.Shell) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	r, err := a.CheckAudit(ctx)
+	if err != nil {
+		return err
+	}
+	worst := r.Err()
+	if s.JSON {
+		v := verified{Intact: worst == nil || errors.Is(worst, audit.ErrUnchecked), Report: r, Faults: problems(r.Faults)}
+		if err := s.PrintJSON(v); err != nil {
+			return err
+		}
+		return worst
+	}
+	switch {
+	case worst == nil || errors.Is(worst, audit.ErrUnchecked):
+		s.Line("the audit is intact: %d records, one unbroken chain", r.Records)
+	case errors.Is(worst, audit.ErrBroken):
+		s.Note("%d records before it hold", r.Records)
+	default:
+		s.Note("%d records make one chain, and it is not the one that was written", r.Records)
+	}
+	for _, k := range r.Keys {
+		s.Line("signed by %s: records %d to %d", k.Key, k.From, k.To)
+	}
+	for _, v := range r.Anchors {
+		s.Line("%s", vouching(v))
+	}
+	for i, err := range r.Faults {
+		if i > 0 {
+			s.Note("also: %s", command.Plain(fault.From(err).Message))
+		}
+	}
+	return worst
+}
+
+// vouching is what an anchor says, in a line.
+func vouching(v audit.Vouch) string {
+	line := "anchor " + command.Plain(v.Anchor.String()) + ": "
+	switch {
+	case v.To > 0:
+		line += fmt.Sprintf("vouches for records 1 to %d, as they were at %s", v.To, at(v.At))
+	case v.Note != "" && v.Problem == "":
+		line += "vouches for nothing"
+	case v.Problem == "":
+		line += "knows nothing of this record yet"
+	default:
+		line += "vouches for nothing"
+	}
+	if v.To > 0 && v.Behind > 0 {
+		line += fmt.Sprintf(", not yet for the last %d", v.Behind)
+	}
+	if v.Problem != "" {
+		line += "; " + command.Plain(v.Problem)
+	}
+	if v.Note != "" {
+		line += "; " + command.Plain(v.Note)
+	}
+	if v.Odd > 0 {
+		line += fmt.Sprintf("; %d entries are no heads", v.Odd)
+	}
+	if v.Failures > 0 {
+		line += fmt.Sprintf("; could not be written to %d times: %s", v.Failures, command.Plain(v.Failure))
+	}
+	return line
+}
+
+// said prints a value as JSON where that is wanted, and a sentence otherwise.
+func adminSaid(s *command.Shell, v any, format string, args ...any) error {
+	if s.JSON {
+		return s.PrintJSON(v)
+	}
+	s.Line(format, args...)
+	return nil
+}
+
+func at(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
+
+// record is what stands behind the commands of this file.
+func record(s *command.Shell) (command.Record, error) {
+	door, err := s.Opened()
+	if err == nil && door.Record == nil {
+		err = command.ErrUsage.Sayf("the audit of this program is signed by nobody")
+	}
+	return door.Record, err
+}
+
+// stands is what audit status prints.
+type stands struct {
+	audit.Standing
+	Faults []problem `json:"faults,omitempty"`
+}
+
+func statusCommand(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Say how the audit stands without reading it: its key, and how far each anchor is", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rec, err := record(s)
+			if err != nil {
+				return err
+			}
+			st, err := rec.Standing(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var worst error
+			if len(st.Faults) > 0 {
+				worst = st.Faults[0]
+			}
+			if s.JSON {
+				if err := s.PrintJSON(stands{st, problems(st.Faults)}); err != nil {
+					return err
+				}
+				return worst
+			}
+			key := st.Key.String()
+			if key == "" {
+				key = "no key yet"
+			}
+			s.Line("%d records, signed up to %d (%s)", st.Records, st.Signed, key)
+			places(s, st)
+			return worst
+		}}
+}
+
+func places(s *command.Shell, st audit.Standing) {
+	var rows [][]string
+	for _, a := range st.Anchors {
+		since, state := "", "in step"
+		if a.Put > 0 {
+			since = at(a.At)
+		}
+		if a.Behind > 0 {
+			state = fmt.Sprintf("%d records behind", a.Behind)
+		}
+		if a.Failures > 0 {
+			state += fmt.Sprintf("; failed %d times: %s", a.Failures, command.Plain(a.Failure))
+		}
+		rows = append(rows, []string{a.Kind, command.Plain(a.Where), fmt.Sprint(a.Put), since, state})
+	}
+	if len(rows) > 0 {
+		s.Table([]string{"anchor", "where", "record", "as of", "state"}, rows)
+	}
+}
+
+func anchorCommands(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "anchor", Short: "Choose where signed heads of the audit are put, outside the database", Args: command.Subcommand, RunE: command.Alone,
+		Long: "Signed heads of the audit are put beside its key, into the system's journal where there is one, and where you say: a file on other media, or a branch\n" +
+			"of a Git repository, which should be protected against forced pushes. audit verify holds the record against all of them."}
+	anchor := func(args []string) audit.Anchor {
+		a := audit.Anchor{Kind: args[0]}
+		if len(args) > 1 {
+			a.Where = args[1]
+		}
+		return a
+	}
+	add := &cobra.Command{Use: "add file PATH | git URL | journal", Short: "Have heads put there as well, from now on", Args: command.Args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rec, err := record(s)
+			if err != nil {
+				return err
+			}
+			a, err := rec.Add(cmd.Context(), command.ByTerminal, anchor(args))
+			if err != nil {
+				return err
+			}
+			return adminSaid(s, a, "heads of the audit are put into %s from now on", a)
+		}}
+	remove := &cobra.Command{Use: "remove file PATH | git URL | journal", Short: "Put nothing there any more; what is there stays", Args: command.Args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rec, err := record(s)
+			if err == nil {
+				err = loosened(cmd.Context(), s, "the audit is not held against "+anchor(args).String()+" any more")
+			}
+			if err != nil {
+				return err
+			}
+			a, err := rec.Remove(cmd.Context(), command.ByTerminal, anchor(args))
+			if err != nil {
+				return err
+			}
+			return adminSaid(s, a, "%s is no anchor of the audit any more; that is on record", a)
+		}}
+	list := &cobra.Command{Use: "list", Short: "List the anchors, and how far each is", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rec, err := record(s)
+			if err != nil {
+				return err
+			}
+			st, err := rec.Standing(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if s.JSON {
+				return s.PrintJSON(st.Anchors)
+			}
+			if len(st.Anchors) == 0 {
+				s.Note("no anchors yet; the first record puts a head beside the key")
+			}
+			places(s, st)
+			return nil
+		}}
+	group.AddCommand(add, list, remove)
+	return group
+}
+
+func keyCommands(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "key", Short: "The key of this machine, which signs the end of the audit", Args: command.Subcommand, RunE: command.Alone}
+	group.AddCommand(&cobra.Command{Use: "new", Short: "Sign with a new key from now on; that is on record", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rec, err := record(s)
+			if err == nil {
+				err = loosened(cmd.Context(), s, "the audit is signed with a new key from now on, and the old one is gone")
+			}
+			if err != nil {
+				return err
+			}
+			key, err := rec.NewKey(cmd.Context(), command.ByTerminal)
+			if err != nil {
+				return err
+			}
+			return adminSaid(s, map[string]audit.Key{"key": key}, "the audit is signed with %s from now on; that is on record", key)
+		}})
+	return group
+}
+
+func acceptCommand(s *command.Shell) *cobra.Command {
+	var reason string
+	c := &cobra.Command{Use: "accept", Short: "Take what contradicts the audit now for explained; that is on record, with its reason", Args: command.Args(0, 0),
+		Long: "Say that what audit verify finds has an explanation: the database was lost and begun anew, an older copy was put back on purpose, a file of an anchor is\n" +
+			"gone. What was found and the reason go on record, and audit verify holds the record against what is put into the anchors from then on. A chain that\n" +
+			"is broken in itself stays broken.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if reason == "" {
+				return command.Usage(cmd, "a reason is missing (--reason TEXT)")
+			}
+			rec, err := record(s)
+			if err == nil {
+				err = loosened(cmd.Context(), s, "what contradicts the audit now counts no more")
+			}
+			if err != nil {
+				return err
+			}
+			n, err := rec.Accept(cmd.Context(), command.ByTerminal, reason)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return adminSaid(s, map[string]int{"accepted": 0}, "nothing contradicts the audit")
+			}
+			return adminSaid(s, map[string]int{"accepted": n}, "%d contradictions were accepted; that is on record", n)
+		}}
+	c.Flags().StringVar(&reason, "reason", "", "why: it goes on record")
+	return c
+}
+
+// loosened asks the person before something that loosens what the record is held to: a keystroke at a controlling terminal, whatever --yes says. Where
+// the caller approves, its yes does.
+func loosened(ctx context.Context, s *command.Shell, what string) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	rules, err := a.PolicyInForce(ctx)
+	switch {
+	case err != nil: // whose settings cannot be read is asked
+	case rules.Approval.ByCaller() && s.Yes:
+		return nil
+	}
+	if !s.Interactive() {
+		return command.ErrUnanswered.Sayf("%s: that wants a person's yes at a terminal", what).With(command.Hint("run it yourself, in a terminal; --yes does not answer for a person"))
+	}
+	s.Say(what)
+	yes, err := s.YesNo(ctx, "go ahead?")
+	if err == nil && !yes {
+		err = command.ErrUnanswered.Sayf("nothing was changed")
+	}
+	return err
+}

@@ -1,0 +1,133 @@
+//go:build linux
+
+package admincmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/confirm"
+)
+
+// tty is a terminal, and what a program has written to it.
+type tty struct {
+	program *os.File
+	person  *os.File
+	mu      sync.Mutex
+	seen    bytes.Buffer
+}
+
+func newTTY(t *testing.T) *tty {
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	program, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetWinsize(int(person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+	p := &tty{program: program, person: person}
+	go func() {
+		data := make([]byte, 4096)
+		for {
+			n, err := person.Read(data)
+			p.mu.Lock()
+			p.seen.Write(data[:n])
+			p.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = program.Close()
+		_ = person.Close()
+	})
+	return p
+}
+
+func (p *tty) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen.String()
+}
+
+func (p *tty) terminal() *command.Terminal {
+	return &command.Terminal{In: p.program, Out: p.program, Err: p.program, Env: func(name string) string { return map[string]string{"TERM": "xterm"}[name] }}
+}
+
+// givenBack holds the terminal to being as it was.
+func (p *tty) givenBack(t *testing.T) {
+	t.Helper()
+	termios, err := unix.IoctlGetTermios(int(p.program.Fd()), unix.TCGETS)
+	require.NoError(t, err)
+	assert.NotZero(t, termios.Lflag&unix.ICANON)
+	assert.NotZero(t, termios.Lflag&unix.ECHO)
+	assert.Eventually(t, func() bool { return bytes.HasSuffix([]byte(p.text()), []byte(goesOut)) }, time.Minute, 10*time.Millisecond, "%q", p.text())
+}
+
+// counter is a desk that does something when it is asked.
+type counter struct {
+	waiting func(ctx context.Context) ([]Item, error)
+}
+
+func (c counter) Waiting(ctx context.Context) ([]Item, error) { return c.waiting(ctx) }
+func (counter) Stamp(context.Context) (int64, error)          { return time.Now().UnixNano(), nil }
+func (counter) Fate(context.Context, Item) string             { return "" }
+func (counter) Before(context.Context, Item) int              { return 0 }
+func (counter) Diffs(context.Context, Item) string            { return "" }
+func (counter) Touch(context.Context, Item, func(string)) (confirm.Proof, error) {
+	return confirm.Proof{}, nil
+}
+func (counter) Reveal(_ context.Context, i Item) (Item, error) { return i, nil }
+func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
+	return confirm.View{}, nil
+}
+
+func TestAPanicGivesTheTerminalBack(t *testing.T) {
+	p := newTTY(t)
+	assert.PanicsWithValue(t, "broken", func() {
+		_ = Run(t.Context(), p.terminal(), counter{func(context.Context) ([]Item, error) { panic("broken") }})
+	})
+	p.givenBack(t)
+}
+
+func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
+	p := newTTY(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Run(ctx, p.terminal(), counter{func(context.Context) ([]Item, error) { return nil, nil }})
+	}()
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(p.text()), []byte("Nothing waits")) }, time.Minute, 10*time.Millisecond)
+	termios, err := unix.IoctlGetTermios(int(p.program.Fd()), unix.TCGETS)
+	require.NoError(t, err)
+	assert.Zero(t, termios.Lflag&unix.ICANON)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	p.givenBack(t)
+}
+
+func TestWhereItFits(t *testing.T) {
+	p := newTTY(t)
+	assert.True(t, Fits(p.terminal()))
+	for _, kind := range []string{"", "dumb"} {
+		other := p.terminal()
+		other.Env = func(string) string { return kind }
+		assert.False(t, Fits(other), kind)
+	}
+	other := p.terminal()
+	other.Out = &bytes.Buffer{}
+	assert.False(t, Fits(other))
+	require.ErrorIs(t, Run(t.Context(), other, counter{}), ErrScreen)
+}

@@ -1,0 +1,195 @@
+package admincmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// How many runs runs list shows when nobody says, and at most.
+const (
+	runsListed = 20
+	runsAtMost = 200
+)
+
+// chosen is which runs to list.
+type chosen struct {
+	status string
+	tool   string
+	limit  int
+}
+
+// runList is the runs as JSON, newest first.
+type runList struct {
+	Count int              `json:"count"`
+	Runs  []tool.Record `json:"runs"`
+}
+
+// Runs is the command group runs; alone it lists.
+func Runs(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "runs", Short: "Look up the calls that wanted to change something, and what came of them", Args: command.Subcommand}
+	list := &cobra.Command{Use: "list", Short: "List the last ones, newest first", Args: command.Args(0, 0)}
+	for _, c := range []*cobra.Command{group, list} {
+		var which chosen
+		c.Flags().StringVar(&which.status, "status", "", "only runs that are pending_confirmation, executing, completed, failed or denied")
+		c.Flags().StringVar(&which.tool, "tool", "", "only runs of this tool")
+		c.Flags().IntVar(&which.limit, "limit", runsListed, "at most this many, up to 200")
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return runsList(cmd.Context(), s, which) }
+		_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	}
+	group.AddCommand(list, &cobra.Command{Use: "show ID", Short: "Show everything about one run, by the id of its call or of its confirmation",
+		Args: command.Args(1, 1), ValidArgsFunction: completeRuns(s), RunE: func(cmd *cobra.Command, args []string) error { return showRun(cmd.Context(), s, args[0]) }})
+	return group
+}
+
+func statusWords() (words []cobra.Completion) {
+	for _, status := range tool.Statuses() {
+		words = append(words, status.String())
+	}
+	return words
+}
+
+// filter is the choice as the door takes it.
+func (w chosen) filter() (app.RunFilter, error) {
+	f := app.RunFilter{Tool: w.tool, Limit: w.limit}
+	if w.limit < 1 || w.limit > runsAtMost {
+		return f, command.ErrUsage.Sayf("--limit %d is not within 1 and %d", w.limit, runsAtMost)
+	}
+	if err := f.Status.UnmarshalText([]byte(w.status)); err != nil {
+		return f, command.ErrUsage.Sayf("--status: %s", fault.From(err).Message)
+	}
+	return f, nil
+}
+
+func runsList(ctx context.Context, s *command.Shell, which chosen) error {
+	f, err := which.filter()
+	if err != nil {
+		return err
+	}
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	found, err := a.Runs(ctx, f)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(runList{Count: len(found), Runs: append([]tool.Record{}, found...)})
+	}
+	if len(found) == 0 {
+		s.Note("no runs")
+		return nil
+	}
+	var rows [][]string
+	for _, r := range found {
+		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, adminStanding(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, string(r.Args)), 60)})
+	}
+	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows)
+	for _, r := range found {
+		if where := a.Elsewhere(r.Owner); r.Status == tool.Executing && where != "" {
+			s.Note("%s is %s", r.CallID, command.Plain(where))
+		}
+	}
+	return nil
+}
+
+// standing is how far a run is, and why it ended so.
+func adminStanding(r tool.Record) string {
+	words := r.Status.String()
+	if r.Reason != "" {
+		words += ": " + string(r.Reason)
+	}
+	if r.Said != "" {
+		words += fmt.Sprintf(" (%q)", clip(r.Said, 60))
+	}
+	return words
+}
+
+func took(r tool.Record) string {
+	if r.Result == nil || r.StartedAt.IsZero() || r.Reason == tool.Interrupted {
+		return ""
+	}
+	return (time.Duration(r.Result.DurationMS) * time.Millisecond).String()
+}
+
+func showRun(ctx context.Context, s *command.Shell, id string) error {
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	r, err := a.RunRecord(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.PrintJSON(r)
+	}
+	line := func(name, value string) {
+		if value != "" {
+			s.Line("%-13s %s", name+":", command.Plain(value))
+		}
+	}
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	line("call", r.CallID)
+	line("tool", r.Tool)
+	line("status", adminStanding(r))
+	line("what", r.What)
+	if r.Risk > policy.RiskNone {
+		line("risk", r.Risk.String())
+	}
+	line("reason", r.Said)
+	line("decided by", r.Decision)
+	line("confirmation", r.ConfirmationID)
+	line("redeemed by", r.Redeemed)
+	line("asked by", r.Client)
+	line("session", r.Session)
+	line("principal", r.Principal)
+	line("asked at", stamp(r.At))
+	line("expires", stamp(r.ExpiresAt))
+	line("started", stamp(r.StartedAt))
+	line("ended", stamp(r.EndedAt))
+	line("took", took(r))
+	if r.Status == tool.Executing {
+		line("elsewhere", a.Elsewhere(r.Owner))
+	}
+	s.Line("arguments:\n%s", command.Block(command.Indent(r.Args)))
+	if r.Result == nil {
+		return nil
+	}
+	line("code", r.Result.Code)
+	line("error", r.Result.Error)
+	if r.Result.Output != "" {
+		s.Line("output:\n%s", command.Block(command.Indent([]byte(r.Result.Output))))
+	}
+	return nil
+}
+
+func completeRuns(s *command.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		found, _ := a.Runs(cmd.Context(), app.RunFilter{})
+		var ids []cobra.Completion
+		for _, r := range found {
+			ids = append(ids, cobra.CompletionWithDesc(r.CallID, r.Tool+" "+adminStanding(r)))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,164 @@
+// Package servecmd is the commands of the server over HTTP: serve, token and login.
+//
+// It refuses to know how requests are let in: it makes what lets them in, and is told where they go.
+package admincmd
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// DefaultAddress is where is served when nobody says.
+const DefaultAddress = "127.0.0.1:8317"
+
+// Options say where a server serves, and how it is reached.
+type Options struct {
+	Addr  string   // "127.0.0.1:8317"; with port 0, any free one
+	Hosts []string // names besides this machine's own: a name, an IP address, or the https origin of a proxy
+	Cert  string   // files of the certificate and its key (PEM); empty: plain HTTP
+	Key   string
+	Plain bool                // plain HTTP also where other machines reach it
+	Env   func(string) string // the environment with what flags stand for
+}
+
+// Address is where a server is.
+type Address struct {
+	Listens string // "127.0.0.1:8317"
+	URL     string // how a browser reaches it, without a path
+}
+
+// Machine is what the commands need of the machine they run on. Every field is required.
+type Machine struct {
+	Open    command.Open                                                                   // a door with every toolset, unless the operator chooses
+	Serve   func(ctx context.Context, o Options, ready func(Address) error) error        // serves what was opened last until ctx ends; ready is called as soon as somebody can connect
+	Token   func() string                                                                // a new secret of a program
+	Link    func(base, wanted string) (link, code string)                                // a new one-time log-in of the server at base, and its secret
+	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool) // opens a browser, where there is a screen
+	Process func() string                                                                // which process this is
+	Hold    func(home string) (release func(), err error)                                // keeps other servers of that home from starting; no release: one holds it
+	Version string
+}
+
+// Serve is the command serve.
+func Serve(s *command.Shell, m Machine) *cobra.Command {
+	var o Options
+	var list, open, silent bool
+	c := &cobra.Command{Use: "serve", Short: "Serve the console, the API and MCP over HTTP, on this machine", Args: command.Args(0, 0),
+		Long: "Serve the web console, the JSON API and MCP over HTTP until Ctrl-C. People log their browsers in by one-time links (countersign login prints more), programs\n" +
+			"have tokens (countersign token create). Without --addr it serves at " + DefaultAddress + ", which other machines do not reach. Every flag about tools has an\n" +
+			"environment variable (--max-mode is COUNTERSIGN_MAX_MODE).",
+		Example: `  countersign serve
+  countersign serve --addr 127.0.0.1:0 --json
+  countersign serve --addr 192.168.1.5:8317 --tls-cert cert.pem --tls-key key.pem --allowed-host tools.example.org`}
+	c.Flags().StringVar(&o.Addr, "addr", DefaultAddress, "IP address and port to serve at; port 0 is any free one")
+	c.Flags().StringSliceVar(&o.Hosts, "allowed-host", nil, "a further name under which it is reached: a host name, an IP address, or the https origin of a proxy in front")
+	c.Flags().StringVar(&o.Cert, "tls-cert", "", "file of the certificate to speak TLS with (PEM)")
+	c.Flags().StringVar(&o.Key, "tls-key", "", "file of the certificate's private key (PEM)")
+	c.Flags().BoolVar(&o.Plain, "allow-plain-http", false, "serve without TLS also where other machines reach it: something in front has to speak TLS")
+	c.Flags().BoolVar(&open, "open", false, "open the console in the browser (default on a terminal)")
+	c.Flags().BoolVar(&silent, "no-open", false, "open no browser")
+	c.Flags().BoolVar(&list, "list-tools", false, "print the tools these flags would serve, and end")
+	c.MarkFlagsMutuallyExclusive("open", "no-open")
+	Flags(c, "all")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		Apply(cmd, s)
+		s.Open = m.Open
+		if list {
+			return List(cmd.Context(), s)
+		}
+		if s.Lookup("COUNTERSIGN_LOG") == "" && s.Lookup("CONTEXT_PACK_LOG") == "" {
+			s.Set("COUNTERSIGN_LOG", "warn")
+		}
+		o.Env = s.Lookup
+		signal.Ignore(syscall.SIGPIPE) // whoever read what is printed may be gone
+		return server{Shell: s, Machine: m, open: !silent && (open || s.Drawn())}.run(cmd.Context(), o)
+	}
+	return c
+}
+
+// server is one run of the command serve.
+type server struct {
+	*command.Shell
+	Machine
+	open bool // a browser
+}
+
+func (v server) run(ctx context.Context, o Options) error {
+	door, err := v.Opened()
+	if err != nil {
+		return err
+	}
+	free, err := hold(door, v.Machine)
+	if err != nil {
+		return err
+	}
+	defer free()
+	at := Server{PID: os.Getpid(), Process: v.Process(), Locked: true, StartedAt: time.Now().UTC(), Version: v.Version}
+	err = v.Serve(ctx, o, func(a Address) error {
+		at.Address, at.URL, at.Console = a.Listens, a.URL, Pages(a.URL)
+		if err := claim(door.Home, at); err != nil {
+			return err
+		}
+		return v.announce(ctx, door, at)
+	})
+	if gone := release(door.Home, at); err == nil && gone != nil {
+		err = gone
+	}
+	if err != nil {
+		return fault.From(err)
+	}
+	if !v.JSON {
+		v.Note("the server has ended")
+	}
+	return nil
+}
+
+// announced is what serve prints as JSON.
+type announced struct {
+	Server
+	Login  link   `json:"login"`
+	MCP    string `json:"mcp_url"`
+	API    string `json:"api_url"`
+	Health string `json:"health_url"`
+}
+
+// announce says where the server is, and how one gets in.
+func (v server) announce(ctx context.Context, door command.Door, at Server) error {
+	var l link
+	if v.Interactive() || byCaller(ctx, door) { // a link lets its reader approve: it goes to a controlling terminal alone
+		var err error
+		if l, err = newLink(v.Machine, at, "", func(c access.Credential) (access.Credential, error) {
+			return door.Access.Issue(ctx, command.ByTerminal, c)
+		}); err != nil {
+			return err
+		}
+	}
+	if v.JSON {
+		if err := v.PrintJSON(announced{Server: at, Login: l, MCP: at.URL + "/mcp", API: at.URL + "/api/v1", Health: at.URL + "/healthz"}); err != nil {
+			return err
+		}
+	} else {
+		v.Line("Countersign serves at %s; Ctrl-C ends it", at.Console)
+		if l.URL == "" {
+			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", Pages(at.URL))
+		} else {
+			v.Line("console  %s", l.URL)
+			v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
+		}
+		v.Line("MCP      %s/mcp", at.URL)
+		v.Line("token    countersign token create NAME")
+	}
+	if v.open && l.URL != "" && !v.Browse(ctx, v.Lookup, l.URL) && !v.JSON {
+		v.Note("no browser could be opened here; open the link yourself")
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package admincmd
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/owner"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// RecordName is the file in Countersign's home by which other commands find the server that runs.
+const RecordName = "serve.json"
+
+// LockName is the file in Countersign's home that a server holds locked.
+const LockName = "serve.lock"
+
+// The ways a server is there, or not.
+var (
+	ErrRunning = fault.New(fault.Conflict, "server_running", "a server runs already")
+	ErrStopped = fault.New(fault.State, "server_stopped", "no server runs")
+)
+
+// Server is the server of one home, as others find it.
+type Server struct {
+	PID       int       `json:"pid"`
+	Process   string    `json:"process"` // which process it is: a pid comes again
+	Locked    bool      `json:"locked"`  // it holds LockName as long as it lives
+	StartedAt time.Time `json:"started_at"`
+	Address   string    `json:"address"` // where it listens: "127.0.0.1:8317"
+	URL       string    `json:"url"`     // how programs reach it: "http://127.0.0.1:8317"
+	Console   string    `json:"console"` // how browsers reach it: "http://localhost:8317"
+	Version   string    `json:"version"`
+}
+
+// Running is the server of the door's home, unless it is known to have ended: one that cannot be seen from here runs, for all that is known.
+func Running(door command.Door, m Machine) (Server, bool) {
+	s, ok := recorded(door.Home)
+	if !ok {
+		return Server{}, false
+	}
+	switch door.App.Judge(s.Process) {
+	case owner.Dead:
+		return Server{}, false
+	case owner.Unknown: // in another container; its lock goes with it, and is the same for all of this machine
+		if s.Locked && sameStart(s.Process, m.Process()) {
+			if release, err := m.Hold(door.Home); err == nil && release != nil {
+				release()
+				return Server{}, false
+			}
+		}
+	}
+	return s, true
+}
+
+// recorded is the server on record, whether it runs or not.
+func recorded(home string) (s Server, ok bool) {
+	text, err := os.ReadFile(filepath.Join(home, RecordName))
+	return s, err == nil && json.Unmarshal(text, &s) == nil
+}
+
+// sameStart reports two processes of one start of one machine, whose locks are the same.
+func sameStart(a, b string) bool {
+	one, _ := owner.Parse(a)
+	two, _ := owner.Parse(b)
+	return one.Boot != "" && one.Boot == two.Boot
+}
+
+// hold keeps every other server of that home from starting until release is called, or fails with ErrRunning.
+func hold(door command.Door, m Machine) (release func(), err error) {
+	if other, ok := Running(door, m); ok {
+		return nil, running(other, door.App.Elsewhere(other.Process))
+	}
+	release, err = m.Hold(door.Home)
+	if err != nil || release != nil {
+		return release, err
+	}
+	if other, ok := recorded(door.Home); ok {
+		return nil, running(other, "")
+	}
+	return nil, ErrRunning.Sayf("another server of %s is just starting; countersign login opens it when it runs", door.Home)
+}
+
+// claim records the server, which holds its home.
+func claim(home string, s Server) error {
+	text, err := tool.Encode(s)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return fault.From(err)
+	}
+	f, err := os.CreateTemp(home, RecordName+".") // its owner's alone
+	if err != nil {
+		return fault.From(err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(home, RecordName))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fault.From(err)
+	}
+	return nil
+}
+
+// release takes the record of this server away.
+func release(home string, s Server) error {
+	if now, ok := recorded(home); !ok || now.Process != s.Process {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(home, RecordName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.From(err)
+	}
+	return nil
+}
+
+// running is a server that is in the way. where says where it is when it cannot be seen from here.
+func running(s Server, where string) error {
+	if where != "" {
+		return ErrRunning.Sayf("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", Pages(s.URL), s.StartedAt.Local().Format(time.DateTime), where)
+	}
+	return ErrRunning.Sayf("a server runs already at %s (process %d, since %s); countersign login opens it, and a server of another COUNTERSIGN_HOME can run beside it",
+		Pages(s.URL), s.PID, s.StartedAt.Local().Format(time.DateTime))
+}

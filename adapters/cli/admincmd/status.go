@@ -1,0 +1,121 @@
+package admincmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/notice"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// standing is what status prints as JSON.
+type serveStanding struct {
+	Home       string           `json:"home"`
+	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs
+	Console    string           `json:"console_url,omitempty"`
+	Approval   policy.Approval  `json:"approval"`
+	Forms      []string         `json:"forms"`              // host entries whose own form may approve
+	Warnings   []string         `json:"warnings,omitempty"` // of what people stored, what was taken away or edited
+	Waiting    int              `json:"waiting"`
+	Oldest     time.Time        `json:"waiting_since,omitzero"`
+	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
+	Channels   []notice.Channel `json:"channels"`
+	ChannelErr string           `json:"channels_error,omitempty"`
+}
+
+// Status is the command status.
+func Status(s *command.Shell, m Machine) *cobra.Command {
+	return &cobra.Command{Use: "status", Short: "Say in a few lines what waits for you, whether the server runs, who approves, and how you are told", Args: command.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), s, m) }}
+}
+
+func status(ctx context.Context, s *command.Shell, m Machine) error {
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	views, err := door.App.Confirmations(ctx, "")
+	if err != nil {
+		return err
+	}
+	rules, err := door.App.PolicyInForce(ctx)
+	if err != nil {
+		return err
+	}
+	now := serveStanding{Home: door.Home, Approval: policy.ApprovalHuman, Warnings: rules.Missing, Channels: []notice.Channel{}}
+	if rules.Approval.ByCaller() {
+		now.Approval = policy.ApprovalCaller
+	}
+	if now.Forms, err = door.App.FormsCounting(ctx); err != nil {
+		return err
+	}
+	if server, runs := Running(door, m); runs {
+		now.Server, now.Console = server.URL, Pages(server.URL)
+	}
+	for _, v := range views {
+		if v.State != confirm.Pending.String() {
+			continue
+		}
+		now.Waiting++
+		if now.Oldest.IsZero() || v.IssuedAt.Before(now.Oldest) {
+			now.Oldest = v.IssuedAt
+		}
+		if now.NextToEnd.IsZero() || v.ExpiresAt.Before(now.NextToEnd) {
+			now.NextToEnd = v.ExpiresAt
+		}
+	}
+	if door.Notify != nil {
+		all, err := door.Notify.State(ctx)
+		if err != nil {
+			now.ChannelErr = err.Error()
+		}
+		now.Channels = append(now.Channels, all...)
+	}
+	if s.JSON {
+		return s.PrintJSON(now)
+	}
+	now.print(s)
+	return nil
+}
+
+func (n serveStanding) print(s *command.Shell) {
+	switch n.Waiting {
+	case 0:
+		s.Line("waiting   nothing waits for you")
+	case 1:
+		s.Line("waiting   1 call waits for you since %s, until %s; countersign approvals", clock(n.Oldest), clock(n.NextToEnd))
+	default:
+		s.Line("waiting   %d calls wait for you, the first since %s, the next to run out at %s; countersign approvals", n.Waiting, clock(n.Oldest), clock(n.NextToEnd))
+	}
+	if n.Server == "" {
+		s.Line("server    none runs; countersign up starts it")
+	} else {
+		s.Line("server    %s", n.Console)
+	}
+	if n.Approval.ByCaller() {
+		s.Line("approval  no person is asked: whoever calls approves; countersign policy show says who set that")
+	} else {
+		s.Line("approval  people approve")
+	}
+	for _, entry := range n.Forms {
+		s.Line("forms     of %s may approve what is below high risk; the command connect with --forms=off takes that back", command.Plain(entry))
+	}
+	for _, w := range n.Warnings {
+		s.Line("warning   %s; countersign policy show says what holds", w)
+	}
+	if n.ChannelErr != "" {
+		s.Line("told by   %s", n.ChannelErr)
+	}
+	if len(n.Channels) == 0 && n.ChannelErr == "" {
+		s.Line("told by   an open console alone; countersign notify lists what else there is")
+	}
+	for _, c := range n.Channels {
+		s.Line("told by   %s: %s", c.Name, Standing(c))
+	}
+}
+
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

@@ -1,0 +1,197 @@
+package admincmd
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Token is the command token.
+func Token(s *command.Shell, m Machine) *cobra.Command {
+	c := &cobra.Command{Use: "token", Short: "Tokens of programs that call over HTTP", Args: command.Subcommand, RunE: command.Alone}
+	c.AddCommand(create(s, m), list(s), revoke(s))
+	return c
+}
+
+// created is what token create prints as JSON: the only time that the secret is told.
+type created struct {
+	access.Credential
+	Token string `json:"token"`
+}
+
+func create(s *command.Shell, m Machine) *cobra.Command {
+	var scope access.Scope
+	var ceiling string
+	var expires time.Duration
+	c := &cobra.Command{Use: "create NAME", Short: "Make a token, and print it this once", Args: command.Args(1, 1),
+		Long: "Make a token for a program and print it, this once: it is not stored. What the program may do is what the server serves, less what the flags take away.",
+		Example: `  countersign token create ci --toolsets packs,deployments --max-mode plan --expires 720h
+  countersign token create dashboard --read-only`}
+	c.Flags().StringSliceVar(&scope.Toolsets, "toolsets", nil, "only tools of these toolsets, and control (default: all that the server serves)")
+	c.Flags().BoolVar(&scope.ReadOnly, "read-only", false, "nothing that changes anything")
+	c.Flags().StringVar(&ceiling, "max-mode", "", "highest mode its calls have: ask, plan or execute")
+	c.Flags().DurationVar(&expires, "expires", 0, "how long it is good: 720h (default: until it is revoked)")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := scope.Ceiling.UnmarshalText([]byte(ceiling)); err != nil {
+			return command.Usage(cmd, "--max-mode: %s", fault.From(err).Message)
+		}
+		if cmd.Flags().Changed("expires") && expires <= 0 {
+			return command.Usage(cmd, "--expires has to be longer than nothing")
+		}
+		door, err := s.Opened()
+		if err != nil {
+			return err
+		}
+		if err := known(cmd, door, scope.Toolsets); err != nil {
+			return err
+		}
+		asked := access.Credential{Kind: access.Token, Name: args[0], Scope: scope}
+		if expires > 0 {
+			asked.ExpiresAt = time.Now().Add(expires).UTC()
+		}
+		secret := m.Token()
+		asked.Digest = access.DigestOf(secret)
+		made, err := issue(cmd.Context(), s, door, asked)
+		if err != nil {
+			return namedServe(err)
+		}
+		if s.JSON {
+			return s.PrintJSON(created{made, secret})
+		}
+		s.Line("%s", secret)
+		s.Note("this is the token of %s, printed this once; programs send it as Authorization: Bearer TOKEN. countersign token revoke %s ends it", command.Plain(made.Name), made.ID)
+		return nil
+	}
+	return c
+}
+
+// known fails when there is a toolset that does not exist: a token for it would let nothing be done, and nobody would know why.
+func known(cmd *cobra.Command, door command.Door, names []string) error {
+	var there []string
+	for _, t := range door.App.Toolsets() {
+		there = append(there, t.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(there, name) {
+			return command.Usage(cmd, "there is no toolset %q; there are: %s", name, strings.Join(there, ", "))
+		}
+	}
+	return nil
+}
+
+// named says the way out where a name is taken.
+func namedServe(err error) error {
+	if f := fault.From(err); f.Is(access.ErrTaken) {
+		return f.With(command.Hint("countersign token revoke NAME ends the one there is; or choose another name"))
+	}
+	return err
+}
+
+// listing is what token list prints as JSON.
+type serveListing struct {
+	Count       int                 `json:"count"`
+	Credentials []access.Credential `json:"credentials"`
+}
+
+func list(s *command.Shell) *cobra.Command {
+	var all bool
+	c := &cobra.Command{Use: "list", Short: "List the tokens that are good", Args: command.Args(0, 0)}
+	c.Flags().BoolVar(&all, "all", false, "also browsers that are logged in, and one-time log-ins that wait for theirs")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		good, err := credentials(cmd.Context(), s, all)
+		if err != nil {
+			return err
+		}
+		if s.JSON {
+			return s.PrintJSON(serveListing{len(good), good})
+		}
+		if len(good) == 0 {
+			s.Note("no tokens; countersign token create NAME makes one")
+			return nil
+		}
+		var rows [][]string
+		for _, c := range good {
+			rows = append(rows, []string{c.ID, c.Kind.String(), command.Plain(c.Name), reach(c.Scope), when(c.CreatedAt, ""), when(c.UsedAt, "never"), when(c.ExpiresAt, "never")})
+		}
+		s.Table([]string{"id", "kind", "name", "may", "made", "used", "expires"}, rows)
+		return nil
+	}
+	return c
+}
+
+// credentials are the tokens that are good, or everything that is.
+func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Credential, error) {
+	door, err := s.Opened()
+	if err != nil {
+		return nil, err
+	}
+	good, err := door.Access.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(good, func(c access.Credential) bool { return !all && c.Kind != access.Token }), nil
+}
+
+// reach is a scope in words.
+func reach(s access.Scope) string {
+	what := "everything served"
+	if len(s.Toolsets) > 0 {
+		what = strings.Join(s.Toolsets, ", ")
+	}
+	if s.ReadOnly {
+		what += "; only read"
+	}
+	if mode := s.Ceiling.String(); mode != "" {
+		what += "; up to " + mode
+	}
+	return what
+}
+
+func when(t time.Time, never string) string {
+	if t.IsZero() {
+		return never
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+func revoke(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "revoke NAME|ID", Short: "End a token, a browser's log-in or a one-time link", Args: command.Args(1, 1), ValidArgsFunction: complete(s),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			door, err := s.Opened()
+			if err != nil {
+				return err
+			}
+			ended, err := door.Access.Revoke(cmd.Context(), command.ByTerminal, args[0])
+			if err != nil {
+				if f := fault.From(err); f.Is(access.ErrMissing) {
+					return f.With(command.Hint("countersign token list --all shows what there is"))
+				}
+				return err
+			}
+			if s.JSON {
+				return s.PrintJSON(ended)
+			}
+			s.Line("%s %s (%s) lets nobody in any more", ended.Kind, command.Plain(ended.Name), ended.ID)
+			return nil
+		}}
+}
+
+func complete(s *command.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var ids []cobra.Completion
+		if len(args) == 0 {
+			good, _ := credentials(cmd.Context(), s, true)
+			for _, c := range good {
+				ids = append(ids, cobra.CompletionWithDesc(c.ID, c.Kind.String()+" "+c.Name))
+			}
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,162 @@
+// Package operator is the commands of the person who runs Countersign: which tools there are and any of them by hand, confirmations,
+// policy, runs and the audit.
+//
+// It refuses to know any capability: tools come from the door.
+package admincmd
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// maxArgs bounds arguments read from a file or stdin, in bytes.
+const maxArgs = 4 << 20
+
+// Tools is the command group tools.
+func Tools(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: command.Subcommand, RunE: command.Alone}
+	group.AddCommand(
+		&cobra.Command{Use: "list", Short: "List every tool with its toolset and class", Args: command.Args(0, 0),
+			RunE: func(cmd *cobra.Command, _ []string) error { return List(cmd.Context(), s) }},
+		&cobra.Command{Use: "show NAME", Short: "Show one tool: what it does, its class and its arguments", Args: command.Args(1, 1),
+			ValidArgsFunction: completeTools(s),
+			RunE:              func(cmd *cobra.Command, args []string) error { return showTool(cmd.Context(), s, args[0]) }},
+		callCommand(s))
+	return group
+}
+
+// summary is the first sentence of a description, or its beginning.
+func summary(text string) string {
+	const longest = 100
+	head, _, more := strings.Cut(text, ". ")
+	if more {
+		head += "."
+	}
+	return clip(head, longest)
+}
+
+// clip is text in at most n characters.
+func clip(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
+func find(s *command.Shell, name string) (tool.Spec, error) {
+	a, err := s.App()
+	if err != nil {
+		return tool.Spec{}, err
+	}
+	spec, ok := a.Spec(tool.Name(name))
+	if !ok {
+		return spec, tool.ErrUnknown.Sayf("there is no tool %q", name).With(command.Hint("countersign tools list shows those there are"))
+	}
+	return spec, nil
+}
+
+func showTool(ctx context.Context, s *command.Shell, name string) error {
+	spec, err := find(s, name)
+	if err != nil {
+		return err
+	}
+	door, err := s.Opened()
+	if err != nil {
+		return err
+	}
+	v := viewOf(ctx, s, door, spec)
+	if s.JSON {
+		return s.PrintJSON(v)
+	}
+	s.Line("%s: %s", v.Name, v.Title)
+	s.Line("\n%s\n", v.Description)
+	s.Table([]string{"toolset", "contract", "class", "effects", "confirm", "permission", "risk", "now"},
+		[][]string{{v.Toolset, string(v.Contract), v.Class.String(), v.Effects, v.Confirm.String(), v.Permission, v.Risk, v.Decision.words()}})
+	s.Line("\narguments (JSON Schema):\n%s", command.Indent(v.Input))
+	return nil
+}
+
+func callCommand(s *command.Shell) *cobra.Command {
+	var args string
+	var dryRun bool
+	c := &cobra.Command{Use: "call NAME", Short: "Call any tool by hand, with the confirmations it asks for", Args: command.Args(1, 1),
+		Example: `  countersign tools call list_toolsets
+  countersign tools call output --args '{"name":"login-bug"}'
+  countersign tools call input --args @pack.json`,
+		ValidArgsFunction: completeTools(s),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return call(cmd.Context(), s, names[0], args, dryRun)
+		}}
+	c.Flags().StringVar(&args, "args", "{}", "arguments as a JSON object; @FILE reads them from a file, - from stdin")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "work out what would be done and show it; change nothing of yours")
+	return c
+}
+
+func call(ctx context.Context, s *command.Shell, name, args string, dryRun bool) error {
+	if _, err := find(s, name); err != nil {
+		return err
+	}
+	raw, err := readArgs(s, args)
+	if err != nil {
+		return err
+	}
+	c := tool.Call{Tool: tool.Name(name), Args: raw}
+	if dryRun {
+		c.Mode = policy.Plan
+	}
+	o, err := s.Run(ctx, c)
+	if err != nil {
+		return s.Fail(o, err)
+	}
+	return s.Show(o)
+}
+
+func readArgs(s *command.Shell, args string) (json.RawMessage, error) {
+	raw := []byte(args)
+	var err error
+	switch file, named := strings.CutPrefix(args, "@"); {
+	case args == "-":
+		raw, err = io.ReadAll(io.LimitReader(s.In, maxArgs))
+	case named:
+		raw, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, command.ErrUsage.Sayf("the arguments cannot be read: %v", err)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		problem := "it is another kind of value"
+		if err != nil {
+			problem = err.Error()
+		}
+		return nil, command.ErrUsage.Sayf("--args is no JSON object: %s", problem).With(command.Hint(`write it like --args '{"name":"value"}'`))
+	}
+	return raw, nil
+}
+
+func completeTools(s *command.Shell) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a, err := s.App()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for spec := range a.Specs() {
+			names = append(names, cobra.CompletionWithDesc(string(spec.Name), command.Plain(spec.Title)))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// conflict reports an error that a second try may cure.
+func conflict(err error) bool { f := fault.From(err); return f != nil && f.Kind == fault.Conflict }

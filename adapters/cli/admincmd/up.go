@@ -1,0 +1,157 @@
+package admincmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrHome reports a home that cannot be made.
+var ErrHome = fault.New(fault.Unavailable, "home_unusable", "the directory for everything of Countersign's cannot be made")
+
+// logVariable says what a server logs.
+const logVariable = "COUNTERSIGN_LOG"
+
+// Up is the command up: serve, with what a newcomer needs around it.
+func ConnectUp(s *command.Shell, web Machine) *cobra.Command {
+	g := connectCommand{s, web}
+	served := web
+	served.Serve = func(ctx context.Context, o Options, ready func(Address) error) error {
+		return web.Serve(ctx, o, func(at Address) error {
+			if err := ready(at); err != nil {
+				return err
+			}
+			return g.invite(ctx)
+		})
+	}
+	c := Serve(s, served)
+	c.Use, c.Short = "up", "Set Countersign up, serve the console, and open it"
+	c.Long = "Make what Countersign needs in its home (~/.countersign, or COUNTERSIGN_HOME), serve the console, the API and MCP over HTTP on this machine, open the\n" +
+		"console in the browser by a one-time link, and say how each agent host is connected. Ctrl-C ends it. Where a server runs already, its console is\n" +
+		"opened. It takes every flag of serve."
+	c.Example = `  countersign up
+  countersign up --no-open
+  countersign up --addr 127.0.0.1:0`
+	serve := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if list, _ := cmd.Flags().GetBool("list-tools"); list {
+			return serve(cmd, args)
+		}
+		door, err := g.door(cmd)
+		if err != nil {
+			return err
+		}
+		if at, ok := Running(door, web); ok {
+			return g.again(cmd, at)
+		}
+		if err := g.settle(door.Home); err != nil {
+			return err
+		}
+		return serve(cmd, args)
+	}
+	return c
+}
+
+// door is the one that is served, as the flags have it.
+func (g connectCommand) door(cmd *cobra.Command) (command.Door, error) {
+	Apply(cmd, g.Shell)
+	if g.Lookup(logVariable) == "" {
+		g.Set(logVariable, "warn")
+	}
+	g.Open = g.web.Open
+	return g.Opened()
+}
+
+// again opens the console of the server that runs already.
+func (g connectCommand) again(cmd *cobra.Command, at Server) error {
+	if !g.JSON {
+		g.Line("Countersign is up already at %s (process %d)", Pages(at.URL), at.PID)
+	}
+	login := Login(g.Shell, g.web)
+	open, _ := cmd.Flags().GetBool("open")
+	silent, _ := cmd.Flags().GetBool("no-open")
+	if silent || !open && !g.Drawn() {
+		if err := login.Flags().Set("print", "true"); err != nil {
+			return err
+		}
+	}
+	return login.RunE(cmd, nil)
+}
+
+// settle makes Countersign's home, its owner's alone. One that others may read is told of, and left as it is.
+func (g connectCommand) settle(home string) error {
+	info, err := os.Stat(home)
+	switch {
+	case err != nil:
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return ErrHome.Sayf("%s cannot be made: %v", home, errors.Unwrap(err)).With(command.Hint("COUNTERSIGN_HOME names another directory")).Because(err)
+		}
+		g.Note("made %s, where everything of Countersign's is kept", command.Plain(home))
+	case info.IsDir() && info.Mode().Perm()&0o077 != 0:
+		g.Note("warning: others on this machine may look into %s; chmod 700 keeps them out", command.Plain(home))
+	}
+	return nil
+}
+
+// invite says, for every host, how it is connected.
+func (g connectCommand) invite(ctx context.Context) error {
+	if g.JSON {
+		return nil
+	}
+	o, err := g.Call(ctx, listTool, asked{})
+	if err != nil {
+		g.Note("countersign connect lists the hosts that can be connected")
+		return nil // it serves all the same
+	}
+	hosts, err := g.hosts(o)
+	if err != nil {
+		return err
+	}
+	g.Line("")
+	g.Line("Connect your agents; each command shows what it changes, and asks:")
+	for _, h := range hosts {
+		g.Line("  %-32s  %s%s", fmt.Sprintf("countersign connect %s", h.Host), h.Title, standing(h))
+	}
+	g.Unasked(ctx)
+	g.findable()
+	return nil
+}
+
+// findable says how the commands are found where they are not.
+func (g connectCommand) findable() {
+	if _, err := exec.LookPath("countersign"); err == nil {
+		return
+	}
+	self, err := os.Executable()
+	switch {
+	case err != nil:
+	case strings.Contains(self, "go-build"): // of go run: it is gone when that ends
+		g.Note("countersign is not on your PATH; go install ./cmd/countersign puts it into $(go env GOPATH)/bin")
+	default:
+		g.Note("countersign is not on your PATH; it is %s", command.Plain(filepath.Clean(self)))
+	}
+}
+
+// standing is how a host stands, in a few words behind its title.
+func standing(h host) string {
+	switch {
+	case h.State == "connected":
+		return ": connected"
+	case h.State == "unreadable":
+		return ": its configuration cannot be read"
+	case len(h.Servers) > 0:
+		return ": " + state(h)
+	case h.Installed:
+		return ": found on this machine"
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+// Package desk is what every command of the group agents works with: the flags that all of them take, calls of tools with these flags
+// put in, changes that are shown and asked about first, and failures in the form of the agentpack contract, for people and programs.
+//
+// It refuses to know any command.
+package agentcmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Desk is where the commands of one shell work.
+type Desk struct {
+	*command.Shell
+	version string
+	flags   *flags
+}
+
+// flags are those that every command of the group takes.
+type flags struct {
+	repo, profile, target, machine, project string
+	offline, dryRun                         bool
+}
+
+// New is the desk of a shell. version is the product's, for envelopes of what no tool answered.
+func New(s *command.Shell, version string) Desk { return Desk{s, version, &flags{}} }
+
+// Flags makes the flags of the group part of a set.
+func (d Desk) Flags(p *pflag.FlagSet) {
+	p.StringVar(&d.flags.repo, "repo", "", "config repository (default: $AGENTPACK_HOME/repo)")
+	p.StringVar(&d.flags.profile, "profile", "", "profile (default: default)")
+	p.StringVar(&d.flags.target, "target", "", "one target, or all (default: all)")
+	p.StringVar(&d.flags.machine, "machine", "", "machine id for machine overlays (default: this machine's)")
+	p.StringVar(&d.flags.project, "project-root", "", "the project to deploy into (default: found from the working directory)")
+	p.BoolVar(&d.flags.offline, "offline", false, "fetch nothing")
+	p.BoolVar(&d.flags.dryRun, "dry-run", false, "show what would change, and change nothing")
+}
+
+// DryRun reports whether nothing may change.
+func (d Desk) DryRun() bool { return d.flags.dryRun }
+
+// Project is the project that is deployed into, for people: the one that is named, or the git work tree around the working directory.
+func (d Desk) Project() string {
+	if named := d.Lookup("AGENTPACK_PROJECT_ROOT"); named != "" {
+		return named
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for dir := here; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return here
+		}
+	}
+}
+
+// Screen is where answers are drawn.
+func (d Desk) Screen() Screen { return Screen{Terminal: d.Terminal} }
+
+// Run is what a command does.
+type Run func(cmd *cobra.Command, args []string) error
+
+// Command is a command whose usage line says what arguments it takes: NAME is needed, [NAME] is not, [NAME]... is any number.
+func (d Desk) Command(use, short string, do Run) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short}
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		low, high := bounds(use)
+		switch {
+		case len(args) < low:
+			return d.Misused(cmd, "an argument is missing")
+		case high >= 0 && len(args) > high:
+			return d.Misused(cmd, "too many arguments: %s", strings.Join(args[high:], " "))
+		}
+		return nil
+	}
+	c.RunE = d.Entered(do)
+	return c
+}
+
+// Entered is a command's work after Enter.
+func (d Desk) Entered(do Run) Run {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := d.Enter(); err != nil {
+			return d.Failed(cmd, tool.Outcome{}, err)
+		}
+		return do(cmd, args)
+	}
+}
+
+// Enter makes the flags that stand for environment variables stand for them.
+func (d Desk) Enter() error {
+	if d.flags.offline {
+		d.Set("AGENTPACK_OFFLINE", "1")
+	}
+	if d.flags.project == "" {
+		return nil
+	}
+	project, err := filepath.Abs(d.flags.project)
+	if err == nil {
+		d.Set("AGENTPACK_PROJECT_ROOT", project)
+	}
+	return err
+}
+
+// Parent is a command that only has others.
+func (d Desk) Parent(use, short string, below ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: d.Known, RunE: command.Alone}
+	c.AddCommand(below...)
+	return c
+}
+
+// Known refuses a word that names no command.
+func (d Desk) Known(cmd *cobra.Command, args []string) error {
+	err := command.Subcommand(cmd, args)
+	if err == nil {
+		return nil
+	}
+	return d.misusedAs(cmd, err)
+}
+
+// Positional is one argument of a usage line.
+type Positional struct {
+	ID             string
+	Optional, Many bool
+}
+
+// Positionals are the arguments that a usage line names.
+func Positionals(use string) []Positional {
+	var out []Positional
+	for _, word := range strings.Fields(use)[1:] {
+		p := Positional{Many: strings.HasSuffix(word, "...")}
+		word = strings.TrimSuffix(word, "...")
+		p.Optional = strings.HasPrefix(word, "[")
+		p.ID = strings.ToLower(strings.Trim(word, "[]"))
+		out = append(out, p)
+	}
+	return out
+}
+
+// bounds are how many arguments a usage line takes; high < 0 is no bound.
+func bounds(use string) (low, high int) {
+	for _, p := range Positionals(use) {
+		if !p.Optional {
+			low++
+		}
+		if p.Many {
+			return low, -1
+		}
+		high++
+	}
+	return low, high
+}

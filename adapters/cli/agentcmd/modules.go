@@ -1,0 +1,261 @@
+package agentcmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+func (g author) addModule() *cobra.Command {
+	var id string
+	var tags, targets []string
+	c := g.Command("add MODULE_TYPE SOURCE", "Add a module to agentpack.yaml", func(cmd *cobra.Command, args []string) error {
+		call := Arguments{"module_type": args[0], "source": args[1], "id": id, "tags": tags, "targets": targets}
+		if err := g.there(cmd, call, args[1]); err != nil {
+			return err
+		}
+		return g.Simple(cmd, "agents_add", call, func(data Fields, done bool) {
+			g.Line("%s %s to %s", Done(done, "added", "add"), data.Text("module_id"), data.Text("manifest"))
+			if done {
+				g.Screen().Next([]string{"countersign agents deploy"})
+			}
+		})
+	})
+	c.Example = `  countersign agents add skill local:modules/skills/review --tags base
+  countersign agents add prompt 'git:https://example.com/prompts.git#ref=v1&subdir=prompts/pr.md'`
+	c.Flags().StringVar(&id, "id", "", "id of the module (default: from type and source)")
+	c.Flags().StringSliceVar(&tags, "tags", nil, "tags, which profiles select modules by")
+	c.Flags().StringSliceVar(&targets, "targets", nil, "targets it is for (default: all)")
+	return c
+}
+
+// there refuses a source in the config repository where nothing is: every command that reads the modules would fail from then on. Programs, which may
+// make the files later, are warned by the tool.
+func (g author) there(cmd *cobra.Command, call Arguments, source string) error {
+	local, ok := strings.CutPrefix(strings.TrimSpace(source), "local:")
+	if !ok || g.JSON {
+		return nil
+	}
+	o, err := g.Try(cmd.Context(), "agents_add", call)
+	if err != nil {
+		return g.Failed(cmd, o, err)
+	}
+	data, err := Read[struct {
+		ID       string `json:"module_id"`
+		Manifest string `json:"manifest"`
+	}](DataOf(o))
+	if err != nil {
+		return g.Failed(cmd, tool.Outcome{}, err)
+	}
+	repo := filepath.Dir(data.Manifest)
+	path := filepath.Join(repo, filepath.FromSlash(local))
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // whatever else is wrong, the tool warns of
+	}
+	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.Sayf("there is nothing at %s, so %s was not added", path, data.ID).
+		With(command.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
+}
+
+func (g author) removeModule() *cobra.Command {
+	return g.Command("remove MODULE_ID", "Take a module out of agentpack.yaml", func(cmd *cobra.Command, args []string) error {
+		return g.Simple(cmd, "agents_remove", Arguments{"module_id": args[0]}, func(data Fields, done bool) {
+			g.Line("%s %s from %s", Done(done, "removed", "remove"), data.Text("module_id"), data.Text("manifest"))
+		})
+	})
+}
+
+func (g author) lock() *cobra.Command {
+	return g.Command("lock", "Resolve every module to a commit and sums in agentpack.lock.json", func(cmd *cobra.Command, _ []string) error {
+		return g.Simple(cmd, "agents_lock", nil, g.sayLocked)
+	})
+}
+
+func (g author) sayLocked(data Fields, done bool) {
+	g.Line("%s %s modules in %s", Done(done, "locked", "lock"), data.Text("modules"), data.Text("lockfile"))
+}
+
+func (g author) sayFetched(data Fields, done bool) {
+	g.Line("%s %s git modules into %s", Done(done, "fetched", "fetch"), data.Text("git_modules_fetched"), data.Text("store"))
+}
+
+func (g author) fetch() *cobra.Command {
+	return g.Command("fetch", "Fetch every locked git module into the cache, and check it", func(cmd *cobra.Command, _ []string) error {
+		return g.Simple(cmd, "agents_fetch", nil, g.sayFetched)
+	})
+}
+
+func (g author) update() *cobra.Command {
+	var lock, fetch, noLock, noFetch, latest bool
+	c := g.Command("update", "Lock where there is no lockfile (or --lock, --latest), then fetch", func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case noLock && (lock || latest):
+			return g.Misused(cmd, "--no-lock contradicts --lock and --latest")
+		case noFetch && fetch:
+			return g.Misused(cmd, "--no-fetch contradicts --fetch")
+		}
+		call := Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest}
+		_, err := g.Alter(cmd, Change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
+			d, err := Read[updated](data)
+			return err == nil && len(d.Steps) == 0
+		}})
+		return err
+	})
+	c.Flags().BoolVar(&lock, "lock", false, "lock again")
+	c.Flags().BoolVar(&fetch, "fetch", false, "fetch")
+	c.Flags().BoolVar(&noLock, "no-lock", false, "do not lock")
+	c.Flags().BoolVar(&noFetch, "no-fetch", false, "do not fetch")
+	c.Flags().BoolVar(&latest, "latest", false, "lock again, to what the refs are now")
+	return c
+}
+
+// updated is the data of update.
+type updated struct {
+	Steps []struct {
+		Name   string      `json:"name"`
+		Detail Fields `json:"detail"`
+	} `json:"steps"`
+}
+
+func (g author) drawUpdate(data json.RawMessage, done bool) error {
+	d, err := Read[updated](data)
+	if err != nil {
+		return err
+	}
+	for _, step := range d.Steps {
+		if step.Name == "lock" {
+			g.sayLocked(step.Detail, done)
+		} else {
+			g.sayFetched(step.Detail, done)
+		}
+	}
+	if len(d.Steps) == 0 {
+		g.Line("nothing to do")
+	}
+	return nil
+}
+
+func (g author) importing() *cobra.Command {
+	var apply bool
+	var home string
+	c := g.Command("import", "Find agent files that exist already, and with --apply take them into the config repository", func(cmd *cobra.Command, _ []string) error {
+		args := Arguments{"home_root": home}
+		if !apply || g.DryRun() {
+			return g.Look(cmd, "agents_import", args, g.Screen().Import)
+		}
+		_, err := g.Alter(cmd, Change{Tool: "agents_import_apply", Args: args, Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Import(data) },
+			Idle: func(data json.RawMessage) bool {
+				d, err := Read[struct {
+					Summary present.Summary `json:"summary"`
+				}](data)
+				return err == nil && d.Summary.Create == 0
+			}})
+		return err
+	})
+	c.Flags().BoolVar(&apply, "apply", false, "import them")
+	c.Flags().StringVar(&home, "home-root", "", "home directory to look in (default: yours)")
+	return c
+}
+
+func (g author) bootstrap() *cobra.Command {
+	var scope string
+	var adopt, remove bool
+	c := g.Command("bootstrap", "Write the files that teach agents to operate this", func(cmd *cobra.Command, _ []string) error {
+		draw := func(data json.RawMessage, done bool) error {
+			p, err := Read[present.Plan](data)
+			switch {
+			case err != nil:
+				return err
+			case done && (p.Applied || p.Summary.Empty()):
+				return g.Screen().Deployed(data)
+			}
+			g.Screen().Changes(p)
+			g.Screen().Adoptions(p)
+			g.Screen().Total(p.Summary)
+			return nil
+		}
+		_, err := g.Alter(cmd, Change{Tool: "agents_bootstrap", Args: Arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
+			Idle: func(data json.RawMessage) bool {
+				p, err := Read[present.Plan](data)
+				return err == nil && p.Summary.Empty()
+			}})
+		return err
+	})
+	c.Flags().StringVar(&scope, "scope", "", "where they go: user, project or both (default: both)")
+	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote")
+	c.Flags().BoolVar(&remove, "remove", false, "take them away, and put back what they overwrote")
+	return c
+}
+
+func (g author) remote() *cobra.Command {
+	var name string
+	set := g.Command("set URL", "Set a git remote of the config repository", func(cmd *cobra.Command, args []string) error {
+		return g.Simple(cmd, "agents_remote_set", Arguments{"url": args[0], "name": name}, func(data Fields, done bool) {
+			g.Line("%s %s of %s to %s", Done(done, "set", "set"), data.Text("remote"), data.Text("repo"), data.Text("url"))
+		})
+	})
+	set.Flags().StringVar(&name, "name", "", "name of the remote (default: origin)")
+	return g.Parent("remote", "Where the config repository is shared", set)
+}
+
+func (g author) sync() *cobra.Command {
+	var rebase bool
+	var remote string
+	c := g.Command("sync", "Pull the config repository's branch, then push it", func(cmd *cobra.Command, _ []string) error {
+		_, err := g.Alter(cmd, Change{Tool: "agents_sync", Args: Arguments{"rebase": rebase, "remote": remote}, Draw: g.Screen().Synced})
+		return err
+	})
+	c.Flags().BoolVar(&rebase, "rebase", false, "rebase instead of merging")
+	c.Flags().StringVar(&remote, "remote", "", "remote (default: origin)")
+	return c
+}
+
+func (g author) initialise() *cobra.Command {
+	var git, bootstrap, guided bool
+	var targets []string
+	var scope string
+	c := g.Command("init", "Make a config repository", func(cmd *cobra.Command, _ []string) error {
+		args := Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope}
+		if guided {
+			if err := g.form(cmd, args); err != nil {
+				return err
+			}
+		}
+		return g.Simple(cmd, "agents_init", args, g.sayInit)
+	})
+	c.Flags().BoolVar(&git, "git", false, "also make it a git repository")
+	c.Flags().BoolVar(&bootstrap, "bootstrap", false, "also write the files that teach agents to operate it")
+	c.Flags().BoolVar(&guided, "guided", false, "ask for targets, scope and bootstrap; needs a terminal")
+	c.Flags().StringSliceVar(&targets, "targets", nil, "targets to configure (default: codex, claude_code)")
+	c.Flags().StringVar(&scope, "scope", "", "where files go: user, project or both (default: both)")
+	return c
+}
+
+func (g author) sayInit(data Fields, done bool) {
+	g.Line("%s a config repository: %s", Done(done, "made", "make"), data.Text("repo"))
+	if list, ok := data["targets"].([]any); ok {
+		words := make([]string, len(list))
+		for i, t := range list {
+			words[i] = fmt.Sprint(t)
+		}
+		g.Line("targets %s, scope %s", command.Plain(strings.Join(words, ", ")), data.Text("scope"))
+	}
+	if data["git"] != nil {
+		g.Line("%s it a git repository", Done(done, "made", "make"))
+	}
+	if data["bootstrap"] != nil {
+		g.Line("%s the operator files into it", Done(done, "wrote", "write"))
+	}
+	if done {
+		g.Screen().Next([]string{"countersign agents add instructions local:modules/instructions/base --tags base", "countersign agents doctor", "countersign agents preview --diff"})
+	}
+}

@@ -1,0 +1,164 @@
+package agentcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+func tintOf(op string) command.TerminalTint {
+	switch op {
+	case "create":
+		return command.Added
+	case "delete":
+		return command.Removed
+	}
+	return command.Changed
+}
+
+// Directories shows which directories a plan writes into: first the project that one stands in, then those outside of it, one for each target.
+func (s Screen) Directories(p present.Plan, project string) {
+	inside, outside := 0, map[string]string{}
+	for _, c := range p.Changes {
+		if strings.HasPrefix(c.Path, strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator)) {
+			inside++
+			continue
+		}
+		dir, there := outside[c.Target]
+		if !there {
+			dir = filepath.Dir(c.Path)
+		}
+		for !strings.HasPrefix(c.Path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator)) {
+			dir = filepath.Dir(dir)
+		}
+		outside[c.Target] = dir
+	}
+	if inside > 0 {
+		s.Line("writes into the project %s (%s; --project-root names another)", command.Plain(project), count(inside, "file", "files"))
+	}
+	for _, target := range slices.Sorted(maps.Keys(outside)) {
+		s.Line("writes into %s (%s)", command.Plain(outside[target]), command.Plain(target))
+	}
+}
+
+// Changes shows one line for each change.
+func (s Screen) Changes(p present.Plan) {
+	wide := 0
+	for _, c := range p.Changes {
+		wide = max(wide, len(c.Target))
+	}
+	for _, c := range p.Changes {
+		line := fmt.Sprintf("%s  %-*s  %s", s.Tinted(fmt.Sprintf("%-6s", c.Op), tintOf(c.Op)), wide, command.Plain(c.Target), command.Plain(c.Path))
+		if note := c.Note(); note != "" {
+			line += "  " + s.Tinted("("+note+")", command.Faded)
+		}
+		s.Line("%s", line)
+	}
+	if p.Omitted > 0 {
+		s.Line("… and %d more", p.Omitted)
+	}
+}
+
+// Total shows the line that counts.
+func (s Screen) Total(sum present.Summary) {
+	s.Line("Plan: %s %s %s", s.Tinted(fmt.Sprintf("+%d", sum.Create), command.Added), s.Tinted(fmt.Sprintf("~%d", sum.Update), command.Changed),
+		s.Tinted(fmt.Sprintf("-%d", sum.Delete), command.Removed))
+}
+
+// Plan shows the data of plan.
+func (s Screen) Plan(data json.RawMessage) error {
+	p, err := Read[present.Plan](data)
+	if err != nil {
+		return err
+	}
+	s.Changes(p)
+	s.Total(p.Summary)
+	return nil
+}
+
+// Preview is the data of preview.
+type Preview struct {
+	Plan present.Plan `json:"plan"`
+	Diff struct {
+		Files []File `json:"files"`
+	} `json:"diff"`
+}
+
+// File is one file of a preview with diffs.
+type File struct {
+	Target  string  `json:"target"`
+	Root    string  `json:"root_posix"`
+	Path    string  `json:"path_posix"`
+	Op      string  `json:"op"`
+	Before  *string `json:"before_hash"`
+	After   *string `json:"after_hash"`
+	Unified *string `json:"unified"`
+}
+
+// Preview shows the data of preview: the changes, and the diffs where there are any.
+func (s Screen) Preview(ctx context.Context, data json.RawMessage) error {
+	p, err := Read[Preview](data)
+	if err != nil {
+		return err
+	}
+	s.Changes(p.Plan)
+	if err := s.Diffs(ctx, p.Diff.Files); err != nil {
+		return err
+	}
+	s.Total(p.Plan.Summary)
+	return nil
+}
+
+// Diffs shows files as unified diffs, in the person's pager where they are longer than the screen.
+func (s Screen) Diffs(ctx context.Context, files []File) error {
+	var doc strings.Builder
+	for _, f := range files {
+		doc.WriteString(s.Tinted(fmt.Sprintf("%s %s %s/%s", f.Op, f.Target, strings.TrimSuffix(f.Root, "/"), f.Path), command.Heading) + "\n")
+		switch {
+		case f.Unified != nil:
+			doc.WriteString(s.Diff(*f.Unified))
+			if !strings.HasSuffix(*f.Unified, "\n") && *f.Unified != "" {
+				doc.WriteByte('\n')
+			}
+		case f.Op != "delete":
+			doc.WriteString("(no text to show)\n")
+		}
+	}
+	return s.Page(ctx, doc.String())
+}
+
+// Adoptions names what would be overwritten or deleted of somebody's own work, and reports whether there is any.
+func (s Screen) Adoptions(p present.Plan) bool {
+	own := p.Adoptions()
+	if len(own) == 0 {
+		return false
+	}
+	s.Line("%s", s.Tinted(count(len(own), "file is", "files are")+" somebody's own work:", command.Heading))
+	for _, c := range own {
+		s.Line("  %s  %s", s.Tinted(command.Plain(c.Path), command.Removed), c.Note())
+	}
+	return true
+}
+
+// Deployed shows the data of a deployment or bootstrap that was carried out, or would be.
+func (s Screen) Deployed(data json.RawMessage) error {
+	p, err := Read[present.Plan](data)
+	switch {
+	case err != nil:
+		return err
+	case !p.Applied:
+		s.Line("nothing to change")
+	case p.Summary.Empty():
+		s.Line("nothing to change; what is deployed is on record as snapshot %s", command.Plain(p.SnapshotID))
+	default:
+		s.Line("deployed: %d created, %d updated, %d deleted; snapshot %s", p.Summary.Create, p.Summary.Update, p.Summary.Delete, command.Plain(p.SnapshotID))
+	}
+	return nil
+}

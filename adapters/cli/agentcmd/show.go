@@ -1,0 +1,74 @@
+// Package show is how the answers about deployments look to a person: short lines, tables, diffs, and colour where there is a terminal.
+//
+// It refuses to call anything: data goes in, lines come out.
+package agentcmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Screen is where answers are drawn.
+type Screen struct{ *command.Terminal }
+
+// Read reads the data of an answer. What is not understood is an internal fault.
+func Read[T any](data json.RawMessage) (T, error) {
+	var out T
+	if err := json.Unmarshal(data, &out); err != nil {
+		return out, fault.ErrInternal.Sayf("the answer is not understood").Because(err)
+	}
+	return out, nil
+}
+
+// Next shows what can be done next.
+func (s Screen) Next(actions []string) {
+	for _, a := range actions {
+		s.Line("next: %s", command.Plain(present.Command(a)))
+	}
+}
+
+// Warnings shows what there is to mind. That agents lack the files that teach them to operate deployments is no fault: one line offers them.
+func (s Screen) Warnings(warnings []string) {
+	offered := false
+	for _, w := range warnings {
+		if !strings.HasPrefix(w, "operator assets missing ") {
+			s.Note("warning: %s", Prose(w))
+			continue
+		}
+		if !offered {
+			s.Note("optional: countersign agents bootstrap writes commands and a skill with which Claude Code and Codex operate deployments themselves")
+		}
+		offered = true
+	}
+}
+
+// Prose is a sentence for people, in one line, with the commands of the contract in it as a person types them.
+func Prose(s string) string { return present.Prose(command.Plain(s)) }
+
+// Done is the verb of something that was done, or of the same that would be.
+func Done(done bool, past, verb string) string {
+	if done {
+		return past
+	}
+	return "would " + verb
+}
+
+// count is a number of things in words.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func or(s *string, otherwise string) string {
+	if s == nil || *s == "" {
+		return otherwise
+	}
+	return *s
+}

@@ -1,0 +1,182 @@
+package agentcmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+type snapshot struct {
+	Changes      int      `json:"changes"`
+	CreatedAt    string   `json:"created_at"`
+	ID           string   `json:"id"`
+	Kind         string   `json:"kind"`
+	Managed      int      `json:"managed"`
+	Profile      string   `json:"profile"`
+	RolledBackTo string   `json:"rolled_back_to"`
+	Status       string   `json:"status"`
+	Targets      []string `json:"targets"`
+}
+
+func (p snapshot) what() string {
+	if p.RolledBackTo != "" {
+		return p.Kind + " to " + p.RolledBackTo
+	}
+	return p.Kind
+}
+
+// Snapshots shows the data of snapshots list.
+func (s Screen) Snapshots(data json.RawMessage) error {
+	d, err := Read[struct {
+		Snapshots []snapshot `json:"snapshots"`
+		Omitted   int        `json:"snapshots_omitted"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	if len(d.Snapshots) == 0 {
+		s.Line("no snapshots: nothing was deployed yet")
+		return nil
+	}
+	rows := make([][]string, len(d.Snapshots))
+	for i, p := range d.Snapshots {
+		when, _, _ := strings.Cut(p.CreatedAt, ".")
+		rows[i] = []string{p.ID, strings.TrimSuffix(when, "Z") + "Z", p.what(), p.Status, strings.Join(p.Targets, ", "), strconv.Itoa(p.Changes), strconv.Itoa(p.Managed)}
+	}
+	s.Table([]string{"id", "made", "kind", "status", "targets", "changes", "files"}, rows)
+	return nil
+}
+
+// Snapshot shows the data of snapshots show.
+func (s Screen) Snapshot(data json.RawMessage) error {
+	d, err := Read[struct {
+		snapshot
+		FileChanges []present.Change `json:"file_changes"`
+		Project     string           `json:"project_root"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	s.Line("%s  %s  %s  %s", s.Tinted(d.ID, command.Heading), d.CreatedAt, command.Plain(d.what()), command.Plain(d.Status))
+	s.Line("profile %s, %s: %s, project %s", command.Plain(d.Profile), command.Plain(strings.Join(d.Targets, ", ")), count(d.Managed, "file", "files"), command.Plain(d.Project))
+	s.Changes(present.Plan{Changes: d.FileChanges})
+	return nil
+}
+
+// Pruned shows the data of snapshots prune.
+func (s Screen) Pruned(data json.RawMessage, done bool) error {
+	d, err := Read[struct {
+		Freed  int64    `json:"freed_bytes"`
+		Kept   int      `json:"kept"`
+		Pruned []string `json:"pruned"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	s.Line("%s %s, and keep %d: %s", Done(done, "forgot", "forget"), count(len(d.Pruned), "snapshot", "snapshots"), d.Kept, command.Plain(strings.Join(d.Pruned, " ")))
+	if done {
+		s.Line("%d bytes freed", d.Freed)
+	}
+	return nil
+}
+
+// Score shows the data of score.
+func (s Screen) Score(data json.RawMessage) error {
+	d, err := Read[struct {
+		Modules []struct {
+			Rate     *float64 `json:"failure_rate"`
+			Failures int      `json:"failures"`
+			LastSeen *string  `json:"last_seen_at"`
+			ID       string   `json:"module_id"`
+			Total    int      `json:"total"`
+		} `json:"modules"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	if len(d.Modules) == 0 {
+		s.Line("no modules, and no events")
+		return nil
+	}
+	rows := make([][]string, len(d.Modules))
+	for i, m := range d.Modules {
+		rate := "-"
+		if m.Rate != nil {
+			rate = fmt.Sprintf("%.1f%%", *m.Rate*100)
+		}
+		rows[i] = []string{m.ID, strconv.Itoa(m.Total), strconv.Itoa(m.Failures), rate, or(m.LastSeen, "never")}
+	}
+	s.Table([]string{"module", "events", "failures", "rate", "last seen"}, rows)
+	return nil
+}
+
+// Issue is one violation of a policy.
+type Issue struct {
+	Rule    string `json:"rule"`
+	Path    string `json:"path_posix"`
+	Message string `json:"message"`
+}
+
+// Issues shows violations of a policy.
+func (s Screen) Issues(issues []Issue) {
+	for _, i := range issues {
+		s.Line("%s  %s  %s", s.Tinted(i.Rule, command.Removed), command.Plain(i.Path), command.Plain(i.Message))
+	}
+}
+
+// Lint shows the data of policy lint, which succeeds where there are no violations.
+func (s Screen) Lint(data json.RawMessage) error {
+	d, err := Read[struct {
+		Issues  []Issue `json:"issues"`
+		Root    string  `json:"root"`
+		Summary struct {
+			Violations int `json:"violations"`
+			Files      int `json:"files_scanned"`
+		} `json:"summary"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	s.Issues(d.Issues)
+	s.Line("%s in %s, %s looked at", count(d.Summary.Violations, "violation", "violations"), command.Plain(d.Root), count(d.Summary.Files, "file", "files"))
+	return nil
+}
+
+// Audit shows the data of policy audit.
+func (s Screen) Audit(data json.RawMessage) error {
+	type named struct {
+		ID string `json:"id"`
+	}
+	d, err := Read[struct {
+		Modules []struct {
+			named
+			Type    string `json:"type"`
+			Version string `json:"resolved_version"`
+			Sum     string `json:"sha256"`
+			Files   int    `json:"files"`
+			Bytes   int64  `json:"bytes"`
+		} `json:"modules"`
+		Change *struct {
+			Base    string            `json:"base_ref"`
+			Added   []json.RawMessage `json:"modules_added"`
+			Removed []json.RawMessage `json:"modules_removed"`
+			Changed []named           `json:"modules_changed"`
+		} `json:"change_summary"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, len(d.Modules))
+	for i, m := range d.Modules {
+		rows[i] = []string{m.ID, m.Type, m.Version, m.Sum[:min(len(m.Sum), 12)], strconv.Itoa(m.Files), strconv.FormatInt(m.Bytes, 10)}
+	}
+	s.Table([]string{"module", "type", "version", "sha256", "files", "bytes"}, rows)
+	if c := d.Change; c != nil {
+		s.Line("since %s: %d added, %d removed, %d changed", command.Plain(c.Base), len(c.Added), len(c.Removed), len(c.Changed))
+	}
+	return nil
+}

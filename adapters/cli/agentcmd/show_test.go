@@ -1,0 +1,151 @@
+package agentcmd_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// drawn is what draw writes where nobody looks.
+func drawn(t *testing.T, draw func(agentcmd.Screen) error) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, draw(agentcmd.Screen{Terminal: &command.Terminal{Out: &out, Err: &out}}))
+	return out.String()
+}
+
+func TestCommandsForPeople(t *testing.T) {
+	for in, want := range map[string]string{
+		"missing; write them with countersign agents --target codex bootstrap --yes --json": "missing; write them with countersign agents --target codex bootstrap",
+		"the agentpack config repo, with --yes --json":                                      "the agentpack config repo, with --yes --json",
+		"two\nlines\x1b[2J": "two lines␣U+001B[2J",
+	} {
+		assert.Equal(t, want, agentcmd.Prose(in))
+	}
+}
+
+func TestPlan(t *testing.T) {
+	plan := json.RawMessage(`{"changes":[
+		{"target":"codex","op":"create","path":"/h/a b\u001b"},
+		{"target":"vscode","op":"update","path":"/p/b","update_kind":"adopt_update"},
+		{"target":"vscode","op":"update","path":"/p/c","update_kind":"managed_update"},
+		{"target":"vscode","op":"update","path":"/p/m","update_kind":"merge_update"},
+		{"target":"vscode","op":"delete","path":"/p/d","delete_kind":"drifted_delete"}],
+		"changes_omitted":2,"summary":{"create":1,"update":3,"delete":1}}`)
+	assert.Equal(t, `create  codex   /h/a b␣U+001B
+update  vscode  /p/b  (overwrites a file that no deployment wrote)
+update  vscode  /p/c
+update  vscode  /p/m  (adds to the file, and leaves the rest of it alone)
+delete  vscode  /p/d  (deletes a file with edits made since it was deployed)
+… and 2 more
+Plan: +1 ~3 -1
+`, drawn(t, func(s agentcmd.Screen) error { return s.Plan(plan) }))
+	assert.Equal(t, `2 files are somebody's own work:
+  /p/b  overwrites a file that no deployment wrote
+  /p/d  deletes a file with edits made since it was deployed
+`, drawn(t, func(s agentcmd.Screen) error {
+		p, err := agentcmd.Read[present.Plan](plan)
+		assert.True(t, s.Adoptions(p))
+		assert.False(t, s.Adoptions(present.Plan{}))
+		return err
+	}))
+}
+
+func TestPreview(t *testing.T) {
+	preview := json.RawMessage(`{"plan":{"changes":[],"summary":{"create":1,"update":1,"delete":1}},"diff":{"files":[
+		{"target":"codex","op":"create","root_posix":"/h","path_posix":"a","unified":"--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+x"},
+		{"target":"codex","op":"update","root_posix":"/h/","path_posix":"bin"},
+		{"target":"codex","op":"delete","root_posix":"/h","path_posix":"gone"}]}}`)
+	assert.Equal(t, `create codex /h/a
+--- a/a
++++ b/a
+@@ -0,0 +1 @@
++x
+update codex /h/bin
+(no text to show)
+delete codex /h/gone
+Plan: +1 ~1 -1
+`, drawn(t, func(s agentcmd.Screen) error { return s.Preview(context.Background(), preview) }))
+}
+
+func TestStatusIsByRoot(t *testing.T) {
+	status := json.RawMessage(`{"drift":[
+		{"kind":"modified","target":"vscode","root":"/p","path":"/p/x/a"},
+		{"kind":"missing","target":"codex","root":"/h","path":"/h/b"},
+		{"kind":"extra","target":"vscode","root":"/p","path":"/p/c"},
+		{"kind":"missing","target":"zed","path":"/q/d"}],
+		"summary":{"modified":1,"missing":2,"extra":1},"summary_total":{"modified":1,"missing":2,"extra":1},"next_actions":["countersign agents deploy --apply --yes --json"]}`)
+	assert.Equal(t, `codex  /h
+  missing   b
+vscode  /p
+  modified  x/a
+  extra     c
+zed  (no root)
+  missing   /q/d
+Drift: 1 modified, 2 missing, 1 extra
+in all: 1 modified, 2 missing, 1 extra
+next: countersign agents deploy --apply --adopt
+`, drawn(t, func(s agentcmd.Screen) error { return s.Status(status) }))
+}
+
+// TestDirectories: before the files come the directories, first of all the project one stands in.
+func TestDirectories(t *testing.T) {
+	p := present.Plan{Changes: []present.Change{{Target: "codex", Path: "/h/.codex/prompts/a.md"}, {Target: "codex", Path: "/h/.codex/AGENTS.md"}, {Target: "cursor", Path: "/w/shop/.cursor/rules/a.mdc"},
+		{Target: "vscode", Path: "/w/shopping/x.md"}}}
+	assert.Equal(t, "writes into the project /w/shop (1 file; --project-root names another)\nwrites into /h/.codex (codex)\nwrites into /w/shopping (vscode)\n",
+		drawn(t, func(s agentcmd.Screen) error { s.Directories(p, "/w/shop"); return nil }))
+	assert.Empty(t, drawn(t, func(s agentcmd.Screen) error { s.Directories(present.Plan{}, "/w/shop"); return nil }))
+}
+
+func TestPolicies(t *testing.T) {
+	lint := json.RawMessage(`{"root":"/r","issues":[{"rule":"skill_frontmatter","path_posix":"a/SKILL.md","message":"has none"}],"summary":{"violations":1,"files_scanned":3}}`)
+	assert.Equal(t, "skill_frontmatter  a/SKILL.md  has none\n1 violation in /r, 3 files looked at\n", drawn(t, func(s agentcmd.Screen) error { return s.Lint(lint) }))
+	audit := json.RawMessage(`{"modules":[{"id":"skill:x","type":"skill","resolved_version":"c0ffee","sha256":"0123456789abcdef","files":2,"bytes":10}],
+		"change_summary":{"base_ref":"HEAD^","modules_added":["a"],"modules_removed":[{"id":"b"}],"modules_changed":[{"id":"c"}]}}`)
+	assert.Equal(t, "MODULE   TYPE   VERSION  SHA256        FILES  BYTES\nskill:x  skill  c0ffee   0123456789ab  2      10\nsince HEAD^: 1 added, 1 removed, 1 changed\n",
+		drawn(t, func(s agentcmd.Screen) error { return s.Audit(audit) }))
+}
+
+func TestRebaseAndImport(t *testing.T) {
+	rebase := json.RawMessage(`{"module_id":"skill:x","overlay_dir":"/o","report":{"updated":["a"],"deleted":["b"],"skipped":["c"],"conflicts":["d"]}}`)
+	assert.Equal(t, "update    a\ndelete    b\nskip      c\nconflict  d\nwould rebase the overlay of skill:x in /o\n",
+		drawn(t, func(s agentcmd.Screen) error { return s.Rebased(rebase, false) }))
+	found := json.RawMessage(`{"applied":false,"repo":"/r","conflicts":[{"kind":"dest_path_exists","count":1,"sample_paths":["/r/x"],"hint":"move it"}],"next_actions":["countersign agents import --apply --yes --json"],
+		"plan":[{"op":"create","module_id":"prompt:a","source_path":"/h/a.md","dest_path":"/r/a.md"},
+		{"op":"skip_invalid","module_id":"skill:b","source_path":"/h/b","dest_path":"/r/b","skip_reason":"invalid_module_source"}],
+		"left_out":[{"source_path":"/h/.claude/CLAUDE.md","reason":"kind_not_imported"}],
+		"summary":{"candidates":2,"create":1,"skipped_existing_module":0,"skipped_invalid":1,"left_out":3}}`)
+	assert.Equal(t, `create  prompt:a  /h/a.md -> /r/a.md
+skip    skill:b  /h/b (invalid module source)
+left out  /h/.claude/CLAUDE.md (kind not imported)
+left out  2 more
+conflict  dest path exists: /r/x
+          move it
+would import 1 module of 2 found into /r; 0 there already, 1 not usable; 3 left out
+next: countersign agents import --apply
+`, drawn(t, func(s agentcmd.Screen) error { return s.Import(found) }))
+}
+
+// TestWhatIsNotUnderstood is a fault, never a panic and never an empty page.
+func TestWhatIsNotUnderstood(t *testing.T) {
+	s := agentcmd.Screen{Terminal: &command.Terminal{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
+	for _, data := range []string{``, `[]`, `{"changes":1,"drift":1,"roots":1,"snapshots":1,"modules":1,"restored":1,"plan":1,"pruned":1,"issues":1,"candidates":1,"report":1,"commands":1,"id":1,"applied":1}`} {
+		raw := json.RawMessage(data)
+		for name, err := range map[string]error{
+			"plan": s.Plan(raw), "preview": s.Preview(context.Background(), raw), "status": s.Status(raw), "doctor": s.Doctor(raw, false, false), "explain": s.Explained(raw),
+			"deployed": s.Deployed(raw), "snapshots": s.Snapshots(raw), "snapshot": s.Snapshot(raw), "pruned": s.Pruned(raw, true), "score": s.Score(raw), "lint": s.Lint(raw),
+			"audit": s.Audit(raw), "import": s.Import(raw), "proposal": s.Proposal(raw), "restored": s.Restored(raw, true), "rebased": s.Rebased(raw, true), "synced": s.Synced(raw, true),
+		} {
+			assert.Equal(t, fault.Internal, fault.From(err).Kind, "%s of %s", name, data)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package agentcmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+type drift struct {
+	Kind    string   `json:"kind"`
+	Target  string   `json:"target"`
+	Root    string   `json:"root"`
+	Path    string   `json:"path"`
+	Modules []string `json:"modules"`
+}
+
+func (s Screen) driftLine(indent string, d drift, path string) {
+	tint := command.Changed
+	switch d.Kind {
+	case "missing":
+		tint = command.Removed
+	case "extra":
+		tint = command.Faded
+	}
+	line := indent + s.Tinted(fmt.Sprintf("%-8s", d.Kind), tint) + "  " + command.Plain(path)
+	if len(d.Modules) > 0 {
+		line += "  " + s.Tinted("("+strings.Join(d.Modules, ", ")+")", command.Faded)
+	}
+	s.Line("%s", line)
+}
+
+// Status shows the data of status: drift under the root where it is, and what to do next.
+func (s Screen) Status(data json.RawMessage) error {
+	type sums struct {
+		Extra    int `json:"extra"`
+		Missing  int `json:"missing"`
+		Modified int `json:"modified"`
+	}
+	d, err := Read[struct {
+		Drift   []drift  `json:"drift"`
+		Omitted int      `json:"drift_omitted"`
+		Next    []string `json:"next_actions"`
+		Summary sums     `json:"summary"`
+		Total   *sums    `json:"summary_total"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	sorting.Stable(d.Drift, func(a, b drift) int {
+		if c := strings.Compare(a.Target, b.Target); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Root, b.Root)
+	})
+	under := drift{}
+	for i, item := range d.Drift {
+		if i == 0 || item.Target != under.Target || item.Root != under.Root {
+			under = item
+			s.Line("%s  %s", s.Tinted(item.Target, command.Heading), command.Plain(or(&item.Root, "(no root)")))
+		}
+		path := item.Path
+		if item.Root != "" {
+			path = strings.TrimLeft(strings.TrimPrefix(path, item.Root), `/\`)
+		}
+		s.driftLine("  ", item, path)
+	}
+	if d.Omitted > 0 {
+		s.Line("… and %d more", d.Omitted)
+	}
+	s.Line("Drift: %d modified, %d missing, %d extra", d.Summary.Modified, d.Summary.Missing, d.Summary.Extra)
+	if d.Total != nil {
+		s.Line("in all: %d modified, %d missing, %d extra", d.Total.Modified, d.Total.Missing, d.Total.Extra)
+	}
+	next := slices.DeleteFunc(d.Next, func(action string) bool { return strings.Contains(action, " bootstrap ") }) // Warnings has told of that
+	if d.Summary.Modified > 0 || d.Total != nil && d.Total.Modified > 0 {
+		for i, action := range next {
+			next[i] = strings.Replace(action, " deploy --apply", " deploy --apply --adopt", 1) // without it, edits are not overwritten
+		}
+	}
+	s.Next(next)
+	return nil
+}
+
+// Doctor shows the data of doctor, and of doctor --fix.
+func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
+	d, err := Read[struct {
+		Fixes []struct {
+			Path    string `json:"gitignore_path"`
+			Updated bool   `json:"updated"`
+		} `json:"gitignore_fixes"`
+		Machine string   `json:"machine_id"`
+		Next    []string `json:"next_actions"`
+		Roots   []struct {
+			Target     string   `json:"target"`
+			Root       string   `json:"root"`
+			Issues     []string `json:"issues"`
+			Suggestion *string  `json:"suggestion"`
+		} `json:"roots"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, 0, len(d.Roots))
+	problems := 0
+	for _, r := range d.Roots {
+		state := "ok"
+		if len(r.Issues) > 0 {
+			state = strings.Join(r.Issues, ", ")
+			problems++
+		}
+		rows = append(rows, []string{r.Target, r.Root, state})
+	}
+	if len(rows) > 0 {
+		s.Table([]string{"target", "directory", "state"}, rows)
+	}
+	for _, f := range d.Fixes {
+		if fixing && f.Updated {
+			s.Line("%s the line for manifests to %s", Done(done, "added", "add"), command.Plain(f.Path))
+		}
+	}
+	s.Line("machine %s: %s", command.Plain(d.Machine), count(problems, "directory needs attention", "directories need attention"))
+	s.Next(d.Next)
+	return nil
+}
+
+// Explained shows the data of explain plan, diff and status.
+func (s Screen) Explained(data json.RawMessage) error {
+	d, err := Read[struct {
+		Changes []struct {
+			present.Change
+			Modules []struct {
+				ID    string  `json:"module_id"`
+				Type  *string `json:"module_type"`
+				Layer *string `json:"layer"`
+				Path  *string `json:"module_path"`
+			} `json:"modules"`
+		} `json:"changes"`
+		Drift []drift `json:"drift"`
+	}](data)
+	if err != nil {
+		return err
+	}
+	for _, c := range d.Changes {
+		s.Line("%s  %s  %s", s.Tinted(fmt.Sprintf("%-6s", c.Op), tintOf(c.Op)), command.Plain(c.Target), command.Plain(c.Path))
+		for _, m := range c.Modules {
+			s.Line("        %s  %s", command.Plain(m.ID), s.Tinted(or(m.Path, "(gone)")+" from "+or(m.Layer, "nowhere"), command.Faded))
+		}
+	}
+	for _, item := range d.Drift {
+		s.driftLine("", item, item.Path)
+	}
+	if len(d.Changes)+len(d.Drift) == 0 {
+		s.Line("nothing to explain: everything is as it should be")
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+// Board is lines at the foot of the error stream that are drawn over and over, while other lines pass above them. Where nothing can be drawn
+// (no terminal, a dumb one, NO_COLOR) there is none: nil, which shows nothing.
+type Board struct {
+	t     *Terminal
+	drawn int
+}
+
+// Board is a new board, or nil.
+func (t *Terminal) Board() *Board {
+	if !t.colour(t.Err) {
+		return nil
+	}
+	return &Board{t: t}
+}
+
+// Show draws the lines in place of those before, each cut to the terminal's width; when they are more than fit, the last ones.
+func (b *Board) Show(lines []string) {
+	if b == nil {
+		return
+	}
+	b.Clear()
+	width, height := b.size()
+	lines = lines[max(0, len(lines)-max(height-2, 1)):]
+	var out strings.Builder
+	for _, line := range lines {
+		out.WriteString(text.Trim(Block(line), max(width-1, 1)))
+		out.WriteByte('\n')
+	}
+	fmt.Fprint(b.t.Err, out.String())
+	b.drawn = len(lines)
+}
+
+// Clear takes the lines away, so that others can be written.
+func (b *Board) Clear() {
+	if b == nil || b.drawn == 0 {
+		return
+	}
+	fmt.Fprintf(b.t.Err, "\x1b[%dA\r\x1b[J", b.drawn)
+	b.drawn = 0
+}
+
+func (b *Board) size() (width, height int) {
+	if f, ok := b.t.Err.(*os.File); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return defaultWidth, defaultHeight
+}

@@ -1,0 +1,94 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Documented has c and every command below it end with exactly one document under --json: what no tool has answered, because the command line
+// itself refused it, is written in the contract's form.
+func (s *Shell) Documented(c *cobra.Command, contract tool.Contract) {
+	s.documented(c, contract)
+	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if above := c.Parent(); above != nil {
+			return s.refused(above.FlagErrorFunc()(cmd, err), contract) // in the words that all commands have for it
+		}
+		return s.refused(Usage(cmd, "%v", err), contract)
+	})
+}
+
+func (s *Shell) documented(c *cobra.Command, contract tool.Contract) {
+	for _, below := range c.Commands() {
+		s.documented(below, contract)
+	}
+	check, run := c.Args, c.RunE
+	c.Args = func(cmd *cobra.Command, args []string) error { return s.refused(check(cmd, args), contract) }
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if !s.JSON {
+			return run(cmd, args)
+		}
+		out := &noticed{Writer: s.Out}
+		s.Out = out
+		err := run(cmd, args)
+		if s.Out = out.Writer; out.written {
+			return err
+		}
+		return s.refused(err, contract)
+	}
+}
+
+// refused writes a failure as JSON where that is wanted, and hands it on.
+func (s *Shell) refused(err error, contract tool.Contract) error {
+	var exit Exit
+	if err == nil || !s.wantsJSON() || errors.As(err, &exit) {
+		return err
+	}
+	f := fault.From(err)
+	if hint, ok := f.Details.(Hint); ok {
+		f = f.With(map[string]any{"suggestion": string(hint)})
+	}
+	s.Line("%s", present.For(contract)(tool.Outcome{Err: f}).Body)
+	return err
+}
+
+// Documents has whatever fails under --json end with a document on stdout. It is called before the command runs; what it returns is told the failure, and
+// writes it in the form of Countersign's own contract unless the command has written something itself.
+func (s *Shell) Documents() (failed func(f *fault.Error)) {
+	if !s.wantsJSON() {
+		return func(*fault.Error) {}
+	}
+	out := &noticed{Writer: s.Out}
+	s.Out = out
+	return func(f *fault.Error) {
+		if s.Out = out.Writer; !out.written {
+			_ = s.refused(f, present.Control)
+		}
+	}
+}
+
+// wantsJSON reports whether JSON is wanted, on a command line that may not have been read to its end.
+func (s *Shell) wantsJSON() bool {
+	typed := s.Argv
+	if end := slices.Index(typed, "--"); end >= 0 {
+		typed = typed[:end]
+	}
+	return s.JSON || slices.Contains(typed, "--json") || slices.Contains(typed, "--json=true")
+}
+
+// noticed is a writer that knows whether anything was written.
+type noticed struct {
+	io.Writer
+	written bool
+}
+
+func (n *noticed) Write(p []byte) (int, error) {
+	n.written = n.written || len(p) > 0
+	return n.Writer.Write(p)
+}

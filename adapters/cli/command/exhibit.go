@@ -1,0 +1,40 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Exhibit is what people see beside a plan as text: the diffs of files, each under its path, and warnings. What has another form is laid out as JSON, so
+// that nothing of it is left out.
+func Exhibit(doc json.RawMessage) string {
+	var shown struct {
+		Files []struct {
+			Root    string `json:"root"`
+			Path    string `json:"path"`
+			Unified string `json:"unified"`
+		} `json:"files"`
+		Warnings []string `json:"warnings"`
+	}
+	if len(doc) == 0 || string(doc) == "null" {
+		return ""
+	}
+	if json.Unmarshal(doc, &shown) != nil || len(shown.Files) == 0 && len(shown.Warnings) == 0 {
+		var out bytes.Buffer
+		if json.Indent(&out, doc, "", "  ") != nil {
+			return string(doc)
+		}
+		return out.String()
+	}
+	var out strings.Builder
+	for _, f := range shown.Files {
+		if f.Unified != "" {
+			out.WriteString(f.Root + "/" + f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
+		}
+	}
+	for _, w := range shown.Warnings {
+		out.WriteString(w + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,301 @@
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The ways that a name leads nowhere.
+var (
+	ErrUnknown   = fault.New(fault.NotFound, "name_unknown", "nothing has this name")
+	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "more than one thing has this name")
+)
+
+// Project is a project as far as commands need it.
+type Project struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+// Dir is the directory that a command is about: the project named by name, id or path, or the working directory when none is named. That
+// it lies in a registered project is for the tools to say.
+func (d Desk) Dir(ctx context.Context, word string) (string, error) {
+	if word == "" || isPath(word) {
+		return filepath.Abs(word)
+	}
+	var p Project
+	o, err := d.Send(ctx, "project_settings", Arguments{"project": word}, nil)
+	if err == nil {
+		err = Read(o, &p)
+		return p.Path, err
+	}
+	if info, statErr := os.Stat(word); statErr == nil && info.IsDir() && fault.From(err).Kind == fault.NotFound {
+		return filepath.Abs(word)
+	}
+	return "", d.Fail(o, Explain(err))
+}
+
+// isPath reports a word that can only be a directory.
+func isPath(word string) bool {
+	return word == "." || word == ".." || strings.ContainsRune(word, filepath.Separator)
+}
+
+// Stored is what the tools of people take for a project: the word, or for a directory in one that project. Its directory may be gone.
+func (d Desk) Stored(ctx context.Context, word string) (string, error) {
+	if !isPath(word) {
+		return word, nil
+	}
+	dir, err := filepath.Abs(word)
+	if err != nil {
+		return "", ErrUsage.Sayf("%q is no directory: %v", word, err)
+	}
+	var p Project
+	if o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil); err == nil && Read(o, &p) == nil {
+		return p.ID, nil
+	}
+	return dir, nil
+}
+
+// ScriptDir is Dir for scripts: when no project is named, the nearest directory from the working directory upwards with a package.json.
+func (d Desk) ScriptDir(ctx context.Context, word string) (string, error) {
+	dir, err := d.Dir(ctx, word)
+	if err != nil || word != "" {
+		return dir, err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return dir, nil
+		}
+	}
+}
+
+// Project is the project of Dir.
+func (d Desk) Project(ctx context.Context, word string) (Project, error) {
+	var p Project
+	dir, err := d.Dir(ctx, word)
+	if err != nil {
+		return p, err
+	}
+	_, err = d.Ask(ctx, "get_project", Arguments{"path": dir}, &p)
+	return p, err
+}
+
+// Here is the project of the working directory; ok is false when it lies in none.
+func (d Desk) Here(ctx context.Context) (p Project, ok bool) {
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return p, false
+	}
+	o, err := d.Send(ctx, "get_project", Arguments{"path": dir}, nil)
+	return p, err == nil && Read(o, &p) == nil
+}
+
+// Owner is the project that something new belongs to: the one named, or the one you stand in; none, with an empty id, when it is to be
+// global or you stand in none.
+func (d Desk) Owner(ctx context.Context, word string, global bool) (Project, error) {
+	switch {
+	case global && word != "":
+		return Project{}, ErrUsage.Sayf("--global contradicts --project")
+	case global:
+		return Project{}, nil
+	case word != "":
+		return d.Project(ctx, word)
+	}
+	p, _ := d.Here(ctx)
+	return p, nil
+}
+
+// ProjectNames are the names of all projects by id; of none when they cannot be listed.
+func (d Desk) ProjectNames(ctx context.Context) map[string]string {
+	names := map[string]string{}
+	var v struct {
+		Projects []Project `json:"projects"`
+	}
+	if o, err := d.Send(ctx, "list_projects", Arguments{}, nil); err == nil && Read(o, &v) == nil {
+		for _, p := range v.Projects {
+			names[p.ID] = p.Name
+		}
+	}
+	return names
+}
+
+// Named is something stored that people name.
+type Named struct {
+	ID, Name string
+	Project  string // its id or path
+	Note     string // for completions
+}
+
+// listing is where things of one kind are listed.
+type listing struct {
+	what, list string // "workflow", the command that lists them
+	tool       tool.Name
+	args       Arguments
+	read       func(tool.Outcome) ([]Named, error)
+}
+
+// Workflow is the id of the workflow that a word names: an id, the beginning of one, or a name that one workflow has, in the project of
+// the working directory before others.
+func (d Desk) Workflow(ctx context.Context, word string) (string, error) {
+	return d.find(ctx, workflows(), word)
+}
+
+// Action is the id of the stored action that a word names, like Workflow.
+func (d Desk) Action(ctx context.Context, word string) (string, error) {
+	return d.find(ctx, actions(), word)
+}
+
+// Process is the id of the background process that a word names: an id, the beginning of one, or the name of a script that runs once.
+func (d Desk) Process(ctx context.Context, word string) (string, error) {
+	return d.find(ctx, processes(), word)
+}
+
+// Template is the id of the step template of one's own that a word names.
+func (d Desk) Template(ctx context.Context, word string) (string, error) {
+	return d.find(ctx, templates(), word)
+}
+
+func workflows() listing {
+	return listing{what: "workflow", list: "countersign workflow list", tool: "list_workflows", read: func(o tool.Outcome) ([]Named, error) {
+		var v struct {
+			Workflows []struct {
+				ID      string `json:"id"`
+				Name    string `json:"name"`
+				Project string `json:"projectId"`
+			} `json:"workflows"`
+		}
+		err := Read(o, &v)
+		var out []Named
+		for _, w := range v.Workflows {
+			out = append(out, Named{ID: w.ID, Name: w.Name, Project: w.Project})
+		}
+		return out, err
+	}}
+}
+
+func actions() listing {
+	return listing{what: "action", list: "countersign action list", tool: "list_actions", read: func(o tool.Outcome) ([]Named, error) {
+		var v struct {
+			Actions []struct {
+				ID      string `json:"id"`
+				Name    string `json:"name"`
+				Type    string `json:"actionType"`
+				Project string `json:"projectId"`
+			} `json:"actions"`
+		}
+		err := Read(o, &v)
+		var out []Named
+		for _, a := range v.Actions {
+			out = append(out, Named{ID: a.ID, Name: a.Name, Project: a.Project, Note: a.Type})
+		}
+		return out, err
+	}}
+}
+
+func processes() listing {
+	return listing{what: "background process", list: "countersign ps", tool: "list_background_processes", read: func(o tool.Outcome) ([]Named, error) {
+		var v struct {
+			Processes []struct {
+				ID     string `json:"id"`
+				Script string `json:"scriptName"`
+				Status string `json:"status"`
+				Path   string `json:"projectPath"`
+			} `json:"processes"`
+		}
+		err := Read(o, &v)
+		var out []Named
+		for _, p := range v.Processes {
+			n := Named{ID: p.ID, Project: p.Path, Note: p.Script + ", " + p.Status}
+			if p.Status == "running" { // what has ended is named by its id
+				n.Name = p.Script
+			}
+			out = append(out, n)
+		}
+		return out, err
+	}}
+}
+
+func templates() listing {
+	return listing{what: "step template of your own", list: "countersign template list", tool: "list_step_templates", args: Arguments{"include_builtin": false},
+		read: func(o tool.Outcome) ([]Named, error) {
+			var v struct {
+				Templates []Named `json:"templates"`
+			}
+			err := Read(o, &v)
+			return v.Templates, err
+		}}
+}
+
+// all are the things there are, without a word about them.
+func (d Desk) all(ctx context.Context, from listing) ([]Named, tool.Outcome, error) {
+	args := from.args
+	if args == nil {
+		args = Arguments{}
+	}
+	o, err := d.Send(ctx, from.tool, args, nil)
+	if err != nil {
+		return nil, o, err
+	}
+	found, err := from.read(o)
+	return found, o, err
+}
+
+func (d Desk) find(ctx context.Context, from listing, word string) (string, error) {
+	all, o, err := d.all(ctx, from)
+	if err != nil {
+		return "", d.Fail(o, Explain(err))
+	}
+	fits := matching(all, word)
+	if len(fits) > 1 {
+		if here, ok := d.Here(ctx); ok {
+			if near := slices.DeleteFunc(slices.Clone(fits), func(n Named) bool { return n.Project != here.ID && n.Project != here.Path }); len(near) == 1 {
+				fits = near
+			}
+		}
+	}
+	switch len(fits) {
+	case 1:
+		return fits[0].ID, nil
+	case 0:
+		return "", ErrUnknown.Sayf("there is no %s %q", from.what, word).With(Hint(from.list + " shows those there are"))
+	}
+	ids := make([]string, 0, len(fits))
+	for _, n := range fits {
+		ids = append(ids, n.ID)
+	}
+	return "", ErrAmbiguous.Sayf("%q names more than one %s", word, from.what).With(Hint("name one by its id: " + strings.Join(ids, ", ")))
+}
+
+// minPrefix is how much of an id stands for all of it.
+const minPrefix = 3
+
+// matching are the things a word can mean: the one with that id, else those with that name, else those whose id begins so, with or
+// without the word before its dash.
+func matching(all []Named, word string) []Named {
+	var named, begun []Named
+	for _, n := range all {
+		_, rest, _ := strings.Cut(n.ID, "-")
+		switch {
+		case n.ID == word:
+			return []Named{n}
+		case strings.EqualFold(n.Name, word) && word != "":
+			named = append(named, n)
+		case len(word) >= minPrefix && (strings.HasPrefix(n.ID, word) || strings.HasPrefix(rest, word)):
+			begun = append(begun, n)
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return begun
+}

@@ -1,0 +1,286 @@
+// Package planview lays a plan out for the person who decides about it: what would run, where and with what, one line each, and what
+// speaks against it marked.
+//
+// It refuses to know any tool: a plan is {tool, summary, context}, and names of members say how they are shown.
+package command
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Text is a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
+// such context; that one is shown as it is.
+func Text(plan json.RawMessage) (string, bool) {
+	var own struct {
+		Context json.RawMessage `json:"context"`
+	}
+	if json.Unmarshal(plan, &own) != nil || len(own.Context) == 0 {
+		return "", false
+	}
+	v, err := present.Parse(own.Context)
+	if err != nil {
+		return "", false
+	}
+	fields, ok := v.([]present.Field)
+	if !ok {
+		return "", false
+	}
+	return strings.Join(block(fields), "\n"), true
+}
+
+// shownSum is how much of a sum tells files apart for a person; the plan has all of it.
+const shownSum = 16
+
+// margin is before every line of a block.
+const margin = "  "
+
+// unseen are the members that tie a plan to what is stored; they say nothing to a person.
+func unseen() []string {
+	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth"}
+}
+
+// labels are the names of members for people, where they are not simply their words.
+func labels() map[string]string {
+	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
+		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)", "package_manager": "package manager",
+		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "read as code", "not_bound": "not bound by this"}
+}
+
+// apart are the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
+func apart() []string { return []string{"changes", "unpushed_commits", "setup", "not_bound"} }
+
+// row is a label with what stands behind it (line) or below it (below).
+type row struct {
+	label, line string
+	below       []string
+}
+
+// block is an object as lines: labels in one column, values in another, then what takes several lines, then what speaks against it.
+func block(fields []present.Field) []string {
+	var rows []row
+	var marked []string
+	for _, f := range fields {
+		if nothing(f.Value) || slices.Contains(unseen(), f.Name) || f.Name == "argv" && said(fields) {
+			continue
+		}
+		switch f.Name {
+		case "findings":
+			marked = append(marked, findings(f.Value)...)
+		case "dangers", "warning", "warnings", "notes":
+			marked = append(marked, marks(f.Value)...)
+		default:
+			if r := rowOf(f); r.line != "" || len(r.below) > 0 {
+				rows = append(rows, r)
+			}
+		}
+	}
+	sorting.Stable(rows, func(a, b row) int { return cmp.Compare(min(len(a.below), 1), min(len(b.below), 1)) })
+	width := 0
+	for _, r := range rows {
+		if r.line != "" {
+			width = max(width, len(r.label))
+		}
+	}
+	var out []string
+	for _, r := range rows {
+		out = append(out, strings.TrimRight(fmt.Sprintf("%s%-*s  %s", margin, width, r.label, r.line), " "))
+		for _, line := range r.below {
+			out = append(out, margin+line)
+		}
+	}
+	return append(out, marked...)
+}
+
+// said reports an argument vector that the command in the same object says already.
+func said(fields []present.Field) bool {
+	command := present.Text(fields, "command")
+	return command != "" && command == present.CommandLine(texts(present.Member(fields, "argv")))
+}
+
+func rowOf(f present.Field) row {
+	r := row{label: label(f.Name)}
+	switch v := f.Value.(type) {
+	case string:
+		r.line, r.below = lines(v)
+	case json.Number:
+		r.line = number(f.Name, v)
+	case bool:
+		r.line = "yes"
+	case []any:
+		r.line, r.below = list(f.Name, v)
+	case []present.Field:
+		if name, path := present.Text(v, "name"), present.Text(v, "path"); name != "" && path != "" && len(v) <= 3 {
+			r.line = Plain(name) + " (" + Plain(path) + ")"
+			return r
+		}
+		r.below = block(v)
+	}
+	return r
+}
+
+// label is a member's name in words.
+func label(name string) string {
+	if known, ok := labels()[name]; ok {
+		return known
+	}
+	var out strings.Builder
+	for _, r := range Plain(name) {
+		switch {
+		case r == '_':
+			r = ' '
+		case r >= 'A' && r <= 'Z':
+			out.WriteByte(' ')
+			r += 'a' - 'A'
+		}
+		out.WriteRune(r)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// lines is a text behind its label, or below it when it has several lines: each with a bar before it, so that none passes for a label.
+func lines(s string) (line string, below []string) {
+	s = strings.TrimRight(Block(s), "\n")
+	if !strings.Contains(s, "\n") {
+		return s, nil
+	}
+	for l := range strings.SplitSeq(s, "\n") {
+		below = append(below, margin+"| "+l)
+	}
+	return "", below
+}
+
+func number(name string, n json.Number) string {
+	if strings.HasSuffix(name, "_ms") || strings.HasSuffix(name, "MS") || strings.HasSuffix(name, "Ms") {
+		ms, err := n.Int64()
+		if err != nil || ms == 0 {
+			return ""
+		}
+		return (time.Duration(ms) * time.Millisecond).String()
+	}
+	return n.String()
+}
+
+// list is an array: texts in one line or apart, header lines one below the other, and steps numbered.
+func list(name string, items []any) (line string, below []string) {
+	if plain := texts(items); len(plain) == len(items) {
+		if name == "argv" || name == "args" {
+			return Block(present.CommandLine(plain)), nil
+		}
+		for i := range plain {
+			plain[i] = Plain(plain[i])
+			below = append(below, margin+"| "+plain[i])
+		}
+		if slices.Contains(apart(), name) {
+			return "", below
+		}
+		return strings.Join(plain, ", "), nil
+	}
+	for i, item := range items {
+		fields, ok := item.([]present.Field)
+		if !ok {
+			below = append(below, margin+Plain(fmt.Sprint(item)))
+			continue
+		}
+		if sum := present.Text(fields, "sha256"); sum != "" && present.Text(fields, "path") != "" { // a file that is read as code
+			below = append(below, margin+Plain(present.Text(fields, "path"))+"  sha256 "+Plain(sum[:min(len(sum), shownSum)]))
+			continue
+		}
+		if value, ok := present.Member(fields, "value").(string); ok && len(fields) == 2 {
+			below = append(below, margin+Plain(present.Text(fields, "name")+": "+value))
+			continue
+		}
+		below = append(below, step(i+1, fields)...)
+	}
+	return "", below
+}
+
+// step is one of several numbered objects: its name or else its directory or repository, and its command, in the first line, the rest below.
+func step(n int, fields []present.Field) []string {
+	depth := 0
+	if d, ok := present.Member(fields, "depth").(json.Number); ok {
+		depth, _ = strconv.Atoi(d.String())
+	}
+	indent := margin + strings.Repeat(margin, min(max(depth, 0), 8))
+	title := "name"
+	for _, other := range []string{"directory", "repo"} {
+		if present.Text(fields, title) == "" {
+			title = other
+		}
+	}
+	head := fmt.Sprintf("%s%d. %s", indent, n, Plain(present.Text(fields, title)))
+	var rest []present.Field
+	for _, f := range fields {
+		if f.Name == "argv" && said(fields) {
+			continue
+		}
+		switch f.Name {
+		case title, "name", "workflow":
+		case "command":
+			command, more := lines(present.Text(fields, "command"))
+			if head += ": " + command; len(more) > 0 {
+				rest = append(rest, f)
+			}
+		case "starts_workflow":
+			head += ": starts workflow " + Plain(present.Text(fields, "starts_workflow"))
+		default:
+			rest = append(rest, f)
+		}
+	}
+	out := []string{strings.TrimRight(head, ": ")}
+	for _, line := range block(rest) {
+		out = append(out, indent+margin+line)
+	}
+	return out
+}
+
+// findings is what the linter said, marked.
+func findings(v any) []string {
+	items, _ := v.([]any)
+	var out []string
+	for _, item := range items {
+		f, ok := item.([]present.Field)
+		if !ok {
+			continue
+		}
+		line := margin + "! " + Plain(present.Text(f, "message"))
+		if fragment := present.Text(f, "fragment"); fragment != "" {
+			line += ": " + Plain(fragment)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// marks is warnings, marked.
+func marks(v any) []string {
+	all := texts(v)
+	if s, ok := v.(string); ok {
+		all = []string{s}
+	}
+	out := make([]string, 0, len(all))
+	for _, s := range all {
+		out = append(out, margin+"! "+Plain(s))
+	}
+	return out
+}
+
+// texts are the texts of an array.
+func texts(v any) []string {
+	items, _ := v.([]any)
+	var out []string
+	for _, item := range items {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

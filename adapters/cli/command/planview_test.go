@@ -1,0 +1,146 @@
+package command_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// plan is a plan with this context.
+func plan(context string) json.RawMessage {
+	return json.RawMessage(`{"tool":"t","summary":"s","context":` + context + `}`)
+}
+
+func TestPlansAreLaidOut(t *testing.T) {
+	for name, row := range map[string]struct{ context, want string }{
+		"a script, in the order it is given": {`{"project":{"id":"p1","name":"shop","path":"/w/shop"},"script":"build","command":"tsc -p .","argv":["/usr/bin/npm","run","build","--","a b",""],
+			"dev_like":false,"cwd":"/w/shop","background":true,"timeout_ms":300000,"env_passed":["A","B"],"findings":[{"rule":"r","verdict":"high","message":"it deletes","fragment":"rm -rf x"}]}`, `
+  project              shop (/w/shop)
+  script               build
+  command              tsc -p .
+  starts               /usr/bin/npm run build -- 'a b' ''
+  in                   /w/shop
+  background           yes
+  time limit           5m0s
+  variables passed on  A, B
+  ! it deletes: rm -rf x`},
+		"what is read as code, and what no plan can hold": {`{"command":"make","reads":[{"path":"Makefile","sha256":"0123456789abcdef0123","size":9}],"not_bound":["make may include, and start, more"]}`, `
+  command  make
+  read as code
+    Makefile  sha256 0123456789abcdef
+  not bound by this
+    | make may include, and start, more`},
+		"the steps of a workflow, those of another below it": {`{"revisions":{"wf-1":2},"steps":[
+			{"number":1,"depth":0,"workflow":"release","node_id":"n","name":"test","command":"npm test","argv":["npm","test"],"cwd":"/w","timeout_ms":1000,
+				"findings":[{"message":"careful","fragment":""}]},
+			{"number":2,"depth":0,"workflow":"release","name":"ship","starts_workflow":"deploy"},
+			{"number":3,"depth":1,"workflow":"deploy","name":"push","command":"a && b","argv":["/bin/sh","-c","a && b"],"cwd":"/w"}],"total":3,"webhook":"always: https://x.test","workflow":"release"}`, `
+  webhook   always: https://x.test
+  workflow  release
+  steps
+    1. test: npm test
+        in          /w
+        time limit  1s
+        ! careful
+    2. ship: starts workflow deploy
+      3. push: a && b
+          starts  /bin/sh -c 'a && b'
+          in      /w`},
+		"work that would be lost, a line each": {`{"project":"shop","sandboxes":["a","b"],"lost":[{"directory":"/p/repo","branch":"main","changes":[" M a.txt","?? b, c"],"unpushed_commits":["1a2b mend"]},
+			{"directory":"/p/x","branch":"x","changes":["?? c"],"unpushed_commits":[]}]}`, `
+  project    shop
+  sandboxes  a, b
+  lost
+    1. /p/repo
+        branch  main
+        changes
+          | M a.txt
+          | ?? b, c
+        unpushed commits
+          | 1a2b mend
+    2. /p/x
+        branch  x
+        changes
+          | ?? c`},
+		"commands that would be run, a line each": {`{"name":"x","setup":["make a, b","npm ci\ndirectory  /"]}`, `
+  name  x
+  setup
+    | make a, b
+    | npm ci directory /`},
+		"a request": {`{"action":"deploy","addresses":["127.0.0.1"],"dangers":["it goes to this machine"],"request":{"method":"POST","url":"http://x/","headers":[{"name":"A","value":"[masked]"}],
+			"payload":"{\"a\":1}","payloadBytes":7,"timeoutMs":30000,"retries":0}}`, `
+  action     deploy
+  addresses  127.0.0.1
+  request
+    method         POST
+    url            http://x/
+    payload        {"a":1}
+    payload bytes  7
+    time limit     30s
+    retries        0
+    headers
+      A: [masked]
+  ! it goes to this machine`},
+		"what nobody said is left out": {`{"name":"x","description":"","project_id":"","warning":"","order":0,"steps_after":[],"nothing":null,"no":{}}`, `
+  name            x
+  place (from 0)  0`},
+		"what is of no known kind is shown all the same": {`{"oddThing":{"deepThing":[1,[2],true]},"list":["a","b"]}`, `
+  list  a, b
+  odd thing
+    deep thing
+      1
+      [2]
+      true`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := command.Text(plan(row.context))
+			require.True(t, ok)
+			assert.Equal(t, strings.TrimPrefix(row.want, "\n"), got)
+		})
+	}
+}
+
+func TestNoTextPassesForALineOfThePlan(t *testing.T) {
+	got, ok := command.Text(plan(`{"command":"true\n  in  /safe\n\u001b[2Jgone","name":"a\nb\u202e","argv":["x\ny"],"steps":[{"name":"s\n  1. t","command":"c\n2. d"}]}`))
+	require.True(t, ok)
+	assert.NotContains(t, got, "\x1b")
+	assert.NotContains(t, got, "\u202e")
+	for line := range strings.SplitSeq(got, "\n") {
+		assert.NotRegexp(t, `^\s+in  /safe|^\s+2\. d|^\s+1\. t`, line)
+	}
+	assert.Contains(t, got, "| true")
+	assert.Contains(t, got, "| 2. d")
+}
+
+func TestOtherPlansAreNotLaidOut(t *testing.T) {
+	for _, doc := range []string{``, `null`, `[]`, `{"wipe":"x"}`, `{"context":null}`, `{"context":"text"}`, `{"context":[1]}`, `{`} {
+		_, ok := command.Text(json.RawMessage(doc))
+		assert.False(t, ok, doc)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add(`{"a":{"b":[{"name":"x","command":"y"}]},"argv":["a"]}`)
+	f.Add(`{"findings":[{}],"steps":[{"depth":9999999999}],"dangers":"x"}`)
+	f.Fuzz(func(t *testing.T, context string) {
+		got, ok := command.Text(plan(context))
+		if !ok {
+			return
+		}
+		for _, r := range got {
+			if r < ' ' && r != '\n' && r != '\t' {
+				t.Fatalf("a control character got through: %q", got)
+			}
+		}
+	})
+}
+
+func TestWords(t *testing.T) {
+	assert.Equal(t, `npm run 'it'\''s' '' '$HOME' a=b 'a b'`, present.CommandLine([]string{"npm", "run", "it's", "", "$HOME", "a=b", "a b"}))
+}

@@ -1,0 +1,64 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+)
+
+// Veiled says how much of a question is masked, in one line; empty for nothing, and once it is revealed.
+func Veiled(v confirm.View) string {
+	switch {
+	case v.Masked == 0 || v.Revealed:
+		return ""
+	case v.MustReveal:
+		return fmt.Sprintf("masked: %s; it may run, so reveal it before you approve", parts(v.Masked))
+	}
+	return "masked: " + parts(v.Masked)
+}
+
+func parts(n int) string {
+	if n == 1 {
+		return "1 part"
+	}
+	return fmt.Sprintf("%d parts", n)
+}
+
+// reveal shows a question with nothing masked, to the person at the terminal: it is that question, and whether its end was shown.
+func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, seen bool, err error) {
+	a, err := s.App()
+	if err != nil {
+		return v, false, err
+	}
+	if bare, err = a.Reveal(ctx, v.ID); err != nil {
+		return v, false, err
+	}
+	bare.Client = v.Client
+	shown := s.Shown
+	s.Shown = false // what was shown before was masked
+	seen, err = s.present(ctx, bare, false)
+	s.Shown = shown
+	return bare, seen, err
+}
+
+// askRevealing asks a question to which r is the wish to have what is masked revealed, as often as it takes.
+func (s *Shell) askRevealing(ctx context.Context, v *confirm.View, question string) (string, error) {
+	for {
+		asked, veiled := question, Veiled(*v) != ""
+		if veiled {
+			asked += " (r reveals what is masked)"
+		}
+		word, err := s.Ask(ctx, asked)
+		if err != nil || word != "r" || !veiled {
+			return word, err
+		}
+		bare, seen, err := s.reveal(ctx, *v)
+		if err != nil {
+			return "", err
+		}
+		if seen {
+			*v = bare
+		}
+	}
+}

@@ -1,0 +1,385 @@
+// Package shell is what every command works with: the terminal, the door opened when it is first needed, and calls through it with
+// the questions a person has to answer on the way.
+//
+// It refuses to know any command and any tool.
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Session is the client instance that all commands of one user share: a confirmation asked for by one can be redeemed by the next.
+const Session = "cli"
+
+// ByTerminal is who answered, in the audit, when a person did in a terminal.
+const ByTerminal = "terminal"
+
+// Door is an opened door.
+type Door struct {
+	App       *app.App
+	Principal policy.Principal // the person at this machine, with what the environment grants
+	Root      string           // absolute: where the paths of anchors begin
+	Home      string           // of Countersign's own state; it may not exist yet
+	Access    Access           // may be nil
+	Record    Record           // may be nil
+	Notify    Notify           // may be nil
+	// SecurityKeys is the person's ssh agent; it may be nil.
+	SecurityKeys SecurityKeys
+	Close        func() error
+	// ServeHooks lets requests start the workflows that a person has opened to them, at a loopback address, until ctx ends; each answer is
+	// reported in a line. It may be nil.
+	ServeHooks func(ctx context.Context, addr string, report func(line string)) error
+	// SandboxInit makes the settings file of sandboxes with random secrets where there is none, and says where it is. No tool does, because
+	// secrets never travel through tools (opencode contract §5.1). It may be nil.
+	SandboxInit func(ctx context.Context) (path string, created bool, err error)
+	// SandboxMigrate brings the files of sandboxes up to date after copies of them were kept; a dry run only says what would be done. The report
+	// is {changes, warnings, backups}, each a list of texts. It may be nil.
+	SandboxMigrate func(ctx context.Context, dryRun bool) (report any, err error)
+}
+
+// Access makes and ends what lets requests in over a network: the keeper of credentials. No tool does, because secrets never travel through tools.
+type Access interface {
+	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
+	Revoke(ctx context.Context, by, which string) (access.Credential, error)
+	List(ctx context.Context) ([]access.Credential, error)
+}
+
+// Record is how the audit stands, and where its signed heads are put. by is who says so, for the record.
+type Record interface {
+	Standing(ctx context.Context) (audit.Standing, error)
+	Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
+	Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
+	Accept(ctx context.Context, by, reason string) (faults int, err error)
+	NewKey(ctx context.Context, by string) (audit.Key, error)
+}
+
+// Notify is the channels on which people are told that something waits.
+type Notify interface {
+	State(ctx context.Context) ([]notice.Channel, error)
+	Test(ctx context.Context, name string) ([]notice.Result, error)
+}
+
+// Open assembles a door from an environment (COUNTERSIGN_*, CONTEXT_PACK_*). It opens no file that no call needs.
+type Open func(env func(string) string) (Door, error)
+
+// Shell is one run of the command line. Not safe for concurrent use.
+type Shell struct {
+	*Terminal
+	Env    func(string) string // nil is an empty environment
+	Open   Open
+	Client string   // name and version, for the audit
+	Argv   []string // the command line as it was typed: what a flag error leaves unread can be looked up here
+
+	JSON  bool   // --json: the contract's JSON alone on stdout
+	Yes   bool   // --yes: approves what is below high risk, at a terminal, once the plan was shown
+	Typed string // --confirm-name: the name that a plan asks for
+	Shown bool   // the plan of the next call was shown on this terminal already, whole
+	// Patient has a call wait for an answer that cannot be given in a terminal, until somebody has given it elsewhere.
+	Patient bool
+	denied  bool // by the person at this terminal, the last question
+	changed bool // by an earlier call of this command, for all that is known
+
+	flags map[string]string // environment variables that flags stand for
+	door  *Door
+}
+
+// Faults of the command line itself.
+var (
+	ErrUsage      = fault.New(fault.Invalid, "usage_invalid", "the command line is not understood")
+	ErrUnanswered = fault.New(fault.Unconfirmed, "confirmation_unanswered", "a person has to approve this first, and nobody can be asked here")
+)
+
+// Hint is the details of a fault that says the way out in a line of its own.
+type Hint string
+
+// Set makes a flag's value the environment variable's for this run.
+func (s *Shell) Set(variable, value string) {
+	if s.flags == nil {
+		s.flags = map[string]string{}
+	}
+	s.flags[variable] = value
+}
+
+// Everything has the door serve every toolset: what a server shows its client is not what a person may call.
+func (s *Shell) Everything() {
+	s.Set("COUNTERSIGN_TOOLSETS", "all")
+	s.Set("COUNTERSIGN_TOOLS", "")
+}
+
+// Forget undoes every Set.
+func (s *Shell) Forget() { s.flags = nil }
+
+// Lookup is the environment variable, or the flag given in its place.
+func (s *Shell) Lookup(variable string) string {
+	if v, ok := s.flags[variable]; ok {
+		return v
+	}
+	if s.Env == nil {
+		return ""
+	}
+	return s.Env(variable)
+}
+
+// App is the door, opened by the first use.
+func (s *Shell) App() (*app.App, error) {
+	if s.door == nil {
+		door, err := s.Open(s.Lookup)
+		if err != nil {
+			return nil, err
+		}
+		s.door = &door
+	}
+	return s.door.App, nil
+}
+
+// SourceRoot is where the paths of anchors begin.
+func (s *Shell) SourceRoot() (string, error) {
+	if _, err := s.App(); err != nil {
+		return "", err
+	}
+	return s.door.Root, nil
+}
+
+// Opened is the door itself, for servers.
+func (s *Shell) Opened() (Door, error) {
+	if _, err := s.App(); err != nil {
+		return Door{}, err
+	}
+	return *s.door, nil
+}
+
+// Close closes the door if it was opened.
+func (s *Shell) Close() error {
+	if s.door == nil {
+		return nil
+	}
+	door := s.door
+	s.door = nil
+	return door.Close()
+}
+
+// Call carries out one call and asks the person where a confirmation is needed. The outcome is there even when the call failed; the
+// error is its fault, or that of the question.
+func (s *Shell) Call(ctx context.Context, name tool.Name, args any) (tool.Outcome, error) {
+	raw, err := tool.Encode(args)
+	if err != nil {
+		return tool.Outcome{}, fault.From(err)
+	}
+	return s.Run(ctx, tool.Call{Tool: name, Args: raw})
+}
+
+// Run is Call for a call made by hand. Session, Client and Principal are filled in, and Progress where it is nil: a bar is drawn.
+func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
+	a, err := s.App()
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	c.Session, c.Client, c.Principal, c.Person = Session, s.Client, s.door.Principal, true
+	drawn := false
+	if c.Progress == nil {
+		c.Progress = func(p tool.Progress) {
+			drawn = true
+			s.Progress(p.Done, p.Total, p.Message)
+		}
+	}
+	o := a.Call(ctx, c)
+	for asked := 0; o.Issued != nil && o.Err != nil && asked < maxQuestions; asked++ {
+		if err := s.answer(ctx, *o.Issued, &c); err != nil {
+			return o, err
+		}
+		o = a.Call(ctx, c)
+	}
+	if drawn {
+		s.Done()
+	}
+	for _, w := range o.Warnings {
+		s.Note("warning: %s", Plain(w))
+	}
+	if o.Err != nil {
+		return o, fault.From(o.Err)
+	}
+	s.changed = s.changed || o.Spec.Effects&^(policy.Read|policy.Network) != 0 && o.Issued == nil // with a token it only says what would be done
+	return o, nil
+}
+
+// Rehearse is Run for a call that only shows what it would change.
+func (s *Shell) Rehearse(ctx context.Context, c tool.Call) (tool.Outcome, error) {
+	before := s.changed
+	o, err := s.Run(ctx, c)
+	s.changed = before
+	return o, err
+}
+
+// ChangeSettings runs change on the settings, has what it opens approved, and stores it. The outcome is there even when the call failed.
+func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) error) (app.Settings, tool.Outcome, error) {
+	a, err := s.App()
+	if err != nil {
+		return app.Settings{}, tool.Outcome{}, err
+	}
+	c, err := a.SettingsCall(ctx, change)
+	if err != nil {
+		return app.Settings{}, tool.Outcome{}, err
+	}
+	o, err := s.Run(ctx, c)
+	if err != nil {
+		return app.Settings{}, o, err
+	}
+	var saved app.Settings // as they were approved: the answer is masked
+	if err := json.Unmarshal(c.Args, &saved); err != nil {
+		return saved, o, fault.From(err)
+	}
+	return saved, o, nil
+}
+
+// ByCaller reports that no person is asked, and the layer that decided so. Where that cannot be found out people are.
+func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
+	a, err := s.App()
+	if err != nil {
+		return "", false
+	}
+	now, err := a.PolicyInForce(ctx)
+	if err != nil || !now.Approval.ByCaller() {
+		return "", false
+	}
+	return cmp.Or(now.By["approval"], policy.BuiltIn), true
+}
+
+// Unasked tells people where no person is asked.
+func (s *Shell) Unasked(ctx context.Context) {
+	if by, unasked := s.ByCaller(ctx); unasked && !s.JSON {
+		s.Note("warning: no person is asked: approval is caller (%s), so whoever calls a tool approves its own plan", Plain(by))
+	}
+}
+
+// maxQuestions bounds how often one call is asked about: the plan may change between question and answer.
+const maxQuestions = 3
+
+// Show writes an outcome: the contract's JSON under --json, its text otherwise.
+func (s *Shell) Show(o tool.Outcome) error {
+	doc := present.For(o.Spec.Contract)(o)
+	if s.JSON {
+		s.Line("%s", doc.Body)
+		return outcomeError(o)
+	}
+	if err := outcomeError(o); err != nil {
+		return err
+	}
+	text := doc.Text
+	if s.Drawn() {
+		text = Block(Indent([]byte(text)))
+	}
+	s.Line("%s", strings.TrimSuffix(text, "\n"))
+	return nil
+}
+
+// Fail shows what there is of a failed outcome and hands the error on: the contract's JSON under --json, and otherwise the plan of a call
+// that was refused and explained.
+func (s *Shell) Fail(o tool.Outcome, err error) error {
+	switch {
+	case s.JSON && o.Err != nil:
+		s.Line("%s", present.For(o.Spec.Contract)(o).Body)
+	case o.Explained:
+		s.Note("this is what it would have done:")
+		s.Line("%s", Block(Indent(o.Value)))
+	}
+	return err
+}
+
+func outcomeError(o tool.Outcome) error {
+	if o.Err == nil {
+		return nil
+	}
+	return fault.From(o.Err)
+}
+
+// PrintJSON writes a value as one line of JSON.
+func (s *Shell) PrintJSON(v any) error {
+	doc, err := tool.Encode(v)
+	if err != nil {
+		return fault.From(err)
+	}
+	s.Line("%s", doc)
+	return nil
+}
+
+// Indent is a JSON object or array laid out for reading, and any other text as it is.
+func Indent(doc []byte) string {
+	var out bytes.Buffer
+	if head := bytes.TrimSpace(doc); len(head) == 0 || head[0] != '{' && head[0] != '[' || json.Indent(&out, doc, "", "  ") != nil {
+		return string(doc)
+	}
+	return out.String()
+}
+
+// Args accepts between low and high arguments; high < 0 is no bound.
+func Args(low, high int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		n := len(args)
+		if n >= low && (high < 0 || n <= high) {
+			return nil
+		}
+		what := "too many arguments"
+		if n < low {
+			what = "an argument is missing"
+		}
+		return Usage(cmd, "%s", what)
+	}
+}
+
+// Usage is an ErrUsage for a command, with its usage line as the way out.
+func Usage(cmd *cobra.Command, format string, args ...any) *fault.Error {
+	return ErrUsage.Sayf("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).With(Hint("usage: " + cmd.UseLine()))
+}
+
+// Subcommand refuses a word that names no command of the group, and names those that do.
+func Subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := "there are: " + strings.Join(names, ", ")
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(hint))
+}
+
+// Alone is the run of a command group that is named alone: its list, where it has one, and its help otherwise. People are told that there is more.
+func Alone(cmd *cobra.Command, _ []string) error {
+	for _, list := range cmd.Commands() {
+		if list.Name() != "list" {
+			continue
+		}
+		if list.SetContext(cmd.Context()); list.ParseFlags(nil) != nil {
+			break
+		}
+		err := list.RunE(list, nil)
+		if wanted, _ := cmd.Flags().GetBool("json"); err == nil && !wanted {
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s --help says what else there is\n", cmd.CommandPath())
+		}
+		return err
+	}
+	return cmd.Help()
+}

@@ -1,0 +1,117 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// SecurityKeys is the ssh agent of the person at this machine, as far as its security keys go.
+type SecurityKeys interface {
+	// Keys are the security keys that the agent has, each named as the agent has it, and how many plain keys it has besides: those prove nothing.
+	Keys(ctx context.Context) (keys []enrolled.Key, plain int, err error)
+	// Sign has a key sign a challenge, which takes until somebody touches it.
+	Sign(ctx context.Context, k enrolled.Key, challenge [32]byte) (signed json.RawMessage, err error)
+}
+
+// ErrUntouchable reports that no enrolled security key can be touched here.
+var ErrUntouchable = fault.New(fault.Unconfirmed, "security_key_unavailable", "no enrolled security key can be asked here")
+
+// console is where else an approval is given.
+const console = "or approve it in the console (countersign up opens it)"
+
+// Elsewhere reports that an approval cannot be given in this terminal at all, and where it can be; nil when it can.
+func Elsewhere(v confirm.View) error {
+	if v.Needs != policy.ProvingPasskey && v.Needs != policy.ProvingConsole {
+		return nil
+	}
+	way := "approve it in the console (countersign up opens it); countersign deny " + v.ID + " denies it"
+	if v.Needs == policy.ProvingPasskey {
+		way += "; countersign login /keys enrols a passkey, and forget_keys: [ID] in the system's file clears a lost one"
+	}
+	return ErrUnanswered.Sayf("approving %s needs %s, and this is a terminal; it waits for an answer", v.ID, v.Needs.Words()).
+		With(Hint(way))
+}
+
+// Touchable are the enrolled security keys that this person's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
+func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
+	door, err := s.Opened()
+	if err != nil {
+		return nil, err
+	}
+	all, err := door.App.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ours []enrolled.Key
+	for _, k := range all {
+		if k.Counts && k.Kind == enrolled.SecurityKey {
+			ours = append(ours, k.Key)
+		}
+	}
+	if len(ours) == 0 {
+		return nil, ErrUntouchable.Sayf("no security key is enrolled here").With(Hint("countersign keys add enrols one that your ssh agent has; " + console))
+	}
+	if door.SecurityKeys == nil {
+		return nil, ErrUntouchable
+	}
+	there, plain, err := door.SecurityKeys.Keys(ctx)
+	if err != nil {
+		return nil, ErrUntouchable.Sayf("%s", fault.From(err).Message).With(Hint("add the security key to your ssh agent (ssh-add), " + console)).Because(err)
+	}
+	found := slices.DeleteFunc(slices.Clone(ours), func(k enrolled.Key) bool {
+		return !slices.ContainsFunc(there, func(t enrolled.Key) bool { return bytes.Equal(t.Public, k.Public) })
+	})
+	if len(found) == 0 {
+		only := ""
+		if plain > 0 && len(there) == 0 {
+			only = ", only plain ones, which sign without anybody being there and prove nothing"
+		}
+		return nil, ErrUntouchable.Sayf("your ssh agent has none of the enrolled security keys (%s)%s", names(ours), only).
+			With(Hint("plug it in and add it to your ssh agent (ssh-add), " + console))
+	}
+	return found, nil
+}
+
+func names(keys []enrolled.Key) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = Plain(k.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Touch has an enrolled security key sign that this plan of this question is approved: somebody at this terminal touches it. tell is told which key is
+// waited for, as often as another one is. It fails with ErrUnanswered where there is no controlling terminal, with ErrUntouchable, with what the ssh agent
+// fails with, and with ctx's error.
+func (s *Shell) Touch(ctx context.Context, v confirm.View, tell func(line string)) (confirm.Proof, error) {
+	proof := s.Proof()
+	if proof.Surface != confirm.SurfaceTerminal {
+		return confirm.Proof{}, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID)
+	}
+	keys, err := s.Touchable(ctx)
+	if err != nil {
+		return confirm.Proof{}, err
+	}
+	for _, k := range keys { // one of them is plugged in
+		tell(fmt.Sprintf("touch your security key %q now", Plain(k.Name)))
+		var signed json.RawMessage
+		if signed, err = s.door.SecurityKeys.Sign(ctx, k, enrolled.Challenge(v.PlanHash, v.ID)); err == nil {
+			proof.Surface, proof.Credential, proof.Evidence = confirm.SurfaceTouch, k.Credential, signed
+			return proof, nil
+		}
+		if ctx.Err() != nil {
+			return confirm.Proof{}, ctx.Err()
+		}
+	}
+	f := fault.From(err)
+	return confirm.Proof{}, ErrUntouchable.Sayf("%s; nothing was decided", f.Message).With(Hint("countersign approve " + v.ID + " asks again, " + console)).Because(err)
+}

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+)
+
+// The words that widen an "allow this until", each a tick of its own.
+const (
+	anyArguments = "any-arguments"
+	anyHost      = "any-host"
+)
+
+// UntilHint says what ParseUntil reads.
+const UntilHint = "8h, 30m or 3d, at most 30d; behind it any-arguments or any-host, where that is meant"
+
+// ParseUntil reads how long something is allowed, and what of it is left open: "8h", "3d any-host". Nothing is confirm.DatedFirst.
+func ParseUntil(text string) (confirm.Until, error) {
+	u := confirm.Until{For: confirm.DatedFirst}
+	for i, word := range strings.Fields(strings.ToLower(text)) {
+		switch {
+		case word == anyArguments:
+			u.AnyArgs = true
+		case word == anyHost:
+			u.AnyEntry = true
+		case i == 0:
+			d, err := age(word)
+			if err != nil {
+				return u, err
+			}
+			u.For = d
+		default:
+			return u, ErrUsage.Sayf("%q is not understood; say how long: %s", word, UntilHint)
+		}
+	}
+	return u, u.Check()
+}
+
+// age is a duration in hours and minutes, or in days.
+func age(word string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(word, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 {
+			return time.Duration(min(n, int(2*confirm.DatedMost/(24*time.Hour)))) * 24 * time.Hour, nil // Check refuses what is too long
+		}
+	}
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		return 0, ErrUsage.Sayf("%q is no length of time; say how long: %s", word, UntilHint)
+	}
+	return d, nil
+}
+
+// Moment is a moment for people, in their time zone: with its day, where that is not today.
+func Moment(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("Mon 2 Jan 15:04")
+}
+
+// offered is what the question of an approval says of "allow this until".
+func offered(v confirm.View) string {
+	if !v.Datable() {
+		return ""
+	}
+	now := time.Now()
+	return "/u: until " + Moment(now.Add(confirm.DatedFirst), now) + " or another time"
+}
+
+// until is the answer that allows the same until a time, or, where the person does not want that after all, one for this once. With leave, only "n" denies.
+func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until, leave bool) (_ confirm.Answer, err error) {
+	if said.Until, err = s.askUntil(ctx, v, given); err != nil || said.Until != nil {
+		said.Approve = said.Until != nil
+		return said, err
+	}
+	question := "approve this once instead? [y/N]"
+	if leave {
+		question = "approve this once instead? [y/n; Enter leaves it waiting]"
+	}
+	word, err := s.Ask(ctx, question)
+	word = strings.ToLower(word)
+	if leave && err == nil && word != "y" && word != "yes" && !refuses(word) {
+		return said, left(v)
+	}
+	said.Approve = word == "y" || word == "yes"
+	return said, err
+}
+
+// askUntil asks for how long, where that was not said, shows what the grant would be bound to and what not, and asks for the yes to all of it.
+func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Until) (*confirm.Until, error) {
+	u := given
+	for u == nil {
+		word, err := s.Ask(ctx, "for how long? (Enter: 8h; or "+UntilHint+")")
+		if err != nil {
+			return nil, err
+		}
+		said, err := ParseUntil(word)
+		if err == nil && said.AnyArgs && v.Reach.Loose.IsZero() {
+			err = ErrUsage.Sayf("the arguments of %s decide what it does, so they cannot be left out", Plain(v.Tool))
+		}
+		if err != nil {
+			s.Say(Plain(err.Error()))
+			continue
+		}
+		u = &said
+	}
+	bound, unbound := v.Bound(*u)
+	s.Say("allowed from now on without asking: " + Plain(bound))
+	s.Say("not bound: " + Plain(unbound))
+	now := time.Now()
+	word, err := s.Ask(ctx, fmt.Sprintf("approve, and allow that until %s? [y/N]", Moment(now.Add(u.For), now)))
+	if word = strings.ToLower(word); err != nil || word != "y" && word != "yes" {
+		return nil, err
+	}
+	return u, nil
+}
+
+// DecideAll shows the plans of several questions one after the other, each to its end, and asks once about all of them. It fails with ErrUnanswered where
+// nobody can be asked, and where the end of one was not shown.
+func (s *Shell) DecideAll(ctx context.Context, views []confirm.View) (bool, error) {
+	if !s.Interactive() {
+		return false, ErrUnanswered.Sayf("approving needs a terminal, so that a person sees the plans first").With(Hint("run countersign approve with the ids yourself, in a terminal"))
+	}
+	for i, v := range views {
+		s.Say(fmt.Sprintf("%d of %d: %s", i+1, len(views), Plain(v.ID)))
+		seen, err := s.present(ctx, v, false)
+		if err != nil {
+			return false, err
+		}
+		if !seen {
+			return false, ErrUnanswered.Sayf("the end of the plan of %s was not shown, so nothing was decided", v.ID).With(Hint("countersign approve " + v.ID + " shows it again"))
+		}
+	}
+	word, err := s.Ask(ctx, fmt.Sprintf("approve all %d? [y/N]", len(views)))
+	word = strings.ToLower(word)
+	return word == "y" || word == "yes", err
+}

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// Whole is any plan as lines for people: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
+// out as it is. Unified diffs stand in it line by line.
+func Whole(plan json.RawMessage) string {
+	v, err := present.Parse(plan)
+	fields, ok := v.([]present.Field)
+	if err != nil || !ok {
+		return Block(string(plan))
+	}
+	for _, part := range []string{"context", "data"} {
+		if inner, ok := present.Member(fields, part).([]present.Field); ok {
+			more := present.Member(fields, "warnings")
+			return strings.Join(block(readable(append(slices.Clone(inner), present.Field{Name: "warnings", Value: more}))), "\n")
+		}
+	}
+	var shown []present.Field
+	for _, f := range fields {
+		switch f.Name {
+		case "tool", "action", "summary", "facts", "current_state", "execute_hint", "preview_hash": // said elsewhere, or for programs
+		case "preview", "explanation":
+			inner, ok := f.Value.([]present.Field)
+			if !ok {
+				inner = []present.Field{f}
+			}
+			shown = append(shown, inner...)
+		case "risk":
+			risk, _ := f.Value.([]present.Field)
+			shown = append(shown, present.Field{Name: "because", Value: present.Member(risk, "reasons")})
+		default:
+			shown = append(shown, f)
+		}
+	}
+	return strings.Join(block(readable(shown)), "\n")
+}
+
+// readable puts files that change, and their diffs, into words.
+func readable(fields []present.Field) []present.Field {
+	out := make([]present.Field, 0, len(fields))
+	for _, f := range fields {
+		switch v := f.Value.(type) {
+		case []any:
+			if changes, diffs, ok := files(v); ok {
+				if out = append(out, present.Field{Name: "changes", Value: changes}); diffs != "" {
+					out = append(out, present.Field{Name: "diff", Value: diffs})
+				}
+				continue
+			}
+		case []present.Field:
+			f.Value = readable(v)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// files are changes of files, one line each, and their unified diffs; false for any other list.
+func files(items []any) (changes []any, diffs string, ok bool) {
+	for _, item := range items {
+		f, is := item.([]present.Field)
+		op, path := present.Text(f, "op"), present.Text(f, "path")
+		if !is || op == "" || path == "" {
+			return nil, "", false
+		}
+		line := op + " " + path
+		if root := present.Text(f, "root"); root != "" && !strings.HasPrefix(path, "/") {
+			line = op + " " + root + "/" + path
+		}
+		if target := present.Text(f, "target"); target != "" {
+			line += " for " + target
+		}
+		if reason := present.Text(f, "reason"); reason != "" {
+			line += " (" + reason + ")"
+		}
+		changes = append(changes, line)
+		diffs += present.Text(f, "unified")
+	}
+	return changes, diffs, len(items) > 0
+}
+
+// Tint is what a line of a plan means.
+type Tint = TerminalTint
+
+// Tinted gives every line of a laid-out plan, with what it means: lines of unified diffs, and what speaks against the plan. Zero is nothing of the kind.
+func Tinted(laid string, line func(text string, tint Tint)) {
+	var diff tinter
+	for l := range strings.SplitSeq(laid, "\n") {
+		line(l, diff.of(l))
+	}
+}
+
+// tinter knows whether the lines are those of a diff.
+type tinter struct{ bar string }
+
+func (t *tinter) of(line string) Tint {
+	indent, body, barred := strings.Cut(line, "| ")
+	if !barred || strings.TrimSpace(indent) != "" {
+		t.bar = ""
+		if strings.HasPrefix(strings.TrimSpace(line), "! ") {
+			return Changed
+		}
+		return 0
+	}
+	switch {
+	case strings.HasPrefix(body, "--- "), strings.HasPrefix(body, "+++ "):
+		t.bar = indent
+		return Heading
+	case t.bar != indent || indent == "":
+		return 0
+	case strings.HasPrefix(body, "+"):
+		return Added
+	case strings.HasPrefix(body, "-"):
+		return Removed
+	case strings.HasPrefix(body, "@@"):
+		return Heading
+	}
+	return 0
+}

@@ -1,0 +1,111 @@
+package command_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// at is a desk whose streams are buffers.
+func at() (d command.Desk, out, problems *bytes.Buffer) {
+	out, problems = &bytes.Buffer{}, &bytes.Buffer{}
+	return command.Desk{Shell: &command.Shell{Terminal: &command.Terminal{In: strings.NewReader("from the input"), Out: out, Err: problems}}}, out, problems
+}
+
+func TestRefusalsSayTheWayOut(t *testing.T) {
+	hinted := command.Explain(fault.New(fault.Denied, "path_not_allowed", "m"))
+	assert.Contains(t, fault.From(hinted).Details, "countersign project add")
+	for name, same := range map[string]error{
+		"another failure":              fault.New(fault.State, "execution_failed", "m").With(map[string]int{"exit_code": 3}),
+		"one that says its own way":    fault.New(fault.Denied, "path_not_allowed", "m").With(command.Hint("that way")),
+		"one that is nobody's failure": errors.New("x"),
+	} {
+		assert.Equal(t, same, command.Explain(same), name)
+	}
+	assert.NoError(t, command.Explain(nil))
+}
+
+func TestDetailsOfFailures(t *testing.T) {
+	var r command.Ran
+	require.True(t, command.Details(fault.New(fault.State, "execution_failed", "m").With(map[string]any{"exit_code": 3, "stdout": "x"}), &r))
+	assert.Equal(t, command.Ran{ExitCode: 3, Stdout: "x"}, r)
+	assert.False(t, command.Details(fault.New(fault.State, "execution_failed", "m"), &r))
+	assert.False(t, command.Details(nil, &r))
+	assert.False(t, command.Details(fault.New(fault.State, "x", "m").With(command.Hint("text")), &r))
+}
+
+func TestOnlyWhatRanAndFailedExitsWithOne(t *testing.T) {
+	d, out, problems := at()
+	err := d.Failed(tool.Outcome{}, fault.New(fault.State, "execution_failed", "script x ended with exit code 3"))
+	assert.Equal(t, command.Exit(1), err)
+	assert.Equal(t, "error: script x ended with exit code 3\n", problems.String())
+	assert.Empty(t, out.String())
+	timeout := fault.New(fault.Timeout, "execution_timeout", "m")
+	assert.ErrorIs(t, d.Failed(tool.Outcome{}, timeout), timeout)
+}
+
+func TestOutputGoesWhereTheProgramSentIt(t *testing.T) {
+	d, out, problems := at()
+	d.Output(command.Ran{Stdout: "a\x1b[1m\n", Stderr: "b\x1b[2J"})
+	assert.Equal(t, "a\x1b[1m\n", out.String(), "a pipe gets it as it is")
+	assert.Equal(t, "b␣U+001B[2J\n", problems.String())
+	d, out, problems = at()
+	d.JSON = true
+	d.Output(command.Ran{Stdout: "a", Truncated: true})
+	assert.Empty(t, out.String(), "the output is the answer's alone")
+	assert.Contains(t, problems.String(), "a\n")
+	assert.Contains(t, problems.String(), "not all of it is here")
+}
+
+func TestFlagsThatAreFiles(t *testing.T) {
+	d, _, _ := at()
+	for given, want := range map[string]string{"": "", "plain": "plain", "@-": "from the input"} {
+		text, err := d.File("template", given)
+		require.NoError(t, err)
+		assert.Equal(t, want, text)
+	}
+	_, err := d.File("template", "@/nowhere/at/all")
+	assert.ErrorIs(t, err, command.ErrUsage)
+}
+
+func TestAssignments(t *testing.T) {
+	got, err := command.Assignments("var", []string{"a=1", " b =x=y", "c="})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"a": "1", "b": "x=y", "c": ""}, got)
+	for _, bad := range []string{"a", "=1", " =1"} {
+		_, err := command.Assignments("var", []string{bad})
+		assert.ErrorIs(t, err, command.ErrUsage, bad)
+	}
+}
+
+func TestTimesForPeople(t *testing.T) {
+	ms, err := command.Milliseconds("timeout", 90*time.Second)
+	require.NoError(t, err)
+	assert.EqualValues(t, 90000, ms)
+	for _, bad := range []time.Duration{-time.Second, time.Microsecond} {
+		_, err := command.Milliseconds("timeout", bad)
+		assert.ErrorIs(t, err, command.ErrUsage)
+	}
+	assert.Equal(t, "", command.Age(time.Time{}))
+	assert.Equal(t, "0s ago", command.Age(time.Now().Add(time.Hour)), "clocks differ")
+	assert.Equal(t, "5m ago", command.Age(time.Now().Add(-5*time.Minute-time.Second)))
+	assert.Equal(t, "2h ago", command.Age(time.Now().Add(-2*time.Hour-time.Second)))
+	assert.Regexp(t, `^\d{4}-\d\d-\d\d$`, command.Age(time.Now().Add(-100*time.Hour)))
+	assert.Equal(t, "1.2s", command.Took(1234))
+	assert.Equal(t, "15ms", command.Took(15))
+}
+
+func TestPairs(t *testing.T) {
+	d, out, _ := at()
+	d.Pairs(command.Pair{Name: "name", Value: "a\x1bb"}, command.Pair{Name: "nothing"}, command.Pair{Name: "much longer", Value: "c"})
+	assert.Equal(t, "name         a␣U+001Bb\nmuch longer  c\n", out.String())
+}

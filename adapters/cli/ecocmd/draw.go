@@ -1,0 +1,431 @@
+// Package ecoview is how answers about ecosystems look to a person: tables and lines, in words of the command line.
+//
+// It refuses to know where answers come from.
+package ecocmd
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// View writes answers to the terminal of a desk.
+type View struct{ command.Desk }
+
+// Answer is what a tool said: an object of its answer.
+type Answer map[string]any
+
+// read is an Answer as an object; numbers keep their digits.
+func Read(doc json.RawMessage) Answer {
+	var a Answer
+	if json.Unmarshal(doc, &a) != nil {
+		return nil
+	}
+	return a
+}
+
+// word is a value in one word or line; a time as how long ago it was.
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			if time.Now().Before(at) {
+				return at.Local().Format(time.DateTime)
+			}
+			return command.Age(at)
+		}
+		return v
+	case bool:
+		if v {
+			return "yes"
+		}
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		words := make([]string, 0, len(v))
+		for _, each := range v {
+			words = append(words, word(each))
+		}
+		return strings.Join(words, ", ")
+	case map[string]any:
+		var words []string
+		for name, each := range v {
+			words = append(words, name+"="+word(each))
+		}
+		slices.Sort(words)
+		return strings.Join(words, " ")
+	}
+	return ""
+}
+
+// Word is a member in one word or line, a time as how long ago it was; empty for what is not there, and for no.
+func (a Answer) Word(key string) string { return word(a[key]) }
+
+// Object is what a member holds, as far as it is an object.
+func (a Answer) Object(key string) Answer {
+	o, _ := a[key].(map[string]any)
+	return o
+}
+
+// List is the objects of a member that is a list.
+func (a Answer) List(key string) []Answer {
+	all, _ := a[key].([]any)
+	out := make([]Answer, 0, len(all))
+	for _, each := range all {
+		if o, ok := each.(map[string]any); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Texts are the texts of a member that is a list.
+func (a Answer) Texts(key string) []string {
+	all, _ := a[key].([]any)
+	out := make([]string, 0, len(all))
+	for _, each := range all {
+		out = append(out, word(each))
+	}
+	return out
+}
+
+// rows writes a table: a column is its heading, or heading=member where that has another name. Columns in which nothing stands are left out.
+func (g View) rows(all []Answer, columns ...string) {
+	var headings, members []string
+	for _, c := range columns {
+		heading, member, renamed := strings.Cut(c, "=")
+		if !renamed {
+			member = c
+		}
+		if slices.ContainsFunc(all, func(a Answer) bool { return a.Word(member) != "" }) {
+			headings, members = append(headings, strings.ReplaceAll(heading, "_", " ")), append(members, member)
+		}
+	}
+	var lines [][]string
+	for _, a := range all {
+		line := make([]string, len(members))
+		for i, m := range members {
+			line[i] = Said(a.Word(m))
+			if len(line[i]) == 40 && strings.Trim(line[i], "0123456789abcdef") == "" {
+				line[i] = line[i][:7] // a commit
+			}
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) > 0 {
+		g.Table(headings, lines)
+	}
+}
+
+// pairs writes members as names and values, in the way of rows.
+func (g View) pairs(a Answer, members ...string) {
+	var pairs []command.Pair
+	for _, m := range members {
+		name, member, renamed := strings.Cut(m, "=")
+		if !renamed {
+			member = m
+		}
+		pairs = append(pairs, command.Pair{Name: strings.ReplaceAll(name, "_", " "), Value: Said(a.Word(member))})
+	}
+	g.Pairs(pairs...)
+}
+
+// short keeps the beginning of identifiers that people name by it.
+func short(all []Answer, members ...string) []Answer {
+	for _, a := range all {
+		for _, m := range members {
+			if s := a.Word(m); len(s) > 8 {
+				a[m] = s[:8]
+			}
+		}
+	}
+	return all
+}
+
+// prose is an answer's own text, in words of the command line.
+func (g View) prose(a Answer) {
+	text := a.Object("_text")
+	if summary := text.Word("summary"); summary != "" {
+		g.Line("%s", command.Plain(Said(summary)))
+	}
+	for _, line := range text.Texts("details") {
+		g.Line("  %s", command.Plain(Said(line)))
+	}
+}
+
+// Outcome shows an answer: as JSON, as the preview that a dry run is, or as draw lays it out; nil is its own text.
+func (g View) Outcome(o tool.Outcome, draw func(Answer)) error {
+	a := Read(o.Value)
+	switch {
+	case g.JSON || a == nil:
+		return g.Show(o)
+	case o.DryRun && a.Object("preview") != nil:
+		g.preview(a)
+	case draw != nil:
+		draw(a)
+	default:
+		g.prose(a)
+	}
+	return nil
+}
+
+// preview shows what would be done.
+func (g View) preview(a Answer) {
+	p := a.Object("preview")
+	if p.Word("noop") != "" {
+		g.Line("%s", command.Plain(cmp.Or(Said(p.Word("message")), "there is nothing to do")))
+		return
+	}
+	g.Line("dry run: %s", command.Plain(a.Word("summary")))
+	var tables []string
+	rest := Answer{}
+	for name, v := range p {
+		if len(p.List(name)) > 0 {
+			tables = append(tables, name)
+		} else if name != "steps" && name != "execute_hint" && name != "current_state" {
+			rest[name] = v
+		}
+	}
+	if doc, err := tool.Encode(map[string]any{"context": rest}); err == nil {
+		if text, ok := command.Text(doc); ok && text != "" {
+			g.Line("%s", Said(text))
+		}
+	}
+	for i, step := range p.Texts("steps") {
+		g.Line("  %d. %s", i+1, command.Plain(Said(step)))
+	}
+	slices.Sort(tables)
+	for _, name := range tables {
+		g.Line("")
+		g.rows(p.List(name), append([]string{strings.TrimSuffix(name, "s") + "=name", "repo"}, others(p.List(name))...)...)
+	}
+	for _, warning := range a.Texts("warnings") {
+		g.Note("warning: %s", command.Plain(Said(warning)))
+	}
+	g.Note("nothing was done; without --dry-run it is")
+}
+
+// others are the members of some objects besides their name, in a lasting order.
+func others(all []Answer) []string {
+	var names []string
+	for _, a := range all {
+		for name := range a {
+			if name != "name" && name != "repo" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Ecosystems shows the ecosystems of a workspace root.
+func (g View) Ecosystems(a Answer) {
+	all := a.List("ecosystems")
+	if len(all) == 0 {
+		g.Note("there is no ecosystem in %s; countersign eco create NAME --repo NAME=URL makes one", command.Plain(a.Word("workspace_root")))
+		return
+	}
+	for _, e := range all {
+		if e.Word("selected") != "" {
+			e["name"] = e.Word("name") + " *"
+		}
+	}
+	g.rows(all, "ecosystem=name", "repositories=repos_count", "installed", "ticket=active_ticket", "provisioner", "retired", "problem", "description")
+}
+
+// Description shows what an ecosystem is made of.
+func (g View) Description(a Answer) {
+	g.pairs(a, "ecosystem=name", "description", "directory=path", "provisioner", "installed", "retired", "journal_entries=journal_count")
+	g.pairs(Answer{"untouched": a.Object("guardrails")["no_touch_paths"]}, "untouched")
+	g.Line("")
+	g.rows(a.List("repos"), "repository=name", "branch", "readonly", "path", "url")
+	Problems(a, g.Line)
+}
+
+// Validation shows whether a manifest is valid.
+func (g View) Validation(a Answer) {
+	if a.Word("valid") != "" {
+		g.Line("valid, %d warnings", len(a.List("warnings")))
+	}
+	Problems(a, g.Line)
+}
+
+// Problems writes what is wrong with a manifest, or speaks against it.
+func Problems(a Answer, write func(format string, args ...any)) {
+	for _, level := range []string{"errors", "warnings"} {
+		for _, p := range a.List(level) {
+			write("%s: %s: %s; %s", strings.TrimSuffix(level, "s"), command.Plain(cmp.Or(p.Word("path"), "ecosystem.yaml")), command.Plain(Said(p.Word("message"))), command.Plain(Said(p.Word("fix"))))
+		}
+	}
+}
+
+// Workspace shows the repositories of an ecosystem.
+func (g View) Workspace(a Answer) {
+	w := a.Object("workspace")
+	if w == nil {
+		g.Line("%s", command.Plain(Said(a.Word("hint"))))
+		return
+	}
+	g.pairs(w, "ecosystem", "workspace=workspace_dir", "branch=workspace_branch", "status", "changes=dirty_files", "ticket=active_ticket", "problem")
+	if s := a.Object("spin"); s.Word("state") != "none" {
+		g.pairs(Answer{"deployed": s.Word("state") + " " + s.Word("since")}, "deployed")
+	}
+	all := a.List("repos")
+	for _, r := range all {
+		r["changes"], r["apart"] = r.Word("dirty_files"), "no upstream"
+		if r["ahead"] != nil || r["behind"] != nil {
+			r["apart"] = r.Word("ahead") + "/" + r.Word("behind")
+		}
+		if r.Word("mode") == "RO" {
+			r["readonly"] = "read-only"
+		}
+		if r["branch"] == nil {
+			r["branch"] = "(detached)"
+		}
+		r["problem"] = strings.Trim(r.Word("operation")+"; "+r.Word("problem"), "; ")
+	}
+	g.Line("")
+	g.rows(all, "repository=name", "branch", "changes", "ahead/behind=apart", "status", "commit", "access=readonly", "problem")
+}
+
+// Tickets shows the tickets.
+func (g View) Tickets(a Answer) {
+	all := a.List("tickets")
+	if len(all) == 0 {
+		g.Note("there is no ticket; countersign eco ticket start TICKET starts one")
+		return
+	}
+	for _, t := range all {
+		var names, wrong []string
+		for _, r := range t.List("repos") {
+			names = append(names, r.Word("name"))
+			if s := r.Word("status"); s != "ok" && s != "" {
+				wrong = append(wrong, r.Word("name")+" "+s)
+			}
+		}
+		t["repositories"], t["attention"] = strings.Join(names, ", "), strings.Join(wrong, ", ")
+	}
+	g.rows(all, "ticket=ticket_id", "active", "phase", "started=created_at", "repositories", "attention")
+}
+
+// Ticket shows what became of one ticket.
+func (g View) Ticket(a Answer) {
+	g.rows(a.List("repos"), "repository=name", "branch", "result", "status", "worktree", "problem", "kept=kept_refs")
+	summary := a.Object("_text").Word("summary")
+	g.Step("%s", command.Plain(Said(summary)))
+}
+
+// Environment shows an environment and its services.
+func (g View) Environment(a Answer) {
+	g.pairs(a, "ecosystem", "environment", "state", "since", "provisioner", "healthy", "interrupted", "error")
+	for name, value := range a.Object("outputs") {
+		g.pairs(Answer{"value": value}, name+"=value")
+	}
+	g.rows(a.List("services"), "service=repo", "status", "pid", "started=started_at", "command", "log")
+}
+
+// Asked shows what a provisioner said of itself.
+func (g View) Asked(a Answer) {
+	for _, line := range a.Texts("lines") {
+		g.Line("%s", command.Plain(line))
+	}
+	for name, value := range a.Object("outputs") {
+		g.pairs(Answer{"value": value}, name+"=value")
+	}
+	g.Note("%s of %s: %s", command.Plain(a.Word("action")), command.Plain(a.Word("provisioner")), command.Plain(a.Word("status")))
+}
+
+// Release shows the current version, and the commands that lead on from it.
+func (g View) Release(a Answer) {
+	g.pairs(a, "version=current_version", "stage", "tag", "branch", "commits_since=commits_since_tag", "uncommitted_changes=dirty", "versions_differ=version_drift")
+	g.Line("")
+	g.rows(a.List("repos"), "repository=name", "branch", "head", "tag", "commits=commits_since_tag", "changes=dirty", "problem")
+	for _, w := range a.List("next_versions") {
+		how, pre, _ := strings.Cut(strings.TrimPrefix(w.Word("how"), "bump "), " ")
+		command := "bump " + how
+		if rest, ok := strings.CutPrefix(w.Word("how"), "promote"); ok {
+			command, pre = strings.TrimSpace("promote"+rest), ""
+		}
+		if pre != "" {
+			command += " --pre " + pre
+		}
+		w["command"] = "countersign eco release " + command
+	}
+	g.Line("")
+	g.rows(a.List("next_versions"), "next=version", "command")
+}
+
+// Checks shows whether an ecosystem can be released.
+func (g View) Checks(a Answer) {
+	for _, level := range []string{"errors", "warnings", "passed"} {
+		for _, line := range a.Texts(level) {
+			g.Line("%-8s %s", strings.TrimSuffix(level, "s"), command.Plain(Said(line)))
+		}
+	}
+}
+
+// Releases shows the releases there were.
+func (g View) Releases(a Answer) {
+	if len(a.List("records")) == 0 {
+		g.Note("nothing is released yet; countersign eco release bump patch releases")
+	}
+	g.rows(a.List("records"), "version=tag", "released=date", "stage", "action", "commits", "by=origin")
+}
+
+// Trash shows what can be restored, and what was archived.
+func (g View) Trash(a Answer) {
+	all := a.List("trash")
+	if len(all) == 0 {
+		g.Note("the trash is empty")
+	}
+	for _, t := range all {
+		t["branches"] = fmt.Sprint(len(t.List("branches")))
+	}
+	g.rows(all, "entry=trash_id", "ecosystem", "why", "removed=at", "until=restorable_until", "branches", "restore")
+	g.Line("")
+	g.rows(a.List("archives"), "archive=id", "file=archive_file", "bundles")
+}
+
+// Policy shows how every tool is treated in each mode.
+func (g View) Policy(a Answer) {
+	g.rows(a.List("rows"), "no=num", "tool", "scope", "safety", "ask", "plan", "execute", "confirmation=confirm")
+}
+
+// Runs shows runs, one a line.
+func (g View) Runs(a Answer) {
+	all := short(a.List("runs"), "run_id")
+	if len(all) == 0 {
+		g.Note("no runs")
+	}
+	g.rows(all, "run=run_id", "ecosystem", "action", "status", "exit=exit_code", "place=position", "asked_for=created_at")
+}
+
+// Run shows how far one run is.
+func (g View) Run(a Answer) {
+	g.pairs(a, "run=run_id", "action", "ecosystem", "status", "place=position", "exit=exit_code", "asked_for=created_at", "started=started_at", "ended=finished_at",
+		"took_seconds=duration_seconds", "said=log_events", "last=last_message", "error", "errors")
+	g.Results(a.Object("result"))
+}
+
+// Results shows the repositories of a run's result, one a line, with whatever each of them says.
+func (g View) Results(result Answer) {
+	all := result.List("repos")
+	for _, r := range all {
+		r["repository"] = r.Word("name") + r.Word("repo")
+		if _, identified := r["commit"].(string); !identified { // whether there is one, in a release
+			delete(r, "commit")
+		}
+	}
+	g.rows(all, "repository", "ticket", "branch", "commit", "result", "status", "action", "reason", "problem", "error")
+	for name, value := range result.Object("outputs") {
+		g.pairs(Answer{"value": value}, name+"=value")
+	}
+}

@@ -1,0 +1,75 @@
+package ecocmd
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Said is a text in words of the command line: what agents are told to call, people type.
+func Said(text string) string {
+	if !strings.Contains(text, "_") && !strings.Contains(text, "execute mode") && !strings.Contains(text, "force: true") {
+		return text
+	}
+	return strings.NewReplacer(
+		"name one as ecosystem, or select one with amof_switch_ecosystem", "name one, or select one with countersign eco use NAME",
+		"amof_push_ecosystem with commit_all and message", "countersign eco push --commit-all --message TEXT",
+		"commit_all needs a message for the commits it makes; call again with message", "--commit-all needs --message for the commits it makes",
+		"cleanup: local", "--cleanup local", "cleanup: all", "--cleanup all", "force: true", "--force", "skip_validation: true", "--skip-validation",
+		"commit_all", "--commit-all", "delete_workspace", "--delete-workspace", "cleanup_features", "--cleanup-features",
+		"amof_set_mode", "the mode",
+		"amof_list_ecosystems", "countersign eco list", "amof_switch_ecosystem", "countersign eco use", "amof_create_ecosystem", "countersign eco create",
+		"amof_describe_ecosystem", "countersign eco describe", "amof_validate_manifest", "countersign eco validate", "amof_get_ecosystem_status", "countersign eco status",
+		"amof_install_ecosystem", "countersign eco install", "amof_sync_ecosystem", "countersign eco sync", "amof_push_ecosystem", "countersign eco push",
+		"amof_archive_ecosystem", "countersign eco archive", "amof_discard_ecosystem", "countersign eco discard", "amof_create_journal", "countersign eco journal",
+		"amof_ticket_", "countersign eco ticket ", "amof_spin_", "countersign eco spin ", "amof_release_", "countersign eco release ",
+		"amof_get_run_status", "countersign eco runs status", "amof_get_run_logs", "countersign eco runs logs", "amof_summarize_run", "countersign eco runs summary",
+		"amof_list_runs", "countersign eco runs list", "amof_get_active_runs", "countersign eco runs list", "amof_cancel_run", "countersign eco runs cancel",
+		"ecosystem_spin_status", "countersign eco spin status", "ecosystem_spin_ask", "countersign eco spin plan", "ecosystem_trash", "countersign eco trash",
+		"ecosystem_restore", "countersign eco restore", "ecosystem_use", "countersign eco use",
+	).Replace(text)
+}
+
+// Explain puts a refusal into words of the command line, and a way out behind those that a person meets often and that say none.
+func Explain(err error) error {
+	f := fault.From(err)
+	if f == nil {
+		return err
+	}
+	hint, given := f.Details.(command.Hint)
+	if spoken := Said(f.Message); spoken != f.Message && !errors.Is(err, tool.ErrUnknown) {
+		f = f.Sayf("%s", spoken)
+	}
+	if given {
+		return f.With(command.Hint(Said(string(hint))))
+	}
+	if strings.Contains(f.Message, "countersign eco") && f.Code != "eco_no_ecosystem" {
+		return f
+	}
+	hint = map[fault.Code]command.Hint{
+		"eco_no_ecosystem":           "countersign eco list shows those there are; countersign eco create NAME --repo NAME=URL makes one",
+		"eco_ecosystem_not_found":    "countersign eco list shows those there are; countersign eco create NAME makes one",
+		"eco_ecosystem_exists":       "countersign eco describe shows it",
+		"eco_not_installed":          "countersign eco install installs it",
+		"eco_already_installed":      "countersign eco sync brings it up to date; countersign eco discard removes it",
+		"eco_manifest_invalid":       "countersign eco validate says where",
+		"eco_workspace_root_invalid": "go to the workspace, or name it in AMOF_WORKSPACE_ROOT",
+		"eco_ticket_not_found":       "countersign eco ticket list shows those there are",
+		"eco_repo_not_found":         "countersign eco describe shows those there are",
+		"eco_unsaved_work":           "countersign eco status shows it; countersign eco push pushes it",
+		"eco_run_not_found":          "countersign eco runs list shows those there are",
+		"eco_run_ambiguous":          "countersign eco runs list shows those there are",
+		"eco_trash_not_found":        "countersign eco trash shows what there is",
+		"eco_release_not_ready":      "countersign eco release validate says why",
+		"eco_release_step_invalid":   "countersign eco release status shows what may come next",
+		"eco_busy":                   "countersign eco runs list --status running shows what is at work",
+		"eco_preview_changed":        "look again with --dry-run, then repeat the command",
+	}[f.Code]
+	if hint == "" {
+		return f
+	}
+	return f.With(hint)
+}

@@ -1,0 +1,201 @@
+package projectcmd
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// outcome is what came of a run.
+type outcome struct {
+	Execution string   `json:"executionId"`
+	Name      string   `json:"workflowName"`
+	Executed  int      `json:"stepsExecuted"`
+	Total     int      `json:"totalSteps"`
+	Status    string   `json:"status"`
+	Summary   []string `json:"outputSummary"`
+}
+
+func (g workflowGroup) run() *cobra.Command {
+	var project string
+	c := &cobra.Command{Use: "run W", Short: "Run a workflow's steps in order, after showing every command", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows)}
+	g.ProjectFlag(c, &project, "run steps without a directory of their own there instead of in the workflow's project")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		id, err := g.Desk.Workflow(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		call := command.Arguments{"workflow_id": id}
+		if project != "" {
+			if call["project_path"], err = g.Dir(ctx, project); err != nil {
+				return err
+			}
+		}
+		return Start(ctx, g.Desk, call)
+	}
+	return c
+}
+
+// Start runs a workflow: a line a step on the error stream as they begin, and what they printed at the end.
+func Start(ctx context.Context, d command.Desk, call command.Arguments) error {
+	g := workflowGroup{d}
+	o, err := d.Send(ctx, "run_workflow", call, g.step())
+	d.Done()
+	var out outcome
+	if err != nil {
+		if command.Details(err, &out) {
+			g.drawOutcome(out)
+		}
+		return d.Failed(o, err)
+	}
+	if d.JSON {
+		return d.Show(o)
+	}
+	if err := command.Read(o, &out); err != nil {
+		return err
+	}
+	g.drawOutcome(out)
+	return nil
+}
+
+// step tells of the steps as they begin: a line each, and on a terminal a bar below them.
+func (g workflowGroup) step() func(tool.Progress) {
+	if g.JSON {
+		return nil
+	}
+	return func(p tool.Progress) {
+		g.Done()
+		if p.Message != "" && p.Done < p.Total {
+			g.Note("%s", command.Plain(p.Message))
+		}
+		g.Progress(p.Done, p.Total, p.Message)
+	}
+}
+
+func (g workflowGroup) drawOutcome(out outcome) {
+	if g.JSON || out.Execution == "" {
+		return
+	}
+	for _, line := range out.Summary {
+		g.Line("%s", g.tinted(line))
+	}
+	g.Line("%s: %s, %d of %s (%s)", command.Plain(out.Name), out.Status, out.Executed, plural(out.Total, "step"), out.Execution)
+}
+
+// tinted is a line of a run's summary, in the colour of how it went.
+func (g workflowGroup) tinted(line string) string {
+	line = strings.TrimRight(command.Block(line), " ")
+	switch {
+	case strings.HasPrefix(line, "[OK]"):
+		return g.Tinted(line, command.Added)
+	case strings.HasPrefix(line, "[FAIL]"):
+		return g.Tinted(line, command.Removed)
+	case strings.HasPrefix(line, "[RUN]"):
+		return g.Tinted(line, command.Heading)
+	}
+	return line
+}
+
+// executionMark begins the id of every execution.
+const executionMark = "exec-"
+
+func (g workflowGroup) history() *cobra.Command {
+	var limit int
+	var status string
+	c := &cobra.Command{Use: "history [W | EXECUTION]", Short: "List runs of workflows, or show one with its steps and output", Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.Workflows)}
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many: 1 to 200")
+	c.Flags().StringVar(&status, "status", "", "only those that are queued, running, completed, failed, cancelled or timed_out")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		call := command.Arguments{"actionType": "workflow", "limit": limit}.Set("status", status)
+		if len(args) > 0 {
+			if strings.HasPrefix(args[0], executionMark) {
+				return command.Look(ctx, g.Desk, "get_execution_status", command.Arguments{"executionId": args[0]}, g.drawExecution)
+			}
+			id, err := g.Desk.Workflow(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			call["actionId"] = id
+		}
+		return command.Look(ctx, g.Desk, "list_action_executions", call, func(found struct {
+			Executions []execution `json:"executions"`
+			Total      int         `json:"total"`
+		}) {
+			g.drawHistory(found.Executions, found.Total)
+		})
+	}
+	return c
+}
+
+// execution is one row of the history.
+type execution struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"actionName"`
+	Status   string    `json:"status"`
+	By       string    `json:"triggeredBy"`
+	Error    string    `json:"errorMessage"`
+	Started  time.Time `json:"startedAt"`
+	Duration int64     `json:"durationMs"`
+	Steps    []struct {
+		Name     string `json:"nodeName"`
+		Depth    int    `json:"depth"`
+		Status   string `json:"status"`
+		Code     *int   `json:"exitCode"`
+		Error    string `json:"errorMessage"`
+		Duration int64  `json:"durationMs"`
+	} `json:"steps"`
+	Output []struct {
+		Stream  string `json:"stream"`
+		Content string `json:"content"`
+	} `json:"output"`
+}
+
+func (g workflowGroup) drawHistory(found []execution, total int) {
+	if len(found) == 0 {
+		g.Note("nothing was run")
+		return
+	}
+	var rows [][]string
+	for _, e := range found {
+		rows = append(rows, []string{e.ID, e.Name, e.Status, command.Age(e.Started), command.Took(e.Duration), e.By, e.Error})
+	}
+	g.Table([]string{"id", "workflow", "status", "started", "took", "by", "error"}, rows)
+	if more := total - len(found); more > 0 {
+		g.Note("and %d more; --limit shows them", more)
+	}
+}
+
+func (g workflowGroup) drawExecution(e execution) {
+	g.Pairs(command.Pair{Name: "id", Value: e.ID}, command.Pair{Name: "workflow", Value: e.Name}, command.Pair{Name: "status", Value: e.Status}, command.Pair{Name: "error", Value: e.Error},
+		command.Pair{Name: "started", Value: command.Age(e.Started)}, command.Pair{Name: "took", Value: command.Took(e.Duration)}, command.Pair{Name: "by", Value: e.By})
+	if len(e.Steps) > 0 {
+		g.Line("")
+		var rows [][]string
+		for i, s := range e.Steps {
+			code := ""
+			if s.Code != nil {
+				code = strconv.Itoa(*s.Code)
+			}
+			rows = append(rows, []string{strconv.Itoa(i + 1), strings.Repeat("· ", s.Depth) + s.Name, s.Status, code, command.Took(s.Duration), s.Error})
+		}
+		g.Table([]string{"#", "step", "status", "exit code", "took", "error"}, rows)
+	}
+	if len(e.Output) > 0 {
+		g.Line("")
+	}
+	for _, l := range e.Output {
+		line := l.Content
+		if l.Stream != "system" {
+			line = "  > " + line
+		}
+		g.Line("%s", g.tinted(line))
+	}
+}

@@ -1,0 +1,257 @@
+package projectcmd
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	adapterscommand "github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// endpoint is where requests from outside arrive by default, without the workflow's id (packageflow contract §1.9).
+const endpoint = "http://127.0.0.1:9876/webhook/"
+
+// secretBytes is how many random bytes a token and a secret have.
+const secretBytes = 32
+
+func (g workflowGroup) webhook() *cobra.Command {
+	var url, on, template string
+	var headers []string
+	var off bool
+	c := &cobra.Command{Use: "webhook W", Short: "Show or set the address that a workflow's end is told to", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+		Example: `  countersign workflow webhook release --url https://example.com/hook --on failure
+  countersign workflow webhook release --off`}
+	c.Flags().StringVar(&url, "url", "", "where to")
+	c.Flags().StringVar(&on, "on", "always", "when: success, failure or always")
+	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE sent along; may be repeated")
+	c.Flags().StringVar(&template, "template", "", "payload with {{names}}, or @FILE with it (default: a JSON object that tells it all)")
+	c.Flags().BoolVar(&off, "off", false, "tell nobody any more")
+	_ = c.RegisterFlagCompletionFunc("on", cobra.FixedCompletions([]cobra.Completion{"success", "failure", "always"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		triggers := map[string]string{"success": "onSuccess", "failure": "onFailure", "always": "always"}
+		switch {
+		case off && url != "":
+			return adapterscommand.Usage(cmd, "--off contradicts --url")
+		case triggers[on] == "":
+			return adapterscommand.Usage(cmd, "--on %q is none of success, failure and always", on)
+		case url == "" && (len(headers) > 0 || template != "" || cmd.Flags().Changed("on")):
+			return adapterscommand.Usage(cmd, "--url is missing")
+		}
+		id, err := g.Desk.Workflow(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		call := adapterscommand.Arguments{"workflow_id": id}
+		if url == "" && !off {
+			return adapterscommand.Look(ctx, g.Desk, "get_workflow", call, g.drawWebhook)
+		}
+		if !off {
+			call["url"], call["trigger"] = url, triggers[on]
+			if call["headers"], err = adapterscommand.Assignments("header", headers); err != nil {
+				return err
+			}
+			if template, err = g.File("template", template); err != nil {
+				return err
+			}
+			call.Set("payload_template", template)
+		}
+		return adapterscommand.Look(ctx, g.Desk, "workflow_webhook_set", call, func(w changed) {
+			if off {
+				g.Line("the end of %s is told to nobody", adapterscommand.Plain(w.Name))
+				return
+			}
+			g.Line("the end of %s is told to %s (%s)", adapterscommand.Plain(w.Name), adapterscommand.Plain(url), on)
+		})
+	}
+	return c
+}
+
+func (g workflowGroup) drawWebhook(w flow) {
+	if w.Webhook == nil || !w.Webhook.Enabled {
+		g.Note("the end of %s is told to nobody; --url sets an address", adapterscommand.Plain(w.Name))
+		return
+	}
+	pairs := []adapterscommand.Pair{{Name: "url", Value: w.Webhook.URL}, {Name: "when", Value: w.Webhook.Trigger}}
+	for _, name := range slices.Sorted(maps.Keys(w.Webhook.Headers)) {
+		pairs = append(pairs, adapterscommand.Pair{Name: name, Value: w.Webhook.Headers[name]})
+	}
+	g.Pairs(pairs...)
+}
+
+// opened is what a person gets to know once: how to start a workflow from outside.
+type opened struct {
+	WorkflowID string `json:"workflowId"`
+	Name       string `json:"name"`
+	URL        string `json:"url"`
+	Token      string `json:"token"`
+	Secret     string `json:"secret,omitempty"`
+}
+
+func (g workflowGroup) incoming() *cobra.Command {
+	var off, signed, untimed bool
+	c := &cobra.Command{Use: "incoming W", Short: "Let requests from outside start a workflow as it is now, or not any more", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+		Long: "Let requests from outside start a workflow as it is now: a token is made, and shown once. Whoever changes the workflow closes it until it is opened again.\n" +
+			"countersign webhooks serve answers the requests.",
+		Example: `  countersign workflow incoming release --require-signature
+  countersign workflow incoming release --off`}
+	c.Flags().BoolVar(&off, "off", false, "close it, and forget token and secret")
+	c.Flags().BoolVar(&signed, "require-signature", false, "take signed requests alone; a secret is made for it")
+	c.Flags().BoolVar(&untimed, "untimed", false, "signatures cover the body alone, for senders that sign no time; nothing then stops a copy from being sent again")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		switch {
+		case off && (signed || untimed):
+			return adapterscommand.Usage(cmd, "--off contradicts the other flags")
+		case untimed && !signed:
+			return adapterscommand.Usage(cmd, "--untimed says how requests are signed; add --require-signature")
+		}
+		id, err := g.Desk.Workflow(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		call, made := adapterscommand.Arguments{"workflow_id": id, "enabled": !off}, opened{WorkflowID: id, URL: endpoint + id}
+		if off {
+			return adapterscommand.Look(ctx, g.Desk, "workflow_incoming_set", call, func(w changed) { g.Line("requests start %s no more", adapterscommand.Plain(w.Name)) })
+		}
+		made.Token = secret()
+		call["token"] = made.Token
+		if signed {
+			made.Secret = secret()
+			call["secret"], call["require_signature"], call["untimed"] = made.Secret, true, untimed
+		}
+		var w changed
+		o, err := g.Ask(ctx, "workflow_incoming_set", call, &w)
+		if err != nil {
+			return err
+		}
+		made.Name = w.Name
+		return g.drawOpened(o, made, untimed)
+	}
+	return c
+}
+
+// secret is a text that cannot be guessed.
+func secret() string {
+	raw := make([]byte, secretBytes)
+	_, _ = rand.Read(raw) // it never fails
+	return hex.EncodeToString(raw)
+}
+
+func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) error {
+	if g.JSON {
+		doc, err := tool.Encode(made)
+		if err != nil {
+			return err
+		}
+		ms := o.Elapsed.Milliseconds()
+		return g.PrintJSON(present.Envelope{Success: true, Output: string(doc), DurationMS: &ms})
+	}
+	g.Pairs(adapterscommand.Pair{Name: "workflow", Value: made.Name}, adapterscommand.Pair{Name: "url", Value: made.URL}, adapterscommand.Pair{Name: "token", Value: made.Token},
+		adapterscommand.Pair{Name: "secret", Value: made.Secret})
+	g.Note("they are shown this once; requests are answered by: countersign webhooks serve")
+	g.Line("")
+	if made.Secret == "" {
+		g.Line("curl -X POST -H %s -d '{}' %s", present.CommandLine([]string{"X-Webhook-Token: " + made.Token}), made.URL)
+		return nil
+	}
+	g.Line("body='{}'")
+	signed, stamp := `"$body"`, ""
+	if !untimed {
+		g.Line("now=$(date +%%s)")
+		signed, stamp = `"$now.$body"`, ` -H "X-Webhook-Timestamp: $now"`
+	}
+	g.Line("sig=$(printf %%s %s | openssl dgst -sha256 -hmac %s -r | cut -d' ' -f1)", signed, made.Secret)
+	g.Line("curl -X POST -H %s%s -H \"X-Webhook-Signature: sha256=$sig\" -d \"$body\" %s", present.CommandLine([]string{"X-Webhook-Token: " + made.Token}), stamp, made.URL)
+	return nil
+}
+
+// Template is the command group template.
+func Template(d adapterscommand.Desk) *cobra.Command {
+	g := workflowGroup{d}
+	return adapterscommand.Group("template", "Commands worth keeping, for steps of workflows", g.templates(), g.addTemplate(), g.removeTemplate())
+}
+
+// template is a step template in a list.
+type template struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Command  string    `json:"command"`
+	Category string    `json:"category"`
+	Custom   bool      `json:"isCustom"`
+	Risk     string    `json:"risk"`
+	Created  time.Time `json:"createdAt"`
+}
+
+// categories are those of step templates (packageflow contract §1.5).
+func categories() []cobra.Completion {
+	return []cobra.Completion{"package-manager", "git", "docker", "shell", "testing", "code-quality", "kubernetes", "database", "cloud", "ai", "security", "nodejs", "custom"}
+}
+
+func (g workflowGroup) templates() *cobra.Command {
+	var category string
+	var own bool
+	c := &cobra.Command{Use: "list [QUERY]", Short: "List step templates, built-in ones first", Args: adapterscommand.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c.Flags().StringVar(&category, "category", "", "only those of this category")
+	c.Flags().BoolVar(&own, "own", false, "only your own")
+	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		call := adapterscommand.Arguments{}.Set("category", category)
+		if len(args) > 0 {
+			call.Set("query", args[0])
+		}
+		if own {
+			call["include_builtin"] = false
+		}
+		return adapterscommand.Look(cmd.Context(), g.Desk, "list_step_templates", call, func(found struct {
+			Templates []template `json:"templates"`
+		}) {
+			if len(found.Templates) == 0 {
+				g.Note("no templates fit; add one with: countersign template add NAME --command C")
+				return
+			}
+			var rows [][]string
+			for _, t := range found.Templates {
+				rows = append(rows, []string{t.ID, t.Name, t.Category, t.Risk, t.Command})
+			}
+			g.Table([]string{"id", "name", "category", "risk", "command"}, rows)
+		})
+	}
+	return c
+}
+
+func (g workflowGroup) addTemplate() *cobra.Command {
+	var command, category, description string
+	c := &cobra.Command{Use: "add NAME", Short: "Keep a command as a template; {pm} and <placeholders> are filled in later", Args: adapterscommand.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c.Flags().StringVar(&command, "command", "", "the command")
+	c.Flags().StringVar(&category, "category", "", "where it belongs (default: custom)")
+	c.Flags().StringVar(&description, "description", "", "what it does, in a sentence")
+	_ = c.MarkFlagRequired("command") // the flag is there
+	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		call := adapterscommand.Arguments{"name": args[0], "command": command}.Set("category", category).Set("description", description)
+		return adapterscommand.Look(cmd.Context(), g.Desk, "create_step_template", call, func(made struct {
+			ID string `json:"templateId"`
+		}) {
+			g.Line("%s", made.ID)
+		})
+	}
+	return c
+}
+
+func (g workflowGroup) removeTemplate() *cobra.Command {
+	return &cobra.Command{Use: "remove TEMPLATE", Short: "Forget a template of your own", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Templates),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := g.Desk.Template(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return adapterscommand.Look(cmd.Context(), g.Desk, "step_template_remove", adapterscommand.Arguments{"templateId": id}, func(t template) { g.Line("forgot %s", adapterscommand.Plain(t.Name)) })
+		}}
+}

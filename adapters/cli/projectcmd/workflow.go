@@ -1,0 +1,381 @@
+// Package flowcmd is the command groups workflow and template: steps that run in order, and commands worth keeping.
+//
+// It refuses to know how a step is run.
+package projectcmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	adapterscommand "github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// group is the commands at one workdesk.
+type workflowGroup struct{ adapterscommand.Desk }
+
+// Workflow is the command group workflow.
+func Workflow(d adapterscommand.Desk) *cobra.Command {
+	g := workflowGroup{d}
+	c := adapterscommand.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
+		g.removeStep(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
+	c.Long = "Put steps together, run them in order until one fails, and look at what came of it.\n\n" +
+		"A workflow is named by its id, the beginning of it, or its name."
+	c.Example = `  countersign workflow create release
+  countersign workflow add-step release test -- {pm} test
+  countersign workflow add-step release build --command "{pm} run build && du -sh dist"
+  countersign workflow run release`
+	return c
+}
+
+// flow is a workflow as get_workflow answers it.
+type flow struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Project     string         `json:"projectId"`
+	Nodes       []present.Step `json:"nodes"`
+	Webhook     *struct {
+		Enabled bool              `json:"enabled"`
+		URL     string            `json:"url"`
+		Trigger string            `json:"trigger"`
+		Headers map[string]string `json:"headers"`
+	} `json:"webhook"`
+	Incoming *struct {
+		Enabled bool  `json:"enabled"`
+		Signed  bool  `json:"requireSignature"`
+		Allowed int64 `json:"approvedRevision"`
+	} `json:"incomingWebhook"`
+	Updated  time.Time `json:"updatedAt"`
+	Ran      time.Time `json:"lastExecutedAt"`
+	Revision int64     `json:"revision"`
+}
+
+// does is what a step does, in one line.
+func does(s present.Step) string {
+	if starts := s.Starts(); starts != "" {
+		return "starts workflow " + s.Config.Target + ", " + starts
+	}
+	return s.Config.Command
+}
+
+func (g workflowGroup) list() *cobra.Command {
+	var project string
+	c := &cobra.Command{Use: "list", Short: "List the workflows, the last changed first", Args: adapterscommand.Args(0, 0)}
+	g.ProjectFlag(c, &project, "only those of this project")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		call := adapterscommand.Arguments{}
+		if project != "" {
+			p, err := g.Project(cmd.Context(), project)
+			if err != nil {
+				return err
+			}
+			call["project_id"] = p.ID
+		}
+		return adapterscommand.Look(cmd.Context(), g.Desk, "list_workflows", call, func(found struct {
+			Workflows []struct {
+				ID      string    `json:"id"`
+				Name    string    `json:"name"`
+				Steps   int       `json:"stepCount"`
+				Project string    `json:"projectId"`
+				Ran     time.Time `json:"lastExecutedAt"`
+			} `json:"workflows"`
+		}) {
+			if len(found.Workflows) == 0 {
+				g.Note("no workflows; start one with: countersign workflow create NAME")
+				return
+			}
+			names := g.ProjectNames(cmd.Context())
+			var rows [][]string
+			for _, w := range found.Workflows {
+				rows = append(rows, []string{w.ID, w.Name, strconv.Itoa(w.Steps), names[w.Project], adapterscommand.Age(w.Ran)})
+			}
+			g.Table([]string{"id", "name", "steps", "project", "last run"}, rows)
+		})
+	}
+	return c
+}
+
+func (g workflowGroup) show() *cobra.Command {
+	return &cobra.Command{Use: "show W", Short: "Show a workflow with its steps", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := g.Desk.Workflow(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return adapterscommand.Look(cmd.Context(), g.Desk, "get_workflow", adapterscommand.Arguments{"workflow_id": id}, func(w flow) {
+				g.drawFlow(w, g.ProjectNames(cmd.Context())[w.Project])
+			})
+		}}
+}
+
+func (g workflowGroup) drawFlow(w flow, project string) {
+	outgoing, incoming := "", ""
+	if w.Webhook != nil && w.Webhook.Enabled {
+		outgoing = w.Webhook.Trigger + ": " + w.Webhook.URL
+	}
+	if w.Incoming != nil && w.Incoming.Enabled {
+		incoming = "open to requests with its token"
+		if w.Incoming.Signed {
+			incoming += " and a signature"
+		}
+		if w.Incoming.Allowed != w.Revision {
+			incoming += "; it was changed since, so countersign workflow incoming has to open it again"
+		}
+	}
+	g.Pairs(adapterscommand.Pair{Name: "name", Value: w.Name}, adapterscommand.Pair{Name: "id", Value: w.ID}, adapterscommand.Pair{Name: "description", Value: w.Description},
+		adapterscommand.Pair{Name: "project", Value: project}, adapterscommand.Pair{Name: "last run", Value: adapterscommand.Age(w.Ran)}, adapterscommand.Pair{Name: "webhook", Value: outgoing},
+		adapterscommand.Pair{Name: "incoming", Value: incoming})
+	if len(w.Nodes) == 0 {
+		g.Note("no steps; add one with: countersign workflow add-step %s NAME -- COMMAND", adapterscommand.Plain(present.CommandLine([]string{w.Name})))
+		return
+	}
+	g.Line("")
+	var rows [][]string
+	for i, n := range w.Nodes {
+		limit := ""
+		if n.Config.Timeout > 0 {
+			limit = adapterscommand.Took(n.Config.Timeout)
+		}
+		rows = append(rows, []string{strconv.Itoa(i + 1), n.Name, does(n), n.Config.Cwd, limit})
+	}
+	g.Table([]string{"#", "step", "command", "in", "time limit"}, rows)
+}
+
+func (g workflowGroup) create() *cobra.Command {
+	var project, description string
+	var global bool
+	c := &cobra.Command{Use: "create NAME", Short: "Start a workflow without steps", Args: adapterscommand.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	g.ProjectFlag(c, &project, "project it belongs to (default: the one you stand in)")
+	c.Flags().BoolVar(&global, "global", false, "it belongs to no project; its steps name the directories they run in")
+	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		of, err := g.Owner(cmd.Context(), project, global)
+		if err != nil {
+			return err
+		}
+		call := adapterscommand.Arguments{"name": args[0]}.Set("description", description).Set("project_id", of.ID)
+		return adapterscommand.Look(cmd.Context(), g.Desk, "create_workflow", call, func(made struct {
+			ID      string `json:"workflowId"`
+			Warning string `json:"warning"`
+		}) {
+			g.Line("%s", made.ID)
+			if made.Warning != "" {
+				g.Note("warning: %s", adapterscommand.Plain(made.Warning))
+			}
+			where := "in project " + adapterscommand.Plain(of.Name)
+			if of.ID == "" {
+				where = "in no project"
+			}
+			g.Note("workflow %s, %s; next: countersign workflow add-step %s NAME -- COMMAND", adapterscommand.Plain(args[0]), where, adapterscommand.Plain(present.CommandLine(args[:1])))
+		})
+	}
+	return c
+}
+
+func (g workflowGroup) addStep() *cobra.Command {
+	var command, cwd string
+	var order int
+	var timeout time.Duration
+	c := &cobra.Command{Use: "add-step W NAME -- COMMAND...", Short: "Add a command as a step of a workflow", ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil),
+		Long: "Add a command as a step of a workflow: words behind --, which no shell takes apart, or with --command a line that may hold pipes and &&.\n" +
+			"{pm} stands for the project's package manager.",
+		Example: `  countersign workflow add-step release test -- {pm} test
+  countersign workflow add-step release build --command "{pm} run build && du -sh dist"
+  countersign workflow add-step release lint --order 1 -- {pm} run lint`}
+	c.Flags().StringVar(&command, "command", "", "the command as one line for /bin/sh, in place of words behind --")
+	c.Flags().StringVar(&cwd, "cwd", "", "directory inside the project to run it in (default: the project's)")
+	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long (default 5m)")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		args, words := behindDash(cmd, args)
+		switch {
+		case len(args) != 2:
+			return adapterscommand.Usage(cmd, "it takes a workflow and a name for the step before --")
+		case (command == "") == (len(words) == 0):
+			return adapterscommand.Usage(cmd, "give the command behind --, or with --command")
+		case command == "":
+			command = spoken(words)
+		}
+		call, err := placed(cmd, adapterscommand.Arguments{"name": args[1], "command": command}.Set("cwd", cwd), order)
+		if err != nil {
+			return err
+		}
+		if call["timeout"], err = adapterscommand.Milliseconds("timeout", timeout); err != nil {
+			return err
+		}
+		if timeout == 0 {
+			delete(call, "timeout")
+		}
+		if call["workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[0]); err != nil {
+			return err
+		}
+		return adapterscommand.Look(cmd.Context(), g.Desk, "add_workflow_step", call, func(added struct {
+			Name  string `json:"name"`
+			Order int    `json:"order"`
+		}) {
+			g.Line("step %d: %s", added.Order+1, adapterscommand.Plain(added.Name))
+		})
+	}
+	return c
+}
+
+// spoken is words as a command line; {pm} and <placeholders> stay as they are.
+func spoken(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if !strings.Contains(w, "{pm}") {
+			out[i] = present.CommandLine([]string{w})
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// behindDash takes arguments apart at --.
+func behindDash(cmd *cobra.Command, args []string) (before, after []string) {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		return args[:at], args[at:]
+	}
+	return args, nil
+}
+
+// placed puts a step's place among the arguments, as tools count: from 0.
+func placed(cmd *cobra.Command, call adapterscommand.Arguments, order int) (adapterscommand.Arguments, error) {
+	if !cmd.Flags().Changed("order") {
+		return call, nil
+	}
+	if order < 1 {
+		return nil, adapterscommand.ErrUsage.Sayf("--order %d is no place; 1 is the first", order)
+	}
+	call["order"] = order - 1
+	return call, nil
+}
+
+// changed is a workflow after a change.
+type changed struct {
+	Name  string `json:"name"`
+	Steps int    `json:"stepCount"`
+}
+
+func (g workflowGroup) addWorkflow() *cobra.Command {
+	var order int
+	var noWait, goOn bool
+	c := &cobra.Command{Use: "add-workflow W NAME TARGET", Short: "Have a workflow start another one as a step", Args: adapterscommand.Args(3, 3),
+		ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil, g.Workflows)}
+	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
+	c.Flags().BoolVar(&noWait, "no-wait", false, "its outcome does not matter; it runs after the other steps")
+	c.Flags().BoolVar(&goOn, "continue-on-failure", false, "go on when it fails")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		call, err := placed(cmd, adapterscommand.Arguments{"name": args[1]}, order)
+		if err != nil {
+			return err
+		}
+		for flag, set := range map[string]bool{"no_wait": noWait, "continue_on_failure": goOn} {
+			if set {
+				call[flag] = true
+			}
+		}
+		if call["workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[0]); err != nil {
+			return err
+		}
+		if call["target_workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[2]); err != nil {
+			return err
+		}
+		return adapterscommand.Look(cmd.Context(), g.Desk, "workflow_trigger_add", call, func(w changed) {
+			g.Line("%s has %d steps", adapterscommand.Plain(w.Name), w.Steps)
+		})
+	}
+	return c
+}
+
+func (g workflowGroup) rename() *cobra.Command {
+	var description string
+	var keep int
+	c := &cobra.Command{Use: "rename W [NAME]", Short: "Change a workflow's name, description or how much history is kept", Args: adapterscommand.Args(1, 2), ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil)}
+	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
+	c.Flags().IntVar(&keep, "keep", 0, "how many runs its history keeps: 1 to 500 (default 50)")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		call := adapterscommand.Arguments{}.Set("description", description)
+		if len(args) > 1 {
+			call["name"] = args[1]
+		}
+		if cmd.Flags().Changed("keep") {
+			call["max_history"] = keep
+		}
+		if len(call) == 0 {
+			return adapterscommand.Usage(cmd, "there is nothing to change; give a name, --description or --keep")
+		}
+		var err error
+		if call["workflow_id"], err = g.Desk.Workflow(cmd.Context(), args[0]); err != nil {
+			return err
+		}
+		return adapterscommand.Look(cmd.Context(), g.Desk, "workflow_change", call, func(w changed) { g.Line("changed %s", adapterscommand.Plain(w.Name)) })
+	}
+	return c
+}
+
+func (g workflowGroup) remove() *cobra.Command {
+	return &cobra.Command{Use: "remove W", Short: "Forget a workflow; its history stays", Args: adapterscommand.Args(1, 1), ValidArgsFunction: adapterscommand.Complete(g.Workflows),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := g.Desk.Workflow(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return adapterscommand.Look(cmd.Context(), g.Desk, "workflow_remove", adapterscommand.Arguments{"workflow_id": id}, func(w changed) { g.Line("forgot %s", adapterscommand.Plain(w.Name)) })
+		}}
+}
+
+func (g workflowGroup) removeStep() *cobra.Command {
+	return &cobra.Command{Use: "remove-step W STEP", Short: "Take a step out of a workflow, by its number, name or id", Args: adapterscommand.Args(2, 2), ValidArgsFunction: adapterscommand.Complete(g.Workflows, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			id, err := g.Desk.Workflow(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			var w flow
+			if _, err := g.Ask(ctx, "get_workflow", adapterscommand.Arguments{"workflow_id": id}, &w); err != nil {
+				return err
+			}
+			step, err := w.step(args[1])
+			if err != nil {
+				return err
+			}
+			return adapterscommand.Look(ctx, g.Desk, "workflow_step_remove", adapterscommand.Arguments{"workflow_id": id, "node_id": step}, func(w changed) {
+				g.Line("%s has %d steps left", adapterscommand.Plain(w.Name), w.Steps)
+			})
+		}}
+}
+
+// step is the id of the step that a word names: its id, its name, or its number from 1.
+func (w flow) step(word string) (string, error) {
+	var fits []string
+	for i, n := range w.Nodes {
+		switch {
+		case n.ID == word:
+			return n.ID, nil
+		case strings.EqualFold(n.Name, word), word == strconv.Itoa(i+1):
+			fits = append(fits, n.ID)
+		}
+	}
+	switch len(fits) {
+	case 1:
+		return fits[0], nil
+	case 0:
+		return "", adapterscommand.ErrUnknown.Sayf("workflow %q has no step %q", w.Name, word).With(adapterscommand.Hint("countersign workflow show lists its steps"))
+	}
+	return "", adapterscommand.ErrAmbiguous.Sayf("%q names more than one step of workflow %q", word, w.Name).With(adapterscommand.Hint("name one by its id: " + strings.Join(fits, ", ")))
+}
+
+// plural is a count with its word.
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

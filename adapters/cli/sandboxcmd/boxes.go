@@ -1,0 +1,255 @@
+// Package boxcmd is the commands about sandboxes: making, listing, entering, resetting and deleting them, bringing back what was kept, and cleaning
+// up.
+//
+// It refuses to know servers.
+package sandboxcmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	adapterscommand "github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// statusPartial is the status of what was done in part (opencode contract §13).
+const statusPartial = "partial"
+
+// group is the commands over one shell.
+type sandboxGroup struct{ Desk }
+
+// Commands is every command about sandboxes.
+func Commands(d Desk) []*cobra.Command {
+	g := sandboxGroup{d}
+	return []*cobra.Command{g.create(), g.list(), g.enter(), g.reset(), g.remove(), g.restore(), g.clean()}
+}
+
+// ran is a command that was run in a new sandbox.
+type ran struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exit_code"`
+	TimedOut bool   `json:"timed_out"`
+	Output   string `json:"output"`
+}
+
+// created is a new sandbox.
+type created struct {
+	Status   string `json:"status"`
+	Project  string `json:"project"`
+	Worktree struct {
+		Name      string `json:"name"`
+		Branch    string `json:"branch"`
+		Directory string `json:"directory"`
+	} `json:"worktree"`
+	Message string            `json:"message"`
+	Note    string            `json:"note"`
+	Warning string            `json:"warning"`
+	Copied  []string          `json:"copied"`
+	Setup   []ran             `json:"setup"`
+	Start   *ran              `json:"start_command"`
+	Leases  map[string]string `json:"leases"`
+}
+
+// Verdict is exit code 1 of a sandbox that is there and not ready.
+func (c created) Verdict() error {
+	if c.Status == statusPartial {
+		return adapterscommand.Exit(1)
+	}
+	return nil
+}
+
+func (g sandboxGroup) create() *cobra.Command {
+	var branch, command string
+	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteURL,
+		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
+			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n\n" +
+			"Exit code 1: the sandbox is there, and its set-up or --run failed.",
+		Example: `  countersign sandbox create acme-shop fix-login
+  countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"`}
+	c.Flags().StringVarP(&branch, "branch", "b", "", "branch to stand on (default: a new one from the clone's own)")
+	c.Flags().StringVar(&command, "run", "", "shell command to run in it once it is there")
+	_ = c.RegisterFlagCompletionFunc("branch", cobra.NoFileCompletions) // the flag is there, and is registered once
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := adapterscommand.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", command)
+		return misnamed(name, Look(cmd.Context(), g.Desk, "opencode_sandbox_create", call, g.drawCreated))
+	}
+	return c
+}
+
+// misnamed is the refusal of a name that no sandbox can have, in words: the schema's is a pattern, and leaves the name out.
+func misnamed(name string, err error) error {
+	var refused struct {
+		Problems []struct {
+			Field string `json:"field"`
+		} `json:"problems"`
+	}
+	f := fault.From(err)
+	if f == nil || f.Code != tool.ErrArguments.Code || !adapterscommand.Details(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
+		return err
+	}
+	return f.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
+}
+
+func (g sandboxGroup) drawCreated(c created) {
+	g.Line("sandbox %s of %s on branch %s: %s", adapterscommand.Plain(c.Worktree.Name), adapterscommand.Plain(c.Project), adapterscommand.Plain(c.Worktree.Branch), adapterscommand.Plain(c.Worktree.Directory))
+	g.Pairs(adapterscommand.Pair{Name: "copied", Value: strings.Join(c.Copied, ", ")}, adapterscommand.Pair{Name: "leased", Value: leased(c.Leases)})
+	for _, n := range []string{c.Note, c.Warning} {
+		if n != "" {
+			g.Note("note: %s", adapterscommand.Plain(n))
+		}
+	}
+	runs := c.Setup
+	if c.Start != nil {
+		runs = append(runs, *c.Start)
+	}
+	for _, r := range runs {
+		g.drawRan(r)
+	}
+	if c.Status == statusPartial {
+		g.Terminal.Fail(c.Message, "countersign sandbox enter goes there; countersign sandbox rm takes it away")
+		return
+	}
+	g.Note("next: countersign sandbox enter %s %s", adapterscommand.Plain(c.Project), adapterscommand.Plain(c.Worktree.Name))
+}
+
+// drawRan shows what a command printed, for people: on the error stream, because the output is the sandbox.
+func (g sandboxGroup) drawRan(r ran) {
+	ending := "done"
+	switch {
+	case r.TimedOut:
+		ending = "took too long and was ended"
+	case r.ExitCode != 0:
+		ending = fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+	g.Step("$ %s: %s", adapterscommand.Plain(r.Command), ending)
+	for line := range strings.SplitSeq(strings.TrimRight(r.Output, "\n"), "\n") {
+		if line != "" {
+			g.Note("  | %s", adapterscommand.Block(line))
+		}
+	}
+}
+
+// leased is what a sandbox has for itself alone, in a few words.
+func leased(leases map[string]string) string {
+	if leases["SANDBOX_PORT"] == "" {
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("ports from %s on (SANDBOX_PORT), database name %s", leases["SANDBOX_PORT"], leases["SANDBOX_DB_NAME"]), ", database name ")
+}
+
+func (g sandboxGroup) list() *cobra.Command {
+	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
+		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, and whether countersign sandbox clean would delete them.\n" +
+			"countersign sandbox list lists the projects."}
+	return About(g.Desk, c, "opencode_sandbox_list", func(all Boxes) {
+		if len(all.Sandboxes) == 0 {
+			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", adapterscommand.Plain(all.Project), adapterscommand.Plain(all.Project))
+			return
+		}
+		var rows [][]string
+		for _, b := range all.Sandboxes {
+			removable := "no: " + b.Cleanup
+			if b.Removable {
+				removable = "yes: " + b.Cleanup
+			}
+			rows = append(rows, []string{b.Name, b.Branch, holds(b), adapterscommand.Age(b.CreatedAt), removable})
+		}
+		g.Table([]string{"name", "branch", "state", "made", "clean-up takes it"}, rows)
+	})
+}
+
+// holds is what a sandbox has beside what it was made from, in a few words.
+func holds(b Box) string {
+	var words []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{b.Changes, "changed"}, {b.Ahead, "ahead"}, {b.Behind, "behind"}, {b.Unpushed, "unpushed"}} {
+		if n.count > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if b.Dirty && b.Changes == 0 {
+		words = append(words, "changed")
+	}
+	if b.Locked {
+		words = append(words, "locked")
+	}
+	if b.Gone {
+		words = append(words, "directory gone")
+	}
+	if len(words) == 0 {
+		return "clean"
+	}
+	return strings.Join(words, ", ")
+}
+
+func (g sandboxGroup) reset() *cobra.Command {
+	var ignored bool
+	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
+			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
+		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
+	c.Flags().BoolVar(&ignored, "clean-ignored", false, "delete ignored files too (node_modules, .env); they are kept nowhere")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := adapterscommand.Arguments{"git_url": url, "name": name}
+		if ignored {
+			call["clean_ignored"] = true
+		}
+		return Look(cmd.Context(), g.Desk, "opencode_sandbox_reset", call, func(r struct {
+			Branch  string   `json:"branch"`
+			Head    string   `json:"head"`
+			To      string   `json:"reset_to"`
+			Backups []string `json:"backup_refs"`
+		}) {
+			g.Line("%s stands on %s, at %s (branch %s)", adapterscommand.Plain(name), adapterscommand.Plain(r.To), adapterscommand.Plain(r.Head[:min(len(r.Head), 12)]), adapterscommand.Plain(r.Branch))
+			g.drawBackups(r.Backups)
+		})
+	}
+	return c
+}
+
+// drawBackups says where work was kept.
+func (g sandboxGroup) drawBackups(refs []string) {
+	for _, ref := range refs {
+		g.Note("kept: countersign sandbox restore brings back %s", adapterscommand.Plain(ref))
+	}
+}
+
+func (g sandboxGroup) remove() *cobra.Command {
+	var force bool
+	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: adapterscommand.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
+			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
+		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
+	c.Flags().BoolVarP(&force, "force", "f", false, "delete it although it holds work that is nowhere else")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, name, err := g.Subject(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		call := adapterscommand.Arguments{"git_url": url, "name": name}
+		if force {
+			call["force"] = true
+		}
+		return Look(cmd.Context(), g.Desk, "opencode_sandbox_delete", call, func(s struct {
+			Project string   `json:"project"`
+			Backups []string `json:"backup_refs"`
+		}) {
+			g.Line("deleted sandbox %s of %s", adapterscommand.Plain(name), adapterscommand.Plain(s.Project))
+			g.drawBackups(s.Backups)
+		})
+	}
+	return c
+}

@@ -1,0 +1,122 @@
+package sandboxcmd
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+var (
+	errNotThere    = fault.New(fault.NotFound, "sandbox_unknown", "there is no sandbox of this name")
+	errNoDirectory = fault.New(fault.NotFound, "sandbox_directory_missing", "the sandbox's directory is not there")
+	errNoShell     = fault.New(fault.State, "sandbox_shell_failed", "the shell did not start")
+)
+
+// place is where a sandbox is and what it has for itself, as JSON.
+type place struct {
+	Status      string            `json:"status"`
+	Project     string            `json:"project"`
+	URL         string            `json:"git_url"`
+	Name        string            `json:"name"`
+	Branch      string            `json:"branch"`
+	Directory   string            `json:"directory"`
+	Environment map[string]string `json:"environment"`
+}
+
+func (g sandboxGroup) enter() *cobra.Command {
+	c := &cobra.Command{Use: "enter [URL] NAME", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteBox,
+		Long: "Open $SHELL in a sandbox, with what it leased as variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
+			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead.",
+		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		to, err := g.place(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(to.Directory); err != nil || !info.IsDir() {
+			return errNoDirectory.Sayf("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
+				With(command.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
+		}
+		if g.JSON {
+			return g.PrintJSON(to)
+		}
+		return g.become(to)
+	}
+	return c
+}
+
+// place is the sandbox that somebody named.
+func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
+	url, name, err := g.Subject(ctx, args)
+	if err != nil {
+		return place{}, err
+	}
+	all, err := g.Boxes(ctx, url)
+	if err != nil {
+		return place{}, err
+	}
+	var names []string
+	for _, b := range all.Sandboxes {
+		if strings.EqualFold(b.Name, name) {
+			to := place{"success", all.Project, all.URL, b.Name, b.Branch, b.Directory, map[string]string{}}
+			maps.Copy(to.Environment, b.Leases)
+			return to, nil
+		}
+		names = append(names, b.Name)
+	}
+	hint := command.Hint("there are: " + strings.Join(names, ", "))
+	if len(names) == 0 {
+		hint = command.Hint("countersign sandbox create " + all.Project + " " + name + " makes one")
+	}
+	return place{}, errNotThere.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
+}
+
+// become has the person's shell take the place of this process, so that nothing stands between it and the terminal.
+func (g sandboxGroup) become(to place) error {
+	named := cmp.Or(g.Lookup("SHELL"), "/bin/sh")
+	program, err := exec.LookPath(named)
+	if err == nil {
+		program, err = filepath.Abs(program) // of the directory that is about to be left
+	}
+	if err != nil {
+		return errNoShell.Sayf("SHELL is %q, and there is no such program", named).With(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).Because(err)
+	}
+	if err := g.Close(); err != nil {
+		return err
+	}
+	if err := os.Chdir(to.Directory); err != nil {
+		return errNoDirectory.Sayf("nobody can go to %s: %v", to.Directory, err)
+	}
+	g.Note("sandbox %s of %s, branch %s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch))
+	err = syscall.Exec(program, []string{program}, environment(os.Environ(), to))
+	return errNoShell.Sayf("%s did not start: %v", program, err).Because(err)
+}
+
+// environment is inherited with what the sandbox has for itself, each name once.
+func environment(inherited []string, to place) []string {
+	own := maps.Clone(to.Environment)
+	if own == nil {
+		own = map[string]string{}
+	}
+	own["PWD"] = to.Directory
+	out := slices.DeleteFunc(slices.Clone(inherited), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		_, replaced := own[name]
+		return replaced || name == "OLDPWD"
+	})
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		out = append(out, name+"="+own[name])
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package sandboxcmd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The ways that a name leads nowhere.
+var (
+	ErrNowhere = fault.New(fault.Invalid, "sandbox_project_unnamed", "no project is named, and the working directory lies in none")
+	ErrUnknown = fault.New(fault.NotFound, "sandbox_name_unknown", "nothing has this name")
+)
+
+// Projects is every project, by name.
+func (d Desk) Projects(ctx context.Context) ([]Project, error) {
+	var v struct {
+		Projects []Project `json:"projects"`
+	}
+	_, err := d.Ask(ctx, "opencode_project_list", command.Arguments{}, &v)
+	return v.Projects, err
+}
+
+// URL is the git URL that a command is about: of the project that word names, or that has the directory it names; word itself where it can only be
+// a URL or another path; and of the project of the working directory when word is empty.
+func (d Desk) URL(ctx context.Context, word string) (string, error) {
+	if word != "" && !isPath(word) && strings.ContainsAny(word, ":/") {
+		return word, nil
+	}
+	all, err := d.Projects(ctx)
+	if err != nil {
+		return "", err
+	}
+	if word == "" || isPath(word) {
+		p, found := having(all, word)
+		switch {
+		case found:
+			return p.URL, nil
+		case word == "":
+			return "", ErrNowhere.With(command.Hint("name one: countersign sandbox list shows them, countersign sandbox start URL starts another"))
+		}
+		return word, nil
+	}
+	for _, p := range all {
+		if strings.EqualFold(p.Name, word) {
+			return p.URL, nil
+		}
+	}
+	return "", ErrUnknown.Sayf("no project is called %q, and that is no git URL", word).
+		With(command.Hint("countersign sandbox list shows the projects; countersign sandbox start URL starts one"))
+}
+
+// isPath reports a word that can only be a path.
+func isPath(word string) bool {
+	first, _, _ := strings.Cut(word, "/")
+	return first == "" || first == "." || first == ".." || first == "~"
+}
+
+// having is the project whose directory dir lies in, links resolved.
+func having(all []Project, dir string) (found Project, ok bool) {
+	at, err := real(dir)
+	if err != nil {
+		return found, false
+	}
+	longest := 0
+	for _, p := range all {
+		base, err := real(p.Base)
+		if err != nil || p.Base == "" || len(base) <= longest {
+			continue
+		}
+		if at == base || strings.HasPrefix(at, base+string(filepath.Separator)) {
+			found, ok, longest = p, true, len(base)
+		}
+	}
+	return found, ok
+}
+
+// real is a path, absolute and without links.
+func real(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && isPath(path) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		path = home + rest
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// Subject is what a command that takes [URL] NAME is about.
+func (d Desk) Subject(ctx context.Context, args []string) (url, name string, err error) {
+	word := ""
+	if len(args) > 1 {
+		word = args[0]
+	}
+	url, err = d.URL(ctx, word)
+	return url, args[len(args)-1], err
+}
+
+// Boxes is the sandboxes of the project at url.
+func (d Desk) Boxes(ctx context.Context, url string) (Boxes, error) {
+	var all Boxes
+	_, err := d.Ask(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all)
+	return all, err
+}
+
+// CompleteURL completes a project, and nothing behind it.
+func (d Desk) CompleteURL(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if begun != "" && isPath(begun) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return d.projects(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteBox completes [URL] NAME: projects and the sandboxes of the project one stands in, then those of the project that was named.
+func (d Desk) CompleteBox(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return append(d.boxes(cmd.Context(), "", begun), d.projects(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp
+	case 1:
+		return d.boxes(cmd.Context(), args[0], begun), cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (d Desk) projects(ctx context.Context, begun string) (out []cobra.Completion) {
+	var v struct {
+		Projects []Project `json:"projects"`
+	}
+	if !d.quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
+		return nil
+	}
+	for _, p := range v.Projects {
+		out = offer(out, p.Name, p.URL, begun)
+	}
+	return out
+}
+
+func (d Desk) boxes(ctx context.Context, word, begun string) (out []cobra.Completion) {
+	var v struct {
+		Projects []Project `json:"projects"`
+	}
+	url := word
+	if !d.quietly(ctx, "opencode_project_list", command.Arguments{}, &v) {
+		return nil
+	}
+	if word == "" || isPath(word) {
+		here, _ := having(v.Projects, word)
+		url = here.URL
+	}
+	for _, p := range v.Projects {
+		if strings.EqualFold(p.Name, word) {
+			url = p.URL
+		}
+	}
+	var all Boxes
+	if url == "" || !d.quietly(ctx, "opencode_sandbox_list", command.Arguments{"git_url": url}, &all) {
+		return nil
+	}
+	for _, b := range all.Sandboxes {
+		out = offer(out, b.Name, b.Branch, begun)
+	}
+	return out
+}
+
+// quietly is a call for a completion, which says nothing when it fails.
+func (d Desk) quietly(ctx context.Context, name tool.Name, args command.Arguments, into any) bool {
+	o, err := d.Send(ctx, name, args, nil)
+	return err == nil && command.Read(o, into) == nil
+}
+
+func offer(out []cobra.Completion, word, note, begun string) []cobra.Completion {
+	if word == "" || !strings.HasPrefix(word, begun) {
+		return out
+	}
+	return append(out, cobra.CompletionWithDesc(command.Plain(word), command.Plain(note)))
+}

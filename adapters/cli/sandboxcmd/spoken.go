@@ -1,0 +1,31 @@
+package sandboxcmd
+
+import "strings"
+
+// spoken is a message in words of the command line: what agents are told to call, people type.
+func spoken(message string) string {
+	return strings.NewReplacer(
+		"opencode_sandbox_create without branch", "countersign sandbox create without --branch",
+		"call again with force: true, which a person then confirms by typing the project's name", "repeat with --force and type the project's name",
+		"call again with force: true, which a person then confirms", "repeat with --force",
+		"opencode_project_start", "countersign sandbox start",
+		"opencode_project_status", "countersign sandbox status",
+		"opencode_project_stop", "countersign sandbox stop",
+		"opencode_project_restart", "countersign sandbox restart",
+		"opencode_project_destroy", "countersign sandbox destroy",
+		"opencode_project_list", "countersign sandbox list",
+		"opencode_sandbox_create", "countersign sandbox create",
+		"opencode_sandbox_list", "countersign sandbox ls",
+		"opencode_sandbox_delete", "countersign sandbox rm",
+		"opencode_sandbox_reset", "countersign sandbox reset",
+		"opencode_mcp_status", "countersign sandbox gateway status",
+		"opencode_mcp_restart", "countersign sandbox gateway restart",
+		"opencode_stop_mcp_tool", "countersign sandbox gateway stop",
+		"opencode_llm_config", "countersign sandbox llm",
+		"opencode_llm_set_model", "countersign sandbox llm",
+		"opencode_get_deploy_key", "countersign sandbox key",
+		"opencode_detect_duplicates", "countersign sandbox duplicates",
+		"opencode_cleanup_orphaned", "countersign sandbox orphans",
+		"call again", "repeat this command",
+	).Replace(message)
+}

@@ -1,0 +1,201 @@
+// Package urldesk is what every command about sandboxes works with: calls of tools whose refusals are explained in words of the command line,
+// and what people name (a project, a sandbox) found among what there is.
+//
+// It refuses to know any command.
+package sandboxcmd
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Desk is where the commands of one shell work.
+type Desk struct{ command.Desk }
+
+// Project is a project in the list of them (opencode contract §13.1).
+type Project struct {
+	URL       string `json:"git_url"`
+	Name      string `json:"name"`
+	Base      string `json:"base_dir"`
+	Running   bool   `json:"opencode_running"`
+	Port      *int   `json:"opencode_port"`
+	Sandboxes int    `json:"worktrees"`
+}
+
+// Box is a sandbox in the list of a project's (opencode contract §12.3).
+type Box struct {
+	Name      string            `json:"name"`
+	Branch    string            `json:"branch"`
+	Directory string            `json:"directory"`
+	Head      string            `json:"head"`
+	Changes   int               `json:"changes"`
+	Dirty     bool              `json:"dirty"`
+	Ahead     int               `json:"ahead"`
+	Behind    int               `json:"behind"`
+	Unpushed  int               `json:"unpushed"`
+	Locked    bool              `json:"locked"`
+	Gone      bool              `json:"prunable"`
+	CreatedAt time.Time         `json:"created_at,omitzero"`
+	Leases    map[string]string `json:"leases,omitempty"`
+	Removable bool              `json:"removable"`
+	Cleanup   string            `json:"cleanup"`
+}
+
+// Boxes is a project's sandboxes.
+type Boxes struct {
+	Project   string `json:"project"`
+	URL       string `json:"git_url"`
+	Sandboxes []Box  `json:"sandboxes"`
+}
+
+// Loss is work in one place that is nowhere else.
+type Loss struct {
+	Directory string   `json:"directory"`
+	Branch    string   `json:"branch"`
+	Changes   []string `json:"changes"`
+	Commits   []string `json:"unpushed_commits"`
+	More      int      `json:"more"`
+}
+
+// Ask makes a call and reads its answer. A failure is shown as far as a program reads it, and comes back with the way out.
+func (d Desk) Ask(ctx context.Context, name tool.Name, args command.Arguments, into any) (tool.Outcome, error) {
+	o, err := d.Send(ctx, name, args, nil)
+	if err != nil {
+		return o, d.Refused(o, err)
+	}
+	return o, command.Read(o, into)
+}
+
+// Verdict is an answer that can be a failure although the call succeeded: nothing is there, or a person has something to do first.
+type Verdict interface{ Verdict() error }
+
+// Look is a call whose answer is shown: as JSON, or as draw makes of it for people. It ends with the answer's verdict if it has one.
+func Look[T any](ctx context.Context, d Desk, name tool.Name, args command.Arguments, draw func(T)) error {
+	var answer T
+	o, err := d.Ask(ctx, name, args, &answer)
+	if err != nil {
+		return err
+	}
+	if !d.JSON {
+		draw(answer)
+	} else if err := d.Show(o); err != nil {
+		return err
+	}
+	if v, ok := any(answer).(Verdict); ok {
+		return v.Verdict()
+	}
+	return nil
+}
+
+// About makes c a command that takes [URL] alone and makes one call about that project.
+func About[T any](d Desk, c *cobra.Command, name tool.Name, draw func(T)) *cobra.Command {
+	c.Args, c.ValidArgsFunction = command.Args(0, 1), d.CompleteURL
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, err := d.URL(cmd.Context(), First(args))
+		if err != nil {
+			return err
+		}
+		return Look(cmd.Context(), d, name, command.Arguments{"git_url": url}, draw)
+	}
+	return c
+}
+
+// First is the first argument, or nothing.
+func First(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// Refused shows what a failure says beside its message, as JSON or for people, and hands it on with the way out.
+func (d Desk) Refused(o tool.Outcome, err error) error {
+	if !d.JSON {
+		d.drawDetails(err)
+	}
+	return d.Fail(o, Explain(err))
+}
+
+// drawDetails shows work that stands in the way, and a program's last words, on the error stream.
+func (d Desk) drawDetails(err error) {
+	var said struct {
+		Trees  []Loss `json:"trees"`
+		Stderr string `json:"stderr"`
+		Output string `json:"output"`
+		Loss
+	}
+	if !command.Details(err, &said) {
+		return
+	}
+	for _, loss := range append(said.Trees, said.Loss) {
+		d.drawLoss(loss)
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(said.Stderr+said.Output), "\n") {
+		if line != "" {
+			d.Note("  | %s", command.Block(line))
+		}
+	}
+}
+
+func (d Desk) drawLoss(l Loss) {
+	if len(l.Changes)+len(l.Commits) == 0 {
+		return
+	}
+	if l.Directory != "" {
+		d.Step("%s", command.Plain(strings.TrimSuffix(l.Directory+" ("+l.Branch+")", " ()")))
+	}
+	for _, c := range l.Changes {
+		d.Note("  changed   %s", command.Plain(c))
+	}
+	for _, c := range l.Commits {
+		d.Note("  unpushed  %s", command.Plain(c))
+	}
+	if l.More > 0 {
+		d.Note("  … and %d more", l.More)
+	}
+}
+
+// Explain puts the way out in words of the command line behind refusals that a person meets often.
+func Explain(err error) error {
+	f := fault.From(err)
+	if f == nil {
+		return err
+	}
+	if said := spoken(f.Message); said != f.Message {
+		f = f.Sayf("%s", said)
+		err = f
+	}
+	if _, said := f.Details.(command.Hint); said {
+		return err
+	}
+	if hint := hints()[f.Code]; hint != "" {
+		return f.With(hint)
+	}
+	return err
+}
+
+func hints() map[fault.Code]command.Hint {
+	const logs = "countersign sandbox logs PROJECT shows what the server printed"
+	return map[fault.Code]command.Hint{
+		"sandbox_project_not_found":      "countersign sandbox list shows the projects; countersign sandbox start URL starts one",
+		"sandbox_invalid_git_url":        "name a git URL, the path of a repository (./shop or /src/shop), or a project that countersign sandbox list shows",
+		"sandbox_configuration_error":    "countersign sandbox init makes the settings file where there is none",
+		"sandbox_opencode_not_installed": "npm install -g opencode-ai, or OPENCODE_BIN=/path/to/opencode; meanwhile countersign sandbox create makes sandboxes without a server",
+		"sandbox_opencode_start_failed":  logs,
+		"sandbox_opencode_unhealthy":     logs,
+		"sandbox_not_found":              "countersign sandbox ls shows the sandboxes, countersign sandbox restore the work that was kept",
+		"sandbox_exists":                 "countersign sandbox enter goes there; another name makes another one",
+		"sandbox_dirty":                  "commit and push it, or repeat with --force: it is kept, and countersign sandbox restore brings it back",
+		"sandbox_unpushed_work":          "push it, or repeat with --force: then it is gone for good, and the project's name has to be typed",
+		"sandbox_ssh_key_not_found":      "without --ssh-key a deploy key is made: countersign sandbox key URL shows it",
+		"sandbox_busy":                   "wait until it is over; countersign sandbox orphans settles what a dead process left",
+		"sandbox_state_damaged":          "mend the file, or move it away: its projects' directories stay",
+	}
+}

@@ -1,0 +1,283 @@
+// Package activitypages shows what was done: the calls that wanted to change something with what came of each, and the audit with its chain.
+//
+// It refuses to change any of it.
+package adminpages
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The paths of this section.
+const (
+	path      = "/activity"
+	auditPath = "/audit"
+)
+
+// listed is how many runs, or records, a page has.
+const listed = 50
+
+// Door is what is asked: an *app.App.
+type Door interface {
+	Runs
+	Trail
+	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
+	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
+}
+
+// Runs are the calls that wanted to change something.
+type Runs interface {
+	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	RunRecord(ctx context.Context, id string) (tool.Record, error)
+}
+
+// Trail is the audit.
+type Trail interface {
+	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
+	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
+	VerifyAudit(ctx context.Context) (int64, error)
+}
+
+// Section is the section activity, with the audit.
+type Section struct {
+	desk  *ui.Desk
+	door  Door
+	check check
+}
+
+// New is the section over that door. A check of the chain ends with life.
+func New(life context.Context, desk *ui.Desk, door Door) *Section {
+	return &Section{desk: desk, door: door, check: check{life: life, door: door}}
+}
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	mux.Handle("GET "+path, person(s.list))
+	mux.Handle("GET "+path+"/{id}", person(s.one))
+	mux.Handle("GET "+auditPath, person(s.trail))
+	mux.Handle("GET "+auditPath+"/export", person(s.export))
+	mux.Handle("GET "+auditPath+"/{seq}", person(s.record))
+	mux.Handle("POST "+auditPath+"/verify", person(s.verify))
+}
+
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	q := r.URL.Query()
+	f := app.RunFilter{Tool: q.Get("tool"), Session: q.Get("session"), Limit: listed}
+	if err := f.Status.UnmarshalText([]byte(q.Get("status"))); err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	if at := q.Get("before"); at != "" {
+		var err error
+		if f.Before, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			s.fail(w, v, errMoment.Sayf("%q is no moment; use 2026-03-01T09:00:00Z", ui.Printable(at)))
+			return
+		}
+	}
+	runs, err := s.door.Runs(r.Context(), f)
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	always, err := s.always(r.Context())
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	rows := make([]ui.Node, 0, len(runs))
+	for _, run := range runs {
+		rows = append(rows, row(v, run, always))
+	}
+	p := ui.Page{Title: "Activity", Section: path, Notice: s.desk.Notice(r)}
+	if q.Get("before") == "" {
+		p.Live = ui.Decided()
+	}
+	p.Body = []ui.Node{
+		ui.P(ui.Text("The calls that wanted to change something, newest first. What was only looked at is in the "), ui.To(auditPath, "audit"), ui.Text(".")),
+		filter(f), ui.PageTable("Calls that wanted to change something", []string{"Asked at", "What", "Tool", "Came to", "Asked by", "Decided by", "Took"}, rows,
+			"There is no such call."), older(q, runs),
+	}
+	p.Write(w, http.StatusOK, v)
+}
+
+// errMoment reports a parameter that is no moment.
+var errMoment = fault.New(fault.Invalid, "moment_invalid", "that is no moment")
+
+func filter(f app.RunFilter) ui.Node {
+	status := []ui.Choice{{Value: "", Text: "any"}}
+	for _, s := range tool.Statuses() {
+		status = append(status, ui.Choice{Value: s.String(), Text: statusWord(s)})
+	}
+	return ui.Search(path, ui.PageSelect("status", "status", "Came to", f.Status.String(), status...), ui.Field("tool", "tool", "Tool", f.Tool),
+		ui.Field("session", "session", "Session", f.Session), ui.PageButton("Filter"))
+}
+
+func statusWord(s tool.Status) string {
+	return map[tool.Status]string{tool.PendingConfirmation: "waits for a person", tool.Executing: "runs", tool.Completed: "done", tool.Failed: "failed",
+		tool.Denied: "not done"}[s]
+}
+
+// always is which confirmations were answered with an "always" that still holds.
+func (s *Section) always(ctx context.Context) (map[string]bool, error) {
+	all, err := s.door.AlwaysAllowed(ctx)
+	ids := make(map[string]bool, len(all))
+	for _, g := range all {
+		ids[g.ID] = true
+	}
+	return ids, err
+}
+
+func row(v httpauth.Visitor, r tool.Record, always map[string]bool) ui.Node {
+	decided := ui.Group{ui.Text(ui.By(r.Decision))}
+	if always[r.ConfirmationID] {
+		decided = append(decided, ui.Text(", always "), ui.Deed(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed of "+r.Tool))
+	}
+	came := ui.Group{ui.State(r)}
+	if why := ui.Why(r); why != "" {
+		came = append(came, ui.Text(" "+why))
+	}
+	return ui.Row(ui.When(r.At), ui.To(pathOf(r.CallID), cmp.Or(ui.Printable(r.What), ui.Printable(r.Tool))), ui.PageName(r.Tool), came,
+		ui.Text(ui.Printable(r.Client)), decided, ui.Text(took(r)))
+}
+
+// took is how long it was carried out; empty for what was not.
+func took(r tool.Record) string {
+	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || r.Reason == tool.Interrupted {
+		return ""
+	}
+	return r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond).String()
+}
+
+// older leads to the runs before those that are listed.
+func older(q url.Values, runs []tool.Record) ui.Node {
+	if len(runs) < listed {
+		return nil
+	}
+	next := url.Values{"status": {q.Get("status")}, "tool": {q.Get("tool")}, "session": {q.Get("session")}, "before": {runs[len(runs)-1].At.Format(time.RFC3339Nano)}}
+	return ui.P(ui.To(path+"?"+next.Encode(), "Older ones"))
+}
+
+func pathOf(id string) string { return path + "/" + url.PathEscape(id) }
+
+func (s *Section) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+	ui.Fail(w, v, path, present.HTTPStatus(fault.From(err).Kind), err)
+}
+
+// one is everything about one call.
+func (s *Section) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	p := ui.Page{Title: ui.Printable(cmp.Or(rec.What, rec.Tool)), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}}}
+	if !rec.Status.Final() {
+		p.Live = ui.Decided()
+	}
+	p.Body = []ui.Node{facts(rec, s.decided(r.Context(), rec)), s.plan(r.Context(), rec), ui.Part("Arguments", ui.PageValue(rec.Args)), result(rec), s.records(r.Context(), rec)}
+	p.Write(w, http.StatusOK, v)
+}
+
+// decided is who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
+func (s *Section) decided(ctx context.Context, rec tool.Record) string {
+	if rec.ConfirmationID != "" && rec.Reason != tool.Expired {
+		found, err := s.door.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.AtMost})
+		for _, r := range slices.Backward(found) { // the first answer counts
+			if err == nil && r.Event.Code == "" && (r.Event.Verdict == "approve" || r.Event.Verdict == "deny") {
+				return map[string]string{"approve": "approved by ", "deny": "denied by "}[r.Event.Verdict] + ui.Answered(r.Event)
+			}
+		}
+	}
+	return ui.By(rec.Decision)
+}
+
+func facts(r tool.Record, decided string) ui.Node {
+	word := func(s string) ui.Node {
+		if s == "" {
+			return nil
+		}
+		return ui.Text(ui.Printable(s))
+	}
+	moment := func(t time.Time) ui.Node {
+		if t.IsZero() {
+			return nil
+		}
+		return ui.When(t)
+	}
+	return ui.Facts(ui.Fact{Name: "Came to", Value: ui.State(r)}, ui.Fact{Name: "Because", Value: word(ui.Why(r))},
+		ui.Fact{Name: "Tool", Value: ui.PageCode(ui.Printable(r.Tool))}, ui.Fact{Name: "Risk", Value: ui.Risk(r.Risk.String())},
+		ui.Fact{Name: "Asked by", Value: word(r.Client)}, ui.Fact{Name: "Session", Value: word(r.Session)}, ui.Fact{Name: "On behalf of", Value: word(r.Principal)},
+		ui.Fact{Name: "Decided by", Value: word(decided)}, ui.Fact{Name: "Asked at", Value: moment(r.At)}, ui.Fact{Name: "Begun at", Value: moment(r.StartedAt)},
+		ui.Fact{Name: "Ended at", Value: moment(r.EndedAt)}, ui.Fact{Name: "Took", Value: word(took(r))}, ui.Fact{Name: "Call", Value: ui.PageCode(ui.Printable(r.CallID))},
+		ui.Fact{Name: "Confirmation", Value: word(r.ConfirmationID)})
+}
+
+// plan is what the call would do, as long as it waits: it is not kept longer.
+func (s *Section) plan(ctx context.Context, rec tool.Record) ui.Node {
+	if rec.Status != tool.PendingConfirmation {
+		return nil
+	}
+	views, err := s.door.Confirmations(ctx, "")
+	for _, c := range views {
+		if err == nil && c.ID == rec.ConfirmationID {
+			return ui.Part("What it would do", ui.Plan(c.Plan), ui.P(ui.To("/approvals/"+url.PathEscape(c.ID), "Decide about it")))
+		}
+	}
+	return nil
+}
+
+func result(r tool.Record) ui.Node {
+	if r.Result == nil {
+		return nil
+	}
+	body := ui.Group{}
+	if r.Result.Error != "" {
+		body = append(body, ui.Notice(ui.Bad, ui.P(ui.Text(ui.Printable(r.Result.Error))), ui.P(ui.Text("code "+ui.Printable(r.Result.Code)))))
+	}
+	switch out := r.Result.Output; {
+	case strings.HasPrefix(out, "{") && json.Valid([]byte(out)):
+		body = append(body, ui.PageValue(json.RawMessage(out)))
+	case out != "":
+		body = append(body, ui.Printed("result", out))
+	}
+	if len(body) == 0 {
+		body = append(body, ui.Empty("It said nothing."))
+	}
+	return ui.Part("Result", body)
+}
+
+// records are what the audit has of the call and of its confirmation.
+func (s *Section) records(ctx context.Context, rec tool.Record) ui.Node {
+	var found []audit.Record
+	for _, id := range []string{rec.ConfirmationID, rec.CallID, rec.Redeemed} {
+		if id == "" {
+			continue
+		}
+		more, err := s.door.AuditSearch(ctx, audit.Filter{Call: id, Limit: listed})
+		if err != nil {
+			return ui.Part("In the audit", ui.Problem(fault.From(err)))
+		}
+		found = append(found, more...)
+	}
+	rows := make([]ui.Node, 0, len(found))
+	for _, r := range inOrder(found) {
+		rows = append(rows, auditRow(r))
+	}
+	return ui.Part("In the audit", ui.PageTable("Audit records of this call", auditHeads(), rows, "The audit has no record of it."))
+}

@@ -1,0 +1,220 @@
+// Package approvalpages is where people decide: every call that waits for one, whichever client made it, with what it would do.
+//
+// It refuses to decide by itself, to take an answer that does not name the plan that was shown, and to offer an approval of what it does not show.
+package adminpages
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// path is of this section.
+const approvalPath = "/approvals"
+
+// How much of plans the list shows, in bytes of JSON: what is longer, alone or with those before it, is read on its own page.
+const (
+	shownEach = 8 << 10
+	shownAll  = 24 << 10
+)
+
+// Door is what is asked: an *app.App.
+type ApprovalDoor interface {
+	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
+	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
+	Reveal(ctx context.Context, id string) (confirm.View, error)
+	RunRecord(ctx context.Context, id string) (tool.Record, error)
+	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
+	Earlier(ctx context.Context, id string) (int, error)
+}
+
+// Section is the section approvals.
+type ApprovalSection struct {
+	desk *ui.Desk
+	door ApprovalDoor
+}
+
+// New is the section over that door; what the console itself does is answered at the desk.
+func NewApproval(desk *ui.Desk, door ApprovalDoor) *ApprovalSection { return &ApprovalSection{desk, door} }
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *ApprovalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	mux.Handle("GET "+approvalPath, person(s.list))
+	mux.Handle("GET "+approvalPath+"/count", person(s.count))
+	mux.Handle("GET "+approvalPath+"/{id}", person(s.one))
+	mux.Handle("POST "+approvalPath+"/{id}", person(s.answer))
+	mux.Handle("POST "+approvalPath+"/{id}/"+ui.Revealing, person(s.reveal))
+}
+
+// count answers with how many wait to be decided, for the navigation.
+func (s *ApprovalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	views, err := s.door.Confirmations(r.Context(), "")
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	n := 0
+	for _, c := range views {
+		if c.Answerer == "" {
+			n++
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte(strconv.Itoa(n))) // whoever asked may be gone
+}
+
+func (s *ApprovalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	views, err := s.door.Confirmations(r.Context(), "")
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	body := ui.Node(ui.Empty("Nothing waits for you. When an agent wants to do something that needs a person, it appears here by itself."))
+	if len(views) > 0 {
+		var cards ui.Group
+		room := shownAll
+		for _, c := range views {
+			size := len(c.Plan) + len(c.Exhibit)
+			whole := size <= min(room, shownEach)
+			if whole {
+				room -= size
+			}
+			cards = append(cards, s.card(r.Context(), v, c, whole))
+		}
+		body = ui.Div(ui.ID("waiting"), ui.Data("list", ""), cards)
+	}
+	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{body, telling()}}.Write(w, http.StatusOK, v)
+}
+
+// telling is how this browser tells its person that something waits. Without scripts it tells nobody, and nothing of this is seen.
+func telling() ui.Node {
+	pressed := func(means, label string) ui.Node {
+		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.Text(label))
+	}
+	return ui.Section(ui.ID("telling"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.Text("When something waits, this browser may")),
+		ui.Div(ui.Class("buttons"), pressed("notices", "Notify me"), ui.Text(" "), pressed("sound", "Play a sound")),
+		ui.P(ui.Class("quiet"), ui.Role("status")))
+}
+
+// card is one confirmation in the list.
+func (s *ApprovalSection) card(ctx context.Context, v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
+	body := ui.Group{
+		ui.H2(ui.Class("prompt"), ui.To(approvalPathOf(c.ID), ui.Printable(c.Prompt)), ui.Text(" "), ui.Risk(c.Risk)),
+		ui.Asked(c, s.client(ctx, c)),
+	}
+	if whole {
+		body = append(body, ui.Brief(c.Plan), ui.Exhibit(c.Exhibit))
+	}
+	return ui.Article(ui.ID(c.ID), ui.Class("card"), append(body, s.decide(v, c, whole)))
+}
+
+// client is who asks, as the record of the call has it.
+func (s *ApprovalSection) client(ctx context.Context, c confirm.View) string {
+	rec, err := s.door.RunRecord(ctx, c.ID)
+	if err != nil || rec.Client == "" {
+		return "a client that does not say who it is"
+	}
+	return rec.Client
+}
+
+// decide is how the confirmation can be answered, by this visitor and from this page; whole says that the page shows the whole plan.
+func (s *ApprovalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
+	if job, own := s.desk.Asking(c.ID); own {
+		return ui.P(ui.Text("You asked for this yourself, here in the console. "), ui.To("/work/"+url.PathEscape(job.ID), "Go on with it"))
+	}
+	deny := ui.Div(ui.Class("decide"), ui.Deny(v, approvalPathOf(c.ID), c))
+	switch {
+	case c.Answerer != "":
+		return ui.P(ui.Badge(ui.Good, "approved"), ui.Text(" by "+ui.By(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), ui.When(c.ExpiresAt), ui.Text("."))
+	case !s.desk.Decides(v, tool.Name(c.Tool)):
+		return ui.Group{ui.P(ui.Class("quiet"), ui.Text("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")), deny}
+	case !whole:
+		return ui.Group{ui.P(ui.Text("Its plan is long. "), ui.To(approvalPathOf(c.ID), "Read it on a page of its own"), ui.Text(", and approve it there.")), deny}
+	}
+	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session)
+}
+
+// until is how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
+func (s *ApprovalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
+	if _, own := s.desk.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.desk.Decides(v, tool.Name(c.Tool)) {
+		return nil
+	}
+	before, err := s.door.Earlier(ctx, c.ID)
+	if err != nil {
+		before = 0 // there is one suggestion less
+	}
+	return ui.Until(v, approvalPathOf(c.ID), c, c.Suggestion(before))
+}
+
+func (s *ApprovalSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
+	switch {
+	case err != nil:
+		s.fail(w, v, err)
+	case waits:
+		s.question(w, v, s.sheet(r.Context(), v, c), http.StatusOK)
+	default:
+		rec, err := s.door.RunRecord(r.Context(), r.PathValue("id"))
+		if err != nil {
+			s.fail(w, v, err)
+			return
+		}
+		s.over(w, v, rec, s.answerer(r.Context(), r.PathValue("id"), rec))
+	}
+}
+
+// waiting is the confirmation of that id, if it waits.
+func (s *ApprovalSection) waiting(ctx context.Context, id string) (confirm.View, bool, error) {
+	views, err := s.door.Confirmations(ctx, "")
+	for _, c := range views {
+		if c.ID == id {
+			return c, true, err
+		}
+	}
+	return confirm.View{}, false, err
+}
+
+// sheet is everything a person needs to decide about one confirmation.
+type sheet struct {
+	confirm.View
+	client string
+	diffs  ui.Node
+	until  ui.Node // how the same can be allowed until a time
+}
+
+func (s *ApprovalSection) sheet(ctx context.Context, v httpauth.Visitor, c confirm.View) sheet {
+	return sheet{c, s.client(ctx, c), ui.Exhibit(c.Exhibit), s.until(ctx, v, c)}
+}
+
+func (s *ApprovalSection) question(w http.ResponseWriter, v httpauth.Visitor, c sheet, status int, above ...ui.Node) {
+	p := ui.Page{Title: "Approval", Section: approvalPath, Crumbs: crumbs(), Live: ui.Decided()}
+	if len(above) > 0 || c.Revealed {
+		p.Live = nil // what was wrong, or was revealed, stays in sight
+	}
+	p.Body = append(above, ui.Div(ui.ID(c.ID), ui.Question(c.View, c.client), c.diffs, s.decide(v, c.View, true), c.until))
+	p.Write(w, status, v)
+}
+
+func crumbs() []ui.PageLink { return []ui.PageLink{{Text: "Approvals", Href: approvalPath}} }
+
+func approvalPathOf(id string) string { return approvalPath + "/" + url.PathEscape(id) }
+
+func (s *ApprovalSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+	ui.Fail(w, v, approvalPath, present.HTTPStatus(fault.From(err).Kind), err)
+}
+
+// record is a link to what is on record of a call.
+func record(rec tool.Record) ui.Node {
+	return ui.To("/activity/"+url.PathEscape(cmp.Or(rec.CallID, rec.ConfirmationID)), "What is on record of it")
+}

@@ -1,0 +1,547 @@
+package adminpages_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/countersign-dev/countersign/adapters/console/adminpages"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
+	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
+)
+
+func TestApprovalMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func desk(t testing.TB, h *consoletest.House) *ui.Desk {
+	d := ui.New(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })
+	d.Patience = time.Minute // a busy machine is no other page
+	return d
+}
+
+func approvalServe(t testing.TB, h *consoletest.House, change ...func(*httpauth.Visitor)) *consoletest.Web {
+	t.Helper()
+	d := desk(t, h)
+	return consoletest.Serve(t, func(mux *http.ServeMux) {
+		adminpages.NewApproval(d, h.App).Mount(mux, consoletest.Person(change...))
+		d.Mount(mux, consoletest.Person(change...))
+		mux.Handle("POST /do/{tool}", consoletest.Person(change...)(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+			d.Do(w, r, v, ui.Task{Title: "Do it", Tool: tool.Name(r.PathValue("tool")), Args: map[string]string{"name": "mine", "text": "x"}, Back: "/approvals"})
+		}))
+	})
+}
+
+// pair is an agent in one process, and the console in another one over the same database.
+func pair(t testing.TB) (*consoletest.Agent, *consoletest.House, *consoletest.Web) {
+	t.Helper()
+	dir := t.TempDir()
+	agent, here := consoletest.Open(t, dir), consoletest.Open(t, dir)
+	return agent.Agent("s1"), here, approvalServe(t, here)
+}
+
+func TestNothingWaits(t *testing.T) {
+	t.Parallel()
+	_, _, web := pair(t)
+	page := web.Get("/approvals")
+	assert.Equal(t, http.StatusOK, page.Status)
+	assert.Contains(t, page.Words(), "Nothing waits for you")
+	assert.Equal(t, "0", web.Get("/approvals/count").Body)
+}
+
+func TestWhatWaitsIsShownOldestFirst(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	require.NoError(t, here.Notes.Write("old", "one\ntwo"))
+	first := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "new text"})
+	second := agent.House.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "old"})
+	page := web.Get("/approvals")
+	words := page.Words()
+	assert.Less(t, strings.Index(page.Body, `id="`+first), strings.Index(page.Body, `id="`+second))
+	for _, want := range []string{"write note plan low risk", "Tool write_note", "Asked by claude-code/2.1 (s1)", "+new text", "Approve Always allow in this session",
+		"burn note old high risk", "a burnt note is gone", "Would be lost one two", "command rm ", `Type "old" to approve`} {
+		assert.Contains(t, words, want)
+	}
+	assert.Equal(t, 1, strings.Count(words, "Always allow"), "high risk is asked about every time")
+	assert.Equal(t, "2", web.Get("/approvals/count").Body)
+
+	one := web.Get("/approvals/" + second)
+	assert.Equal(t, http.StatusOK, one.Status)
+	assert.Contains(t, one.Words(), "Would be lost one two")
+	assert.Contains(t, one.Words(), "Arguments as they were sent")
+	assert.NotContains(t, one.Words(), "write note plan")
+}
+
+func TestAnApprovalLetsTheCallGoOn(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	came := web.Press(web.Get("/approvals"), "Approve")
+	assert.Equal(t, http.StatusOK, came.Status)
+	assert.Regexp(t, `^/approvals\?answered=cf_`, came.Path)
+	assert.Contains(t, came.Words(), "write note plan: approved")
+	require.NoError(t, (<-done).Err)
+	assert.Equal(t, "text", here.Notes.Read("plan"))
+	again := web.Get(came.Path)
+	assert.Contains(t, again.Words(), "write note plan: approved, and done")
+	runs, err := here.Runs(t.Context(), app.RunFilter{})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	assert.Equal(t, "console key_one", runs[0].Decision, "the record says which browser decided")
+}
+
+func TestADenialTellsTheAgentWhy(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	came := web.Press(web.Get("/approvals"), "Deny", "reason", "not on <Sundays>")
+	assert.Contains(t, came.Words(), "write note plan: a person denied it: not on <Sundays>")
+	err := (<-done).Err
+	require.ErrorIs(t, err, confirm.ErrDenied)
+	assert.Contains(t, err.Error(), "not on <Sundays>")
+	assert.Empty(t, here.Notes.Read("plan"))
+}
+
+func TestAlwaysIsRememberedForTheSessionThatAsked(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	web.Press(web.Get("/approvals"), "Always allow in this session: write_note with these arguments and this plan, however often")
+	require.NoError(t, (<-done).Err)
+	require.NoError(t, os.Remove(here.Notes.Path("plan")))
+	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err, app.ErrRequired, "not for others")
+	require.NoError(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
+	assert.Equal(t, "text", here.Notes.Read("plan"))
+	require.ErrorIs(t, agent.Call("write_note", map[string]string{"name": "other", "text": "text"}).Err, app.ErrRequired, "nor for anything else")
+}
+
+// TestTheSameIsAllowedUntil: the page names what is bound and what is not, the same runs in any session of that host, and it is suggested to whoever
+// approved it before.
+func TestTheSameIsAllowedUntil(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	write := map[string]string{"name": "plan", "text": "text"}
+	id := agent.Ask(t, "write_note", write)
+	page := web.Get("/approvals/" + id)
+	assert.Contains(t, page.Words(), "Allow this until …")
+	assert.Contains(t, page.Words(), "in any session of calls that name no agent host")
+	assert.Contains(t, page.Words(), "Not bound: how often it runs")
+	assert.NotContains(t, page.Words(), "once before")
+	broken := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "a while")
+	assert.Equal(t, http.StatusBadRequest, broken.Status)
+	long := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "8760h")
+	assert.Equal(t, http.StatusUnprocessableEntity, long.Status)
+	assert.Contains(t, long.Words(), "at most 30 days")
+	web.Press(web.Get("/approvals/"+id), "Approve")
+	require.NoError(t, agent.Call("write_note", write).Err)
+	require.NoError(t, os.Remove(here.Notes.Path("plan")))
+
+	id = agent.Ask(t, "write_note", write)
+	page = web.Get("/approvals/" + id)
+	assert.Contains(t, page.Words(), "You allowed this once before. Allow it until …")
+	web.Press(page, "Approve, and allow the same until then", "for", "24h")
+	require.NoError(t, agent.Call("write_note", write).Err)
+	require.NoError(t, os.Remove(here.Notes.Path("plan")))
+	require.NoError(t, agent.House.Agent("s2").Call("write_note", write).Err, "in any session")
+	require.ErrorIs(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "worse"}).Err, app.ErrRequired)
+	all, err := agent.House.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.EqualValues(t, 1, all[0].Dated.Uses)
+	assert.Equal(t, 24*time.Hour, all[0].ExpiresAt.Sub(all[0].At))
+
+	require.NoError(t, here.Notes.Write("old", "one"))
+	id = agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	page = web.Get("/approvals/" + id)
+	assert.NotContains(t, page.Words(), "until then")
+	refused := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "8h", "typed_value", "old")
+	assert.Equal(t, http.StatusUnprocessableEntity, refused.Status)
+	require.ErrorIs(t, agent.Call("burn_note", map[string]string{"name": "old"}).Err, app.ErrRequired, "nothing was approved")
+}
+
+func TestAlwaysIsNotForWhatIsAskedEveryTime(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	require.NoError(t, here.Notes.Write("old", "one"))
+	id := agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	page := web.Get("/approvals/" + id)
+	web.Post("/approvals/"+id, "decision", "always", "plan_hash", hash(t, page), "typed_value", "old")
+	require.NoError(t, agent.Call("burn_note", map[string]string{"name": "old"}).Err, "it is approved")
+	require.NoError(t, here.Notes.Write("old", "one"))
+	require.ErrorIs(t, agent.Call("burn_note", map[string]string{"name": "old"}).Err, app.ErrRequired, "once")
+}
+
+// hash is what the page's form names as shown.
+func hash(t testing.TB, page consoletest.Answer) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page.Body, `name="plan_hash" value="`)
+	require.True(t, found)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}
+
+func TestTypingTheName(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	require.NoError(t, here.Notes.Write("old", "one"))
+	id := agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	wrong := web.Press(web.Get("/approvals/"+id), "Approve", "typed_value", "olt")
+	assert.Equal(t, http.StatusUnprocessableEntity, wrong.Status)
+	assert.Contains(t, wrong.Words(), `the typed name is not "old"; 2 of 3 tries are left`)
+	assert.NotContains(t, wrong.Body, `data-live`, "what was wrong stays in sight")
+	right := web.Press(wrong, "Approve", "typed_value", "old")
+	assert.Equal(t, http.StatusOK, right.Status)
+	assert.Contains(t, right.Words(), "approved")
+	require.NoError(t, agent.Call("burn_note", map[string]string{"name": "old"}).Err)
+	assert.Empty(t, here.Notes.Read("old"))
+
+	require.NoError(t, here.Notes.Write("old", "one"))
+	id = agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	page := web.Get("/approvals/" + id)
+	for range 2 {
+		require.Equal(t, http.StatusUnprocessableEntity, web.Press(page, "Approve", "typed_value", "no").Status)
+	}
+	burnt := web.Press(page, "Approve", "typed_value", "no")
+	assert.Equal(t, http.StatusConflict, burnt.Status)
+	assert.Contains(t, burnt.Words(), "the name was mistyped three times")
+	assert.Equal(t, "one", here.Notes.Read("old"))
+}
+
+func TestAPlanThatHasChangedIsNotApproved(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	require.NoError(t, here.Notes.Write("plan", "as it was"))
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	require.NoError(t, here.Notes.Write("plan", "edited <b>meanwhile</b>"))
+	changed := web.Press(page, "Approve")
+	assert.Equal(t, http.StatusConflict, changed.Status)
+	for _, want := range []string{"The plan has changed", "Nothing was approved", "$.context.unified", "-as it was", "-edited <b>meanwhile</b>", "The question was withdrawn"} {
+		assert.Contains(t, changed.Words(), want)
+	}
+	assert.NotContains(t, changed.Body, "<b>")
+	assert.Equal(t, "edited <b>meanwhile</b>", here.Notes.Read("plan"))
+	late := web.Press(page, "Approve")
+	assert.Equal(t, http.StatusConflict, late.Status)
+	assert.Contains(t, late.Words(), "what it would do had changed since it was asked")
+}
+
+func TestTwoPeopleAnswerOneApproval(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	other := web.As("key_two")
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	mine, theirs := web.Get("/approvals/"+id), other.Get("/approvals/"+id)
+	require.Equal(t, http.StatusOK, web.Press(mine, "Approve").Status)
+	second := other.Press(theirs, "Approve")
+	assert.Equal(t, http.StatusConflict, second.Status)
+	assert.Contains(t, second.Words(), "a person in the console (local, browser key_one) approved it before you. Your answer changed nothing.")
+	listed := other.Get("/approvals")
+	assert.Contains(t, listed.Words(), "approved by a person in the console (browser key_one)")
+	assert.Equal(t, "0", web.Get("/approvals/count").Body, "what is approved waits for nobody")
+
+	require.NoError(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
+	third := other.Press(theirs, "Deny", "reason", "too late")
+	assert.Equal(t, http.StatusConflict, third.Status)
+	assert.Contains(t, third.Words(), "Your answer came too late and changed nothing. write note plan Now done Decided a person in the console (local, browser key_one) approved it, at")
+	assert.Equal(t, "text", here.Notes.Read("plan"))
+	assert.Contains(t, web.Get("/approvals/"+id).Words(), "Now done Decided a person in the console (local, browser key_one) approved it")
+}
+
+func TestAtOnceOneWins(t *testing.T) {
+	t.Parallel()
+	agent, _, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	answers := make(chan consoletest.Answer, 8)
+	for i := range 8 {
+		go func() {
+			answers <- web.As(fmt.Sprint("key_", i)).Post("/approvals/"+id, "decision", "approve", "plan_hash", hash(t, page))
+		}()
+	}
+	won := 0
+	for range 8 {
+		if a := <-answers; a.Status == http.StatusOK {
+			won++
+		} else {
+			assert.Contains(t, a.Words(), "approved it before you")
+		}
+	}
+	assert.Equal(t, 1, won)
+}
+
+func TestAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	_, err := here.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "no"})
+	require.NoError(t, err)
+	late := web.Press(page, "Approve")
+	assert.Equal(t, http.StatusConflict, late.Status)
+	assert.Contains(t, late.Words(), "Now not done Because a person denied it: no Decided a person in a terminal (tester, /dev/pts/0, here) denied it")
+}
+
+// TestWhatHasRunOutHasExpired: nobody denied it, and nothing says that somebody did.
+func TestWhatHasRunOutHasExpired(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), &clock.Fake{}
+	agent, here := consoletest.Open(t, dir, consoletest.At(now)), consoletest.Open(t, dir, consoletest.At(now))
+	web := approvalServe(t, here)
+	id := agent.Agent("s1").Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	now.Advance(confirm.DefaultTTL)
+	assert.Contains(t, web.Get("/approvals").Words(), "write note plan", "a question outlives its token")
+	now.Advance(confirm.QuestionTTL)
+	late := web.Press(page, "Approve")
+	assert.Equal(t, http.StatusConflict, late.Status)
+	assert.Contains(t, late.Words(), "Now expired Because it expired: nobody answered in time")
+	assert.NotContains(t, late.Words(), "denie")
+	assert.Contains(t, web.Get("/approvals").Words(), "Nothing waits")
+	assert.Contains(t, web.Get("/approvals/"+id).Words(), "nobody answered in time")
+}
+
+func TestAnAnswerNamesWhatWasShown(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	for _, fields := range [][]string{
+		{"decision", "approve"}, {"decision", "approve", "plan_hash", "nonsense"}, {"decision", "approve", "plan_hash", "sha256:" + strings.Repeat("0", 64)},
+		{"decision", "perhaps", "plan_hash", hash(t, page)}, {"plan_hash", hash(t, page)},
+	} {
+		got := web.Post("/approvals/"+id, fields...)
+		assert.Equal(t, http.StatusBadRequest, got.Status, fields)
+		assert.Contains(t, got.Body, "decision_incomplete")
+	}
+	another := web.Post("/approvals/"+id, "decision", "approve", "plan_hash", "sha256:"+strings.Repeat("1", 64))
+	assert.Equal(t, http.StatusConflict, another.Status)
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, views, 1)
+	assert.Empty(t, views[0].Answerer, "nothing was decided")
+}
+
+func TestUnknownConfirmations(t *testing.T) {
+	t.Parallel()
+	_, _, web := pair(t)
+	assert.Equal(t, http.StatusNotFound, web.Get("/approvals/cf_nowhere").Status)
+	got := web.Post("/approvals/cf_nowhere", "decision", "deny", "plan_hash", "sha256:"+strings.Repeat("1", 64))
+	assert.Equal(t, http.StatusPreconditionRequired, got.Status)
+	assert.Contains(t, got.Words(), "no confirmation cf_nowhere is waiting")
+	assert.Equal(t, http.StatusNotFound, web.Get("/approvals/%3Cscript%3E").Status)
+}
+
+func TestLongPlansAreReadOnTheirOwnPage(t *testing.T) {
+	t.Parallel()
+	agent, _, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "long", "text": strings.Repeat("a long line of text\n", 2000)})
+	page := web.Get("/approvals")
+	assert.Contains(t, page.Words(), "Its plan is long. Read it on a page of its own , and approve it there.")
+	assert.NotContains(t, page.Words(), "Approve Always")
+	assert.NotContains(t, page.Body, `value="approve"`, "what is not shown is not approved")
+	assert.Contains(t, page.Body, `value="deny"`)
+	assert.Less(t, len(page.Body), 20<<10)
+	assert.Contains(t, web.Get("/approvals/"+id).Body, `value="approve"`)
+	assert.Contains(t, web.Press(page, "Deny").Words(), "a person denied it")
+}
+
+func TestAFullListIsSmall(t *testing.T) {
+	t.Parallel()
+	agent, _, web := pair(t)
+	for i := range 20 {
+		agent.House.Agent(fmt.Sprint("s", i)).Ask(t, "write_note", map[string]string{"name": fmt.Sprint(i), "text": strings.Repeat("text ", 800)})
+	}
+	page := web.Get("/approvals")
+	assert.Equal(t, 20, strings.Count(page.Body, `class="card"`))
+	assert.Less(t, len(page.Body), 100<<10)
+}
+
+func TestAnApproverCannotReachFurtherThanItself(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	agent, here := consoletest.Open(t, dir).Agent("s1"), consoletest.Open(t, dir)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	full := approvalServe(t, here).Get("/approvals/" + id)
+	for name, narrow := range map[string]func(*httpauth.Visitor){
+		"another toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
+		"read only":       func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
+		"a ceiling":       func(v *httpauth.Visitor) { v.Principal.Ceiling = policy.Plan },
+		"no grants":       func(v *httpauth.Visitor) { v.Principal.Grants = policy.Read },
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := approvalServe(t, here, narrow)
+			page := web.Get("/approvals/" + id)
+			assert.Contains(t, page.Words(), "does not reach as far as this call")
+			assert.NotContains(t, page.Body, `value="approve"`)
+			got := web.Post("/approvals/"+id, "decision", "approve", "plan_hash", hash(t, full))
+			assert.Equal(t, http.StatusForbidden, got.Status)
+		})
+	}
+	denied := approvalServe(t, here, func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} })
+	assert.Contains(t, denied.Press(denied.Get("/approvals"), "Deny").Words(), "a person denied it", "but it may say no")
+}
+
+func TestHostileQuestionsAreText(t *testing.T) {
+	t.Parallel()
+	agent, _, web := pair(t)
+	agent.Client = `<script>alert(1)</script>`
+	evil := `"><img src=x onerror=alert(1)>`
+	id := agent.Ask(t, "write_note", map[string]string{"name": evil, "text": evil + "\u202egnp.exe\x1b[2J"})
+	for _, path := range []string{"/approvals", "/approvals/" + id} {
+		page := web.Get(path)
+		assert.NotContains(t, page.Body, "<img")
+		assert.NotContains(t, page.Body, "<script>alert")
+		assert.NotContains(t, page.Body, "\u202e")
+		assert.NotContains(t, page.Body, "\x1b")
+		assert.Contains(t, page.Words(), "claude"[:0]+"<script>alert(1)</script>")
+	}
+}
+
+func TestWhatTheConsoleAsksItself(t *testing.T) {
+	t.Parallel()
+	_, here, web := pair(t)
+	asks := web.Post("/do/write_note")
+	require.Regexp(t, `^/work/job_`, asks.Path)
+	assert.Contains(t, asks.Words(), "write note mine")
+	assert.NotContains(t, asks.Words(), "Always allow")
+	list := web.Get("/approvals")
+	assert.Contains(t, list.Words(), "You asked for this yourself, here in the console. Go on with it")
+	assert.NotContains(t, list.Body, `value="approve"`)
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, views, 1)
+	assert.Equal(t, asks.Path, web.Post("/approvals/"+views[0].ID, "decision", "deny", "plan_hash", views[0].PlanHash.String()).Path, "it is answered where it was asked")
+	done := web.Press(asks, "Approve")
+	assert.Regexp(t, `^/approvals\?done=job_`, done.Path)
+	assert.Equal(t, "x", here.Notes.Read("mine"))
+}
+
+func TestEveryAnswerIsInTheAudit(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	web.Press(web.Get("/approvals/"+id), "Deny")
+	found, err := here.AuditSearch(t.Context(), audit.Filter{Phase: audit.Answer})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, []string{id, "deny", "console key_one", "console"}, []string{found[0].Event.CallID, found[0].Event.Verdict, found[0].Event.ApprovedBy, found[0].Event.Surface})
+	assert.JSONEq(t, `{"surface":"console","user": "local","credential":"key_one"}`, string(found[0].Event.Proof))
+	rec, err := here.RunRecord(t.Context(), id)
+	require.NoError(t, err)
+	assert.Equal(t, tool.UserDenied, rec.Reason)
+}
+
+func TestAPlanStaysTheOneThatWasShown(t *testing.T) {
+	t.Parallel()
+	agent, here, _ := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, id, views[0].ID)
+	var shown map[string]any
+	require.NoError(t, json.Unmarshal(views[0].Plan, &shown))
+	assert.Equal(t, "write_note", shown["tool"])
+	assert.Equal(t, confirm.QuestionTTL, views[0].ExpiresAt.Sub(views[0].IssuedAt))
+}
+
+// TestWhoseAskerIsGoneSaysSo, and can still be decided: the same call, made anew, goes on.
+func TestWhoseAskerIsGoneSaysSo(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	assert.NotContains(t, web.Get("/approvals").Words(), "whoever asked is gone")
+	require.NoError(t, agent.House.EndSession(t.Context(), "local", "s1"))
+	for _, path := range []string{"/approvals", "/approvals/" + id} {
+		assert.Contains(t, web.Get(path).Words(), "Waiting whoever asked is gone: an approval is used by the same call when it is made anew")
+	}
+	require.Equal(t, http.StatusOK, web.Press(web.Get("/approvals/"+id), "Approve").Status)
+	require.NoError(t, agent.House.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
+	assert.Equal(t, "text", here.Notes.Read("plan"))
+}
+
+// TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing: no button, and no way around it.
+func TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	passkey := consoletest.With(func(o *app.Options) {
+		o.Policy.Require = map[string]policy.Proving{"write_note": policy.ProvingPasskey}
+	})
+	agent, here := consoletest.Open(t, dir, passkey).Agent("s1"), consoletest.Open(t, dir, passkey)
+	web := approvalServe(t, here)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals/" + id)
+	for _, want := range []string{"+text", "Approval needs a passkey", "Approving this needs a passkey. Passkeys work under a name, and this page is open at an address: open it at http://localhost:", "This browser can deny it."} {
+		assert.Contains(t, page.Words(), want)
+	}
+	assert.NotContains(t, page.Body, `value="approve"`)
+	got := web.Post("/approvals/"+id, "decision", "approve", "plan_hash", hash(t, page))
+	assert.Equal(t, http.StatusUnprocessableEntity, got.Status)
+	assert.Contains(t, got.Words(), "approving this needs a passkey")
+	assert.Contains(t, web.Press(page, "Deny").Words(), "a person denied it", "but it may say no")
+
+	mine := web.Post("/do/write_note")
+	assert.Contains(t, mine.Words(), "Approving this needs a passkey")
+	tried := web.Post(strings.TrimSuffix(mine.Path, "/")+"/answer", "decision", "approve", "plan_hash", hash(t, mine))
+	assert.Contains(t, tried.Words(), "approving this needs a passkey", "it asks on")
+	assert.Empty(t, here.Notes.Read("mine"))
+	assert.Contains(t, web.Press(tried, "Deny").Words(), "a person denied this call")
+}
+
+// TestAPageHidesNothing: neither in what is asked nor in the lines that would change, and it says why the risk is high.
+func TestAPageHidesNothing(t *testing.T) {
+	t.Parallel()
+	agent, _, web := pair(t)
+	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "say\u202e it to p\u0430ypal\x1b[2K"})
+	for _, path := range []string{"/approvals", "/approvals/" + id} {
+		page := web.Get(path)
+		for _, want := range []string{"say␣U+202E it to p␣U+0430ypal␣U+001B[2K", "high risk", "characters that cannot be seen or read as others: U+202E,"} {
+			assert.Contains(t, page.Words(), want, path)
+		}
+		assert.NotContains(t, page.Words(), "Always allow", path)
+		for _, char := range []string{"\u202e", "\u0430", "\x1b"} {
+			assert.NotContains(t, page.Body, char, path)
+		}
+	}
+}
+
+// TestWhatIsMaskedIsRevealedOnItsPage: only when a person asks, and before it can be approved where it may run.
+func TestWhatIsMaskedIsRevealedOnItsPage(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	key := "-----BEGIN " + "PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIB", 8) + "\n-----END " + "PRIVATE KEY-----"
+	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": key})
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, views, 1)
+	one := web.Get("/approvals/" + views[0].ID)
+	assert.Contains(t, one.Words(), "has to be revealed before this can be approved")
+	assert.NotContains(t, one.Body, "MIIEvQIB")
+	assert.NotContains(t, one.Words(), "Approve ")
+	refused := web.Post("/approvals/"+views[0].ID, "decision", "approve", "plan_hash", views[0].PlanHash.String())
+	assert.Contains(t, refused.Words(), "Reveal what is masked")
+	assert.NotEqual(t, http.StatusOK, refused.Status)
+
+	bare := web.Press(one, "Reveal what is masked")
+	assert.Equal(t, http.StatusOK, bare.Status)
+	assert.Contains(t, bare.Body, "MIIEvQIB")
+	assert.Empty(t, here.Notes.Read("plan"), "looking approves nothing")
+	web.Press(bare, "Approve")
+	require.NoError(t, (<-done).Err)
+	assert.Equal(t, key, here.Notes.Read("plan"))
+}

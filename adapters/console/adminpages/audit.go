@@ -1,0 +1,189 @@
+package adminpages
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// clipped is how much of a record's arguments the list shows, in bytes.
+const clipped = 120
+
+// errRecord reports a record that there is not.
+var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit has no such record")
+
+// trail is the audit, newest first.
+func (s *Section) trail(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	q := r.URL.Query()
+	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
+		Unattended: q.Get("unattended") == "true", Limit: listed}
+	if before := q.Get("before"); before != "" {
+		n, err := strconv.ParseInt(before, 10, 64)
+		if err != nil || n < 1 {
+			s.fail(w, v, errRecord.Sayf("%q is the number of no record", ui.Printable(before)))
+			return
+		}
+		f.Before = n
+	}
+	found, err := s.door.AuditSearch(r.Context(), f)
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	rows := make([]ui.Node, 0, len(found))
+	for _, record := range found {
+		rows = append(rows, auditRow(record))
+	}
+	chain, running := s.check.show(v)
+	p := ui.Page{Title: "Audit", Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}}}
+	switch {
+	case running:
+		p.Live = []string{"tick"}
+	case r.URL.RawQuery == "":
+		p.Live = []string{"audit"}
+	}
+	p.Body = []ui.Node{
+		ui.P(ui.Text("Everything that was asked and done, each record bound to the one before it, newest first. "), ui.To(auditPath+"/export", "Export all of it as JSON lines")),
+		chain, auditFilter(f),
+		ui.PageTable("Audit records", auditHeads(), rows, "There is no such record."), earlier(f, found),
+	}
+	p.Write(w, http.StatusOK, v)
+}
+
+func auditFilter(f audit.Filter) ui.Node {
+	return ui.Search(auditPath,
+		ui.PageSelect("phase", "phase", "Phase", string(f.Phase), ui.Choice{Value: "", Text: "any"}, ui.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
+			ui.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, ui.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}, ui.Choice{Value: string(audit.Asked), Text: "asked: what a person was asked"}),
+		ui.Field("tool", "tool", "Tool", f.Tool), ui.Field("code", "code", "Error code", f.Code), ui.Field("text", "text", "Any text", f.Text),
+		ui.Check("failed", "failed", "Only errors", f.Failed),
+		ui.Check("unattended", "unattended", "Only changes without a person", f.Unattended), ui.PageButton("Filter"))
+}
+
+func earlier(f audit.Filter, found []audit.Record) ui.Node {
+	if len(found) < listed {
+		return nil
+	}
+	next := url.Values{"phase": {string(f.Phase)}, "tool": {f.Tool}, "code": {f.Code}, "text": {f.Text}, "before": {strconv.FormatInt(found[len(found)-1].Seq, 10)}}
+	if f.Failed {
+		next.Set("failed", "true")
+	}
+	if f.Unattended {
+		next.Set("unattended", "true")
+	}
+	return ui.P(ui.To(auditPath+"?"+next.Encode(), "Older ones"))
+}
+
+func auditHeads() []string {
+	return []string{"Number", "At", "Phase", "Tool", "Decided", "Came to", "Arguments", "By"}
+}
+
+func auditRow(r audit.Record) ui.Node {
+	e := r.Event
+	if e.Phase == "" {
+		return ui.Row(ui.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, ui.Badge(ui.Bad, "cannot be read"), nil, nil, nil, nil, nil)
+	}
+	return ui.Row(ui.To(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), ui.When(e.Time), ui.Text(ui.Printable(string(e.Phase))),
+		ui.PageName(e.Tool), ui.Text(ui.Printable(e.Verdict)), ended(e), ui.PageCode(ui.Printable(clip(string(e.Args)))), ui.Text(by(e)))
+}
+
+// ended is what came of it, and how long that took.
+func ended(e audit.Event) ui.Node {
+	switch {
+	case e.Code != "":
+		return ui.Badge(ui.Bad, e.Code)
+	case e.Phase == audit.Outcome:
+		return ui.Group{ui.Badge(ui.Good, "ok"), ui.Text(" " + (time.Duration(e.DurationUS) * time.Microsecond).Round(10*time.Microsecond).String())}
+	}
+	return nil
+}
+
+func by(e audit.Event) string {
+	if e.Unattended() {
+		return ui.Printable(strings.TrimSpace("no person asked: " + cmp.Or(ui.By(e.ApprovedBy), "rule "+e.Rule) + " " + e.Grant))
+	}
+	return ui.Printable(cmp.Or(ui.Answered(e), e.Client))
+}
+
+func clip(s string) string {
+	if len(s) <= clipped {
+		return s
+	}
+	return s[:clipped] + "…"
+}
+
+// record is one record, whole.
+func (s *Section) record(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
+	var found []audit.Record
+	if err == nil && seq > 0 {
+		if found, err = s.door.AuditSearch(r.Context(), audit.Filter{Before: seq + 1, Limit: 1}); err != nil {
+			s.fail(w, v, err)
+			return
+		}
+	}
+	if len(found) == 0 || found[0].Seq != seq {
+		s.fail(w, v, errRecord.Sayf("the audit has no record %s", ui.Printable(r.PathValue("seq"))))
+		return
+	}
+	doc, err := json.Marshal(found[0])
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	p := ui.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}, {Text: "Audit", Href: auditPath}}}
+	body := ui.Group{ui.PageValue(doc)}
+	if id := found[0].Event.CallID; id != "" {
+		if rec, err := s.door.RunRecord(r.Context(), id); err == nil {
+			body = append(body, ui.P(ui.To(pathOf(rec.CallID), "The call that it belongs to")))
+		}
+	}
+	p.Body = []ui.Node{body}
+	p.Write(w, http.StatusOK, v)
+}
+
+// export sends every record as a line of JSON, oldest first. What breaks off on the way breaks the answer off, too: half of it must not look whole.
+func (s *Section) export(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	out, begun := bufio.NewWriterSize(w, 64<<10), false
+	for record, err := range s.door.AuditTrail(r.Context(), 0) {
+		if err != nil && !begun {
+			s.fail(w, v, err)
+			return
+		}
+		if !begun {
+			h := w.Header()
+			h.Set("Content-Type", "application/x-ndjson")
+			h.Set("Content-Disposition", `attachment; filename="countersign-audit.jsonl"`)
+			h.Set("Cache-Control", "no-store")
+			begun = true
+		}
+		line, problem := json.Marshal(record)
+		if err != nil || problem != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return // whoever asked is gone
+		}
+	}
+	if !begun {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	_ = out.Flush() // whoever asked may be gone
+}
+
+// inOrder is records in the order of the chain, each once.
+func inOrder(records []audit.Record) []audit.Record {
+	sorting.By(records, func(a, b audit.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(records, func(a, b audit.Record) bool { return a.Seq == b.Seq })
+}

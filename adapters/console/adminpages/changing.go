@@ -1,0 +1,236 @@
+package adminpages
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The ways a change is refused.
+var (
+	ErrMeanwhile = fault.New(fault.Conflict, "settings_changed_meanwhile", "somebody else has changed this meanwhile, and nothing was changed here; go back and look again")
+	ErrReach     = fault.New(fault.Denied, "settings_out_of_reach", "this browser's log-in is for a part of the tools, so it cannot change what holds for all of them")
+)
+
+// whole fails with ErrReach for a visitor who may do less than the operator's policy: nobody gives others what is closed to himself.
+func whole(v httpauth.Visitor) error {
+	if free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute; !free || v.Principal.Grants != policy.All ||
+		!tool.Covered(v.Within, tool.Spec{Class: policy.ClassDangerous}) {
+		return ErrReach
+	}
+	return nil
+}
+
+// change has a change of the settings stored: at once where it only narrows, else once it was approved on a page that shows what it would open. edit
+// says what the settings' page then tells of it.
+func (s SettingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, title string, edit func(*app.Settings) (told string, err error)) {
+	err := whole(v)
+	var told string
+	var call tool.Call
+	if err == nil {
+		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) (err error) {
+			told, err = edit(set)
+			return err
+		})
+	}
+	if err != nil {
+		settingFail(w, v, err)
+		return
+	}
+	s.desk.Do(w, r, v, ui.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: settingSection, Done: told})
+}
+
+// turned is a change from one word to another, as people are told of it; empty words are "not set".
+func turned(what, was, is string) string {
+	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
+}
+
+func (s SettingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	var now inForce
+	if err := s.desk.Read(r.Context(), v, "get_policy", nil, &now); err != nil {
+		settingFail(w, v, err)
+		return
+	}
+	s.change(w, r, v, "Set the permission level", func(set *app.Settings) (string, error) {
+		var level policy.Level
+		if err := level.UnmarshalText([]byte(r.PostFormValue("level"))); err != nil {
+			return "", err
+		}
+		if level == policy.LevelUnset {
+			return "", policy.ErrWord.Sayf("choose a permission level")
+		}
+		if was := r.PostFormValue("was"); was != now.Level {
+			return "", ErrMeanwhile.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
+		}
+		set.Level = level
+		return turned("The permission level", now.Level, level.String()), nil
+	})
+}
+
+// approval sets who approves: people, or whoever calls.
+func (s SettingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.change(w, r, v, "Set who approves", func(set *app.Settings) (string, error) {
+		before := set.Approval
+		if before.String() != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		if err := set.Approval.UnmarshalText([]byte(r.PostFormValue("approval"))); err != nil {
+			return "", err
+		}
+		return turned("The setting of who approves", before.String(), set.Approval.String()), nil
+	})
+}
+
+// ceiling sets the highest mode of any call.
+func (s SettingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.change(w, r, v, "Set the highest mode", func(set *app.Settings) (string, error) {
+		before := set.MaxMode
+		if before.String() != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		if err := set.MaxMode.UnmarshalText([]byte(r.PostFormValue("max_mode"))); err != nil {
+			return "", err
+		}
+		return turned("The highest mode that people set", before.String(), set.MaxMode.String()), nil
+	})
+}
+
+// require sets the least proof that an approval has to come with: of a tool, of what is of high risk, or of what wants a name typed.
+func (s SettingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	key := strings.TrimSpace(r.PostFormValue("key"))
+	s.change(w, r, v, "Set the proof that "+ui.Printable(key)+" needs", func(set *app.Settings) (string, error) {
+		before, there := set.Require[key]
+		if _, known := s.door.Spec(tool.Name(key)); !known && !there && key != policy.RequireHigh && key != policy.RequireType {
+			return "", tool.ErrUnknown.Sayf("%q is neither high, nor type, nor a tool that is served here", ui.Printable(key))
+		}
+		if was := r.PostForm["was"]; len(was) > 0 && was[0] != before.String() {
+			return "", ErrMeanwhile
+		}
+		var needs policy.Proving
+		if err := needs.UnmarshalText([]byte(r.PostFormValue("proof"))); err != nil {
+			return "", err
+		}
+		if set.Require == nil {
+			set.Require = map[string]policy.Proving{}
+		}
+		set.Require[key] = needs
+		if needs == policy.ProvingNone {
+			delete(set.Require, key)
+		}
+		return "Approving " + ui.Printable(key) + " needed " + before.Words() + " and needs " + needs.Words() + " now.", nil
+	})
+}
+
+// forms stores the host entries whose form may approve.
+func (s SettingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.change(w, r, v, "Set whose forms may approve", func(set *app.Settings) (string, error) {
+		before := set.Forms
+		if strings.Join(before, " ") != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		set.Forms = names(r.PostFormValue("entries"))
+		return turned("What may approve by its form", ui.Printable(strings.Join(before, ", ")), ui.Printable(strings.Join(set.Forms, ", "))), nil
+	})
+}
+
+// names are words between blanks, commas and line ends, each once and in order.
+func names(text string) []string {
+	found := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// auto stores the list of tools that are answered for. A name that is no tool is refused: a list that silently holds a mistake answers nothing.
+func (s SettingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	tools := names(r.PostFormValue("tools"))
+	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
+		for _, name := range tools {
+			if _, ok := s.door.Spec(tool.Name(name)); !ok && !slices.Contains(set.Auto.Tools, name) {
+				return "", tool.ErrUnknown.Sayf("there is no tool %q here; the page of tools lists those there are", ui.Printable(name))
+			}
+		}
+		before := set.Auto
+		if autoWord(before) != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		set.Auto = policy.AutoApprove{Enabled: r.PostFormValue("enabled") == "true", Tools: tools}
+		return turned("What is answered in advance", autoTold(before), autoTold(set.Auto)), nil
+	})
+}
+
+// autoTold is what is answered in advance, in words.
+func autoTold(a policy.AutoApprove) string {
+	word := "off"
+	if a.Enabled {
+		word = "on"
+	}
+	return word + ", with " + number(len(a.Tools)) + " tools on the list"
+}
+
+// reset forgets what was set for a tool, whether it is served here or not.
+func (s SettingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	name := r.PathValue("name")
+	s.change(w, r, v, "Forget the setting of "+ui.Printable(name), func(set *app.Settings) (string, error) {
+		was, there := set.Tools[name]
+		if !there || was.String() != r.PostFormValue("was") {
+			return "", ErrMeanwhile
+		}
+		delete(set.Tools, name)
+		return "The tool was set to " + was.String() + ", and follows the level now.", nil
+	})
+}
+
+// changed tells, on the settings' page, that a grant has ended; nil when none has.
+func changed(r *http.Request) ui.Node {
+	if r.URL.Query().Get("set") != "grant" {
+		return nil
+	}
+	return ui.Notice(ui.Good, ui.P(ui.PageText("That is not always allowed any more: the next call asks.")))
+}
+
+func (s SettingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.desk.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: "set_mode", Args: map[string]string{"mode": r.PostFormValue("mode")}, Back: settingSection,
+		Show: func(o tool.Outcome) ui.Node {
+			var told struct {
+				Mode, Previous string
+				Canceled       int `json:"canceled_confirmations"`
+			}
+			if json.Unmarshal(o.Value, &told) != nil {
+				return nil
+			}
+			text := "The mode of this console was " + either(told.Previous, "not set") + " and is " + told.Mode + " now."
+			if told.Canceled > 0 {
+				text += " Questions that were withdrawn because of it: " + number(told.Canceled) + "."
+			}
+			return ui.Notice(ui.Good, ui.P(ui.PageText(text)))
+		}})
+}
+
+// again has calls ask again that a person said need not.
+func (s SettingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	if _, err := s.door.RevokeAlways(r.Context(), r.PathValue("id"), ui.Who(v)); err != nil {
+		settingFail(w, v, err)
+		return
+	}
+	http.Redirect(w, r, settingSection+"?set=grant", http.StatusSeeOther)
+}
+
+func (s SettingPages) revoke(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	err := whole(v)
+	if err == nil || r.PathValue("id") == v.Credential { // everybody may leave
+		_, err = s.credentials.Revoke(r.Context(), ui.Who(v), r.PathValue("id"))
+	}
+	if err != nil {
+		settingFail(w, v, err)
+		return
+	}
+	http.Redirect(w, r, settingSection, http.StatusSeeOther)
+}

@@ -1,0 +1,79 @@
+package adminpages
+
+import (
+	"net/http"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// ErrMeanwhile reports a switch that somebody else has turned since the page was made.
+var ErrToolMeanwhile = fault.New(fault.Conflict, "tool_setting_changed", "somebody else has set this tool meanwhile")
+
+// words are how the settings are said, in the order they are offered.
+func words() []ui.Choice {
+	return []ui.Choice{{Value: "", Text: "Default"}, {Value: policy.AlwaysConfirm.String(), Text: "Confirm"}, {Value: policy.Allowed.String(), Text: "Allowed"},
+		{Value: policy.Blocked.String(), Text: "Blocked"}}
+}
+
+func word(s policy.Setting) string {
+	for _, c := range words() {
+		if c.Value == s.String() {
+			return c.Text
+		}
+	}
+	return s.String()
+}
+
+// switches is the form that sets a tool. It carries what the setting was, so that nobody overwrites what he has not seen.
+func switches(v httpauth.Visitor, spec tool.Spec, now policy.Setting, from string) ui.Node {
+	name := string(spec.Name)
+	return ui.PageForm(v, toolPathOf(spec.Name)+"/setting", ui.Hidden("was", now.String()), ui.Hidden("from", from),
+		ui.Pick("setting-"+name, "setting", "Setting of "+name, now.String(), words()...), ui.Text(" "), ui.PageButton("Set", ui.Aria("label", "Set "+name)))
+}
+
+func (s *ToolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	name := r.PathValue("name")
+	spec, served := s.door.Spec(tool.Name(name))
+	if !served || !s.desk.Serves(v, spec.Name) {
+		s.fail(w, v, ErrUnknown.Sayf("this server serves no tool %q", ui.Printable(name)))
+		return
+	}
+	var to, was policy.Setting
+	err := to.UnmarshalText([]byte(r.PostFormValue("setting")))
+	if err == nil {
+		err = was.UnmarshalText([]byte(r.PostFormValue("was")))
+	}
+	if err == nil && to > policy.SettingNone && !s.desk.Decides(v, spec.Name) && to != policy.Blocked && to != policy.AlwaysConfirm {
+		err = ErrToolReach
+	}
+	var call tool.Call
+	if err == nil {
+		call, err = s.door.SettingsCall(r.Context(), func(set *app.Settings) error {
+			if now := set.Tools[name]; now != was {
+				return ErrToolMeanwhile.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
+			}
+			set.Tools[name] = to
+			if to == policy.SettingNone {
+				delete(set.Tools, name)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	back := toolPathOf(spec.Name)
+	if r.PostFormValue("from") == "list" {
+		back = toolPath
+	}
+	s.desk.Do(w, r, v, ui.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: name + " was " + word(was) + " and is " + word(to) + " now."})
+}
+
+// ErrReach reports a browser that would allow more than its log-in may do.
+var ErrToolReach = fault.New(fault.Denied, "setting_out_of_reach", "this browser's log-in does not reach as far as this tool, so it cannot allow it")

@@ -1,0 +1,331 @@
+package adminpages_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/console/adminpages"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
+	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
+)
+
+// open is the settings of a home of its own, up to a highest mode.
+func openSetting(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Local, *app.Keeper) {
+	t.Helper()
+	dir := t.TempDir()
+	o := local.Defaults()
+	o.Policy.Ceiling = ceiling
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	keeper := l.Admission()
+	return consolerig.New(t, l.App, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSetting(desk, l.App, keeper).Mount(mux, person)
+	}), l, keeper
+}
+
+func TestTheLevelIsSet(t *testing.T) {
+	s, l, _ := openSetting(t, policy.Execute)
+	seen := s.Get("/settings").Sound()
+	p := seen.Press("Set the level", "level", "read_only")
+	p.See("The permission level was execute_with_confirm and is read_only now.")
+	set, err := l.Settings(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, policy.ReadOnly, set.Level)
+	late := seen.Press("Set the level", "level", "full_access")
+	assert.Equal(t, http.StatusConflict, late.Status)
+	late.See("somebody else has set the level to read_only meanwhile, and nothing was changed")
+	for _, wrong := range []string{"", "everything"} {
+		assert.Equal(t, http.StatusBadRequest, s.Send("/settings/level", url.Values{"level": {wrong}, "was": {"read_only"}}).Status, wrong)
+	}
+	person.Settings(t, l.App, func(set *app.Settings) error {
+		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed}
+		return nil
+	})
+	assert.Contains(t, s.Get("/settings").Text(), "Allowed although the level is read_only: run_script")
+	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Intent, Text: `console/1`})
+	require.NoError(t, err)
+	assert.Len(t, found, 1, "it is in the audit, with who did it")
+}
+
+func TestASettingOfAToolIsForgotten(t *testing.T) {
+	s, l, _ := openSetting(t, policy.Execute)
+	person.Settings(t, l.App, func(set *app.Settings) error {
+		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed, "<b>gone</b>": policy.Blocked}
+		return nil
+	})
+	seen := s.Get("/settings").Safe("<b>")
+	seen.Press("Forget it for run_script").See("The tool was set to allowed, and follows the level now.").Miss("run_script")
+	seen.Press("Forget it for <b>gone</b>").See("change the settings, which opens: <b>gone</b>").Safe("<b>").Approve().See("The tool was set to blocked").See("Every tool follows the level.")
+	assert.Equal(t, http.StatusConflict, seen.Press("Forget it for run_script").Status)
+	for _, query := range []string{"set=level&was=read_only&is=full_access", "set=tool&was=%3Cb%3E&is=", "set=other&was=a&is=b"} {
+		s.Get("/settings?"+query).Miss("and is", "follows the level now")
+	}
+}
+
+func TestWhatIsAnsweredInAdvance(t *testing.T) {
+	s, l, _ := openSetting(t, policy.Execute)
+	seen := s.Get("/settings")
+	seen.Press("Save the list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
+		See("change the settings, which opens: run_script: runs without asking, unless its plan is of high risk; run_workflow: runs without asking").Approve().
+		See("What is answered in advance was off, with 0 tools on the list and is on, with 2 tools on the list now.")
+	set, err := l.Settings(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, policy.AutoApprove{Enabled: true, Tools: []string{"run_script", "run_workflow"}}, set.Auto)
+	assert.Equal(t, http.StatusConflict, seen.Press("Save the list", "tools", "run_workflow").Status)
+	p := s.Send("/settings/auto", url.Values{"tools": {"run_scirpt"}})
+	assert.Equal(t, http.StatusNotFound, p.Status)
+	assert.Contains(t, p.Text(), "run_scirpt")
+	s.Get("/settings").Press("Save the list", "tools", "")
+	set, err = l.Settings(context.Background())
+	require.NoError(t, err)
+	assert.Empty(t, set.Auto.Tools)
+}
+
+func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
+	s, _, _ := openSetting(t, policy.Plan)
+	s.Get("/settings").Press("Set the mode", "mode", "ask").Settled().See("The mode of this console was not set and is ask now.")
+	_, _, sent := s.Get("/settings").Filled("Set the mode")
+	assert.Equal(t, "ask", sent.Get("mode"))
+	s.Get("/settings").Press("Set the mode", "mode", "plan").See("raise the mode of this session to plan").Approve().See("was ask and is plan now")
+	p := s.Get("/settings").Press("Set the mode", "mode", "execute")
+	assert.Contains(t, p.Text(), "mode_not_permitted")
+	assert.Contains(t, s.Get("/settings").Text(), "The highest mode here is plan")
+}
+
+func TestALogInForAPartChangesNothingForAll(t *testing.T) {
+	dir := t.TempDir()
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	keeper := l.Admission()
+	c, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("secret")})
+	require.NoError(t, err)
+	own, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Browser, Name: "mine", Digest: access.DigestOf("cookie"), ExpiresAt: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	for name, narrow := range map[string]func(*httpauth.Visitor){
+		"a toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
+		"reading":   func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
+		"a ceiling": func(v *httpauth.Visitor) { v.Principal.Ceiling = policy.Plan },
+		"no grants": func(v *httpauth.Visitor) { v.Principal.Grants = policy.Read },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := consolerig.Person()
+			v.Credential = own.ID
+			narrow(&v)
+			mux := http.NewServeMux()
+			adminpages.NewSetting(ui.New(t.Context(), l.App, func() string { return "x" }), l.App, keeper).Mount(mux, consolerig.LetIn(v))
+			post := func(path string, fields url.Values) int {
+				fields.Set(httpauth.FieldForm, consolerig.Form)
+				r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(fields.Encode()))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				w := httptest.NewRecorder()
+				mux.ServeHTTP(w, r)
+				return w.Code
+			}
+			assert.Equal(t, http.StatusForbidden, post("/settings/level", url.Values{"level": {"full_access"}, "was": {"execute_with_confirm"}}))
+			assert.Equal(t, http.StatusForbidden, post("/settings/auto", url.Values{"enabled": {"true"}, "tools": {"output"}, "was": {"false "}}))
+			assert.Equal(t, http.StatusForbidden, post("/settings/credentials/"+c.ID+"/revoke", url.Values{}))
+		})
+	}
+	v := consolerig.Person()
+	v.Credential, v.Within = own.ID, []tool.Narrowing{{ReadOnly: true}}
+	mux := http.NewServeMux()
+	adminpages.NewSetting(ui.New(t.Context(), l.App, func() string { return "x" }), l.App, keeper).Mount(mux, consolerig.LetIn(v))
+	r := httptest.NewRequest(http.MethodPost, "/settings/credentials/"+own.ID+"/revoke", strings.NewReader(url.Values{httpauth.FieldForm: {consolerig.Form}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	assert.Equal(t, http.StatusSeeOther, w.Code, "everybody may leave")
+}
+
+func TestSettingInABrowser(t *testing.T) {
+	b := browser.Open(t)
+	s, l, keeper := openSetting(t, policy.Execute)
+	s.Live(l.App, l.App)
+	_, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("secret")})
+	require.NoError(t, err)
+	p := b.Page(t, s.URL+"/settings")
+	p.Axe()
+	p.Shot("settings")
+	p.Choose("#level", "read_only")
+	p.Press("Set the level")
+	p.WaitText(".notice", "was execute_with_confirm and is read_only now")
+	p.Dark(true)
+	p.Narrow(true)
+	p.Axe()
+	p.Shot("settings, dark and narrow")
+}
+
+// TestWhatIsAlwaysAllowedIsRevoked: it is listed with whose it is, and is over once it is revoked.
+func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
+	h := consoletest.Open(t, t.TempDir())
+	s := consolerig.New(t, h.App, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSetting(desk, h.App, nobody{}).Mount(mux, person)
+	})
+	s.Get("/settings").See("Nothing: every session asks.")
+	agent := h.Agent("<i>s1</i>")
+	id := agent.Ask(t, "write_note", map[string]string{"name": "x"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	require.NoError(t, err)
+	p := s.Get("/settings").Safe("<i>").Sound()
+	p.See("write_note", "plan sha256:", "terminal")
+	_, err = agent.House.RevokeAlways(t.Context(), "cf_other", "test")
+	require.ErrorIs(t, err, confirm.ErrNoAllowance)
+	held, err := h.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	p.Press("Revoke of write_note "+held[0].Scope).See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
+	all, err := h.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, all)
+	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note "+held[0].Scope).Status)
+}
+
+// TestWhatIsAllowedUntilADateIsRevoked: it is listed with who may ask for it and how often it was used.
+func TestWhatIsAllowedUntilADateIsRevoked(t *testing.T) {
+	h := consoletest.Open(t, t.TempDir())
+	s := consolerig.New(t, h.App, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSetting(desk, h.App, nobody{}).Mount(mux, person)
+	})
+	agent := h.Agent("s1")
+	id := agent.Ask(t, "write_note", map[string]string{"name": "<i>x</i>"})
+	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Until: &confirm.Until{For: confirm.DatedUsual}, By: "terminal", Proof: person.AtTerminal})
+	require.NoError(t, err)
+	p := s.Get("/settings").Safe("<i>").Sound()
+	p.See("Allowed until a date", "write_note", "calls that name no agent host, with these arguments", "terminal tester", "not yet")
+	p.Press("Revoke of write_note").See("That is not always allowed any more: the next call asks.")
+	all, err := h.AlwaysAllowed(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, all)
+}
+
+// nobody is credentials of which there are none.
+type nobody struct{ adminpages.Credentials }
+
+func (nobody) List(context.Context) ([]access.Credential, error) { return nil, nil }
+
+func TestCredentialsAreListedAndRevoked(t *testing.T) {
+	s, _, keeper := openSetting(t, policy.Execute)
+	ctx := context.Background()
+	assert.Contains(t, s.Get("/settings").Text(), "Nobody, over the network.")
+	digest := access.DigestOf("secret")
+	c, err := keeper.Issue(ctx, "test", access.Credential{Kind: access.Token, Name: `<i>ci</i>`, Digest: digest, ExpiresAt: time.Now().Add(time.Hour),
+		Scope: access.Scope{Toolsets: []string{"packs"}, ReadOnly: true, Ceiling: policy.Plan}})
+	require.NoError(t, err)
+	p := s.Get("/settings")
+	assert.Contains(t, p.Text(), "packs; reading only; up to mode plan")
+	assert.NotContains(t, p.HTML, "<i>ci")
+	p = p.Press("Revoke token <i>ci</i>")
+	assert.Contains(t, p.Text(), "Nobody, over the network.")
+	_, err = keeper.Admit(ctx, access.Token, digest)
+	require.ErrorIs(t, err, access.ErrUnknown)
+	assert.Equal(t, http.StatusNotFound, s.Send("/settings/credentials/key_none/revoke", nil).Status)
+	assert.NotEmpty(t, c.ID)
+}
+
+// TestWhatOpensSomethingIsAskedAbout: nothing is stored before the page that shows what it would open was answered.
+func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
+	s, l, _ := openSetting(t, policy.Execute)
+	settings := func() app.Settings {
+		set, err := l.Settings(t.Context())
+		require.NoError(t, err)
+		return set
+	}
+	asks := s.Get("/settings").Press("Set the level", "level", "full_access").Sound()
+	asks.See("change the settings, which opens: permission level full_access instead of execute_with_confirm", "high risk", "Approval needs an answer in a terminal or in the console",
+		"permission level: full_access, was not set")
+	assert.Zero(t, settings().Revision)
+	assert.NotContains(t, asks.HTML, `value="always"`)
+	asks.Press("Deny: change the settings, which opens: permission level full_access instead of execute_with_confirm").See("a person denied this call")
+	assert.Zero(t, settings().Revision)
+
+	asks = s.Get("/settings").Press("Set who approves", "approval", "caller")
+	asks.See("no person is asked any more: whoever calls a tool approves its plan with the token it is given")
+	asks.Approve().See("The setting of who approves was not set and is caller now.", "caller: no person is asked your settings")
+	in, err := l.PolicyInForce(t.Context())
+	require.NoError(t, err)
+	assert.True(t, in.Approval.ByCaller())
+	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Answer})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Equal(t, []string{"approve", "console", "console key_rig"}, []string{found[0].Event.Verdict, found[0].Event.Surface, found[0].Event.ApprovedBy})
+
+	s.Get("/settings").Press("Set who approves", "approval", "human").See("was caller and is human now.", "human: a person, in a terminal or here your settings")
+	stale := s.Get("/settings")
+	stale.Press("Set the highest mode", "max_mode", "plan").See("The highest mode that people set was not set and is plan now.", "Highest mode plan your settings")
+	assert.Equal(t, http.StatusConflict, stale.Press("Set the highest mode", "max_mode", "ask").Status)
+	s.Get("/settings").Press("Set the highest mode", "max_mode", "").See("calls may go up to mode execute instead of plan").Approve().See("was plan and is not set now.")
+
+	s.Get("/settings").Press("Require it", "key", "high", "proof", "person").See("Approving high needed a person's answer and needs an answer in a terminal or in the console now.",
+		"Approving high needs an answer in a terminal or in the console your settings")
+	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Require it", "key", "no_such_tool", "proof", "touch").Status)
+	s.Get("/settings").Press("Drop it for high").See("approving high needs a person's answer instead of").Approve().See("Any person's answer approves.")
+
+	s.Get("/settings").Press("Save whose forms may approve", "entries", "codex\r\n").See("the form of the host entry codex approves plans below high risk", "any process of this user can start that entry").
+		Approve().See("What may approve by its form was not set and is codex now.")
+	s.Get("/settings").Press("Save whose forms may approve", "entries", "").See("was codex and is not set now.")
+}
+
+// TestALayerAboveDecides: the page says which, and what people's settings wanted in vain.
+func TestALayerAboveDecides(t *testing.T) {
+	dir := t.TempDir()
+	o := local.Defaults()
+	o.Below = []policy.Layer{{Name: "COUNTERSIGN_MAX_MODE", Ceiling: policy.Plan}, {Name: "config.yaml", Approval: policy.ApprovalCaller}}
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	s := consolerig.New(t, l.App, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewSetting(desk, l.App, nobody{}).Mount(mux, person)
+	})
+	s.Get("/settings").See("Highest mode plan COUNTERSIGN_MAX_MODE", "Who approves human: a person, in a terminal or here built in",
+		"config.yaml says approval: caller. It stays human, as built in decides: a layer only narrows what stands above it.")
+}
+
+// TestATokenIsMadeOnceItIsApproved: the page shows it for a while, and nothing else holds it.
+func TestATokenIsMadeOnceItIsApproved(t *testing.T) {
+	began := time.Now()
+	s, l, keeper := openSetting(t, policy.Execute)
+	asks := s.Get("/settings").Press("Make the token", "name", "ci <b>", "toolsets", "packs, control", "max_mode", "plan", "lasts", "24h")
+	asks.See("make a token for ci <b>. Whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
+	all, err := keeper.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	done := asks.Approve()
+	secret := regexp.MustCompile(httpauth.TokenPrefix + `[A-Za-z0-9_-]{43}`).FindString(done.Text())
+	require.NotEmpty(t, secret, done.Text())
+	c, err := keeper.Admit(t.Context(), access.Token, access.DigestOf(secret))
+	require.NoError(t, err)
+	assert.Equal(t, access.Scope{Toolsets: []string{"control", "packs"}, Ceiling: policy.Plan}, c.Scope)
+	assert.False(t, c.ExpiresAt.Before(began.Add(24*time.Hour).Truncate(time.Second)))
+	assert.False(t, c.ExpiresAt.After(time.Now().Add(24*time.Hour)))
+	for r, err := range l.AuditTrail(t.Context(), 0) {
+		require.NoError(t, err)
+		doc, err := json.Marshal(r)
+		require.NoError(t, err)
+		assert.NotContains(t, string(doc), secret)
+	}
+	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Make the token", "name", "x", "toolsets", "no-such").Status)
+	assert.Contains(t, s.Get("/settings").Press("Make the token", "name", "ci <b>").Text(), "there is a token")
+}

@@ -1,0 +1,180 @@
+// Package toolpages is the catalogue of tools for people: what each does and needs, what policy says of it now, and a switch; and a page for each, where
+// it can be tried.
+//
+// It refuses to let a tool do more for a person than it does for an agent: whatever is tried passes the door.
+package adminpages
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// path is of this section.
+const toolPath = "/tools"
+
+// Door is what is asked: an *app.App.
+type ToolDoor interface {
+	Toolsets() []tool.Toolset
+	Spec(n tool.Name) (tool.Spec, bool)
+	Outlook(ctx context.Context, c tool.Call) policy.Decision
+	Settings(ctx context.Context) (app.Settings, error)
+	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
+}
+
+// ErrUnknown reports a tool that this server does not serve.
+var ErrUnknown = fault.New(fault.NotFound, "tool_not_listed", "this server serves no such tool")
+
+// Section is the section tools.
+type ToolSection struct {
+	desk *ui.Desk
+	door ToolDoor
+}
+
+// New is the section over that door.
+func NewTool(desk *ui.Desk, door ToolDoor) *ToolSection { return &ToolSection{desk, door} }
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *ToolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	mux.Handle("GET "+toolPath, person(s.list))
+	mux.Handle("GET "+toolPath+"/{name}", person(s.one))
+	mux.Handle("POST "+toolPath+"/{name}/setting", person(s.set))
+	mux.Handle("POST "+toolPath+"/{name}/try", person(s.try))
+}
+
+// set of tools, as the catalogue shows it.
+type set struct {
+	name       string
+	specs      []tool.Spec
+	hidden     int
+	servedWith string
+}
+
+// sets are the toolsets with what the visitor is served of them that fits the search.
+func (s *ToolSection) sets(v httpauth.Visitor, q, only string) []set {
+	var out []set
+	for _, t := range s.door.Toolsets() {
+		if only != "" && t.Name != only {
+			continue
+		}
+		one := set{name: t.Name, servedWith: t.ServedWith}
+		for _, name := range slices.Concat(t.Served, t.Hidden) {
+			spec, served := s.door.Spec(tool.Name(name))
+			switch {
+			case !served || !tool.Covered(v.Within, spec):
+				one.hidden++
+			case fits(spec, q):
+				one.specs = append(one.specs, spec)
+			}
+		}
+		sorting.Stable(one.specs, func(a, b tool.Spec) int {
+			return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(string(a.Name), string(b.Name)))
+		})
+		if len(one.specs) > 0 || q == "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func fits(s tool.Spec, q string) bool {
+	for word := range strings.FieldsSeq(strings.ToLower(q)) {
+		if !strings.Contains(strings.ToLower(strings.Join([]string{string(s.Name), s.Title, s.Description, s.Category, s.Toolset}, " ")), word) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *ToolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	settings, err := s.door.Settings(r.Context())
+	if err != nil {
+		s.fail(w, v, err)
+		return
+	}
+	q, only := strings.TrimSpace(r.URL.Query().Get("q")), r.URL.Query().Get("toolset")
+	choices := []ui.Choice{{Value: "", Text: "all"}}
+	for _, t := range s.door.Toolsets() {
+		choices = append(choices, ui.Choice{Value: t.Name, Text: t.Name})
+	}
+	p := ui.Page{Title: "Tools", Section: toolPath, Notice: s.desk.Notice(r)}
+	p.Body = append(p.Body,
+		ui.P(ui.Text("What agents and people can call here, and what would happen if an agent did now, in a session of which nothing is known.")),
+		ui.Search(toolPath, ui.Field("q", "q", "Name or description", q), ui.PageSelect("toolset", "toolset", "Toolset", only, choices...), ui.PageButton("Search")))
+	found := s.sets(v, q, only)
+	for _, t := range found {
+		p.Body = append(p.Body, s.part(r.Context(), v, t, settings))
+	}
+	if len(found) == 0 {
+		p.Body = append(p.Body, ui.Empty("No tool fits."))
+	}
+	p.Write(w, http.StatusOK, v)
+}
+
+func (s *ToolSection) part(ctx context.Context, v httpauth.Visitor, t set, settings app.Settings) ui.Node {
+	rows := make([]ui.Node, 0, len(t.specs))
+	for _, spec := range t.specs {
+		rows = append(rows, ui.Row(
+			ui.Group{ui.To(toolPathOf(spec.Name), string(spec.Name)), ui.Br(), ui.Text(spec.Title)}, ui.Text(spec.Category), class(spec), ui.Text(spec.Permission()),
+			ui.Risk(spec.Risk.String()), s.outlook(ctx, v, spec, policy.ModeUnset), switches(v, spec, settings.Tools[string(spec.Name)], "list")))
+	}
+	var more ui.Node
+	switch {
+	case t.servedWith != "":
+		more = ui.P(ui.Class("quiet"), ui.Text("It is not served here. To have it: "), ui.PageCode(t.servedWith))
+	case t.hidden > 0:
+		more = ui.P(ui.Class("quiet"), ui.Textf("%d more of it are not served here.", t.hidden))
+	}
+	return ui.Part(t.name, ui.PageTable("Tools of "+t.name, []string{"Tool", "Category", "Class", "Needs leave to", "Risk", "If an agent called it now", "Setting"}, rows, "None of it is served here."), more)
+}
+
+// class is how dangerous a tool may be.
+func class(s tool.Spec) ui.Node {
+	tone := ui.Plain
+	switch s.Class {
+	case policy.ClassWrite:
+		tone = ui.Warn
+	case policy.ClassDangerous:
+		tone = ui.Bad
+	}
+	badges := ui.Group{ui.Badge(tone, s.Class.String())}
+	if s.People {
+		badges = append(badges, ui.Text(" "), ui.Badge(ui.Plain, "people only"))
+	}
+	return badges
+}
+
+// outlook is what policy says of a call of the tool now, and why.
+func (s *ToolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool.Spec, mode policy.Mode) ui.Node {
+	d := s.door.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Within: v.Within, Mode: mode, Person: spec.People})
+	words, tone := "is refused", ui.Bad
+	switch d.Verdict {
+	case policy.Allow:
+		words, tone = "runs", ui.Good
+	case policy.DryRun:
+		words, tone = "only shows what it would do", ui.Plain
+	case policy.Explain:
+		words, tone = "is refused, and says what it would do", ui.Bad
+	case policy.Confirm:
+		words, tone = map[policy.Strength]string{policy.Simple: "asks first", policy.Preview: "asks first, with its plan", policy.Typed: "asks for a name to be typed"}[d.Strength], ui.Warn
+	}
+	return ui.Group{ui.Badge(tone, words), ui.Text(" "), ui.Span(ui.Class("quiet"), ui.Text("rule "+cmp.Or(d.Rule, "not served")))}
+}
+
+func toolPathOf(n tool.Name) string { return toolPath + "/" + url.PathEscape(string(n)) }
+
+func (s *ToolSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+	ui.Fail(w, v, toolPath, present.HTTPStatus(fault.From(err).Kind), err)
+}

@@ -1,0 +1,200 @@
+package adminpages_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/console/adminpages"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
+	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/person"
+)
+
+// open is the catalogue of everything, in a home of its own.
+func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
+	t.Helper()
+	dir := t.TempDir()
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return consolerig.New(t, l.App, func(desk *ui.Desk, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+		adminpages.NewTool(desk, l.App).Mount(mux, person)
+	}), l
+}
+
+func TestTheCatalogueSaysWhatPolicySays(t *testing.T) {
+	s, _ := openTool(t)
+	all := s.Get("/tools").Sound().Text()
+	for _, want := range []string{"packs", "NPM/Package Scripts", "run_script", "amof_discard_ecosystem", "asks first rule strength", "deploy_apply", "people only"} {
+		assert.Contains(t, all, want)
+	}
+	some := s.Get("/tools?q=" + url.QueryEscape("audit TAIL")).Text()
+	assert.Contains(t, some, "audit_tail")
+	assert.NotContains(t, some, "run_script")
+	assert.Contains(t, s.Get("/tools?q="+url.QueryEscape(`<script>alert("x")</script>`)).HTML, "&lt;script&gt;")
+	assert.Contains(t, s.Get("/tools?q=nothinglikeit").Text(), "No tool fits.")
+}
+
+func TestASwitchRulesAtOnceAndIsOnRecord(t *testing.T) {
+	s, l := openTool(t)
+	p := s.Get("/tools/run_script").Press("Set run_script", "setting", "blocked")
+	assert.Regexp(t, `^/tools/run_script\?`, p.Path, "what narrows is stored at once")
+	p.See("run_script was Default and is Blocked now.", "is refused rule tool_blocked").Sound()
+	s.Get("/tools?q=run_script").See("is refused rule tool_blocked")
+	p = s.Get("/tools?q=run_script").Press("Set run_script", "setting", "")
+	p.See("change the settings, which opens: run_script: as its class and the permission level say instead of blocked")
+	s.Get("/tools/run_script").See("is refused rule tool_blocked")
+	p = p.Approve()
+	assert.Regexp(t, `^/tools\?`, p.Path, "back to where it was turned")
+	p.See("run_script was Blocked and is Default now.")
+	s.Get("/tools/run_script").See("asks first rule strength")
+	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Intent})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Equal(t, "console key_rig", found[0].Event.ApprovedBy)
+	assert.Empty(t, found[1].Event.ApprovedBy, "what narrows needs nobody")
+}
+
+func TestNobodyOverwritesWhatHeHasNotSeen(t *testing.T) {
+	s, l := openTool(t)
+	seen := s.Get("/tools/run_script")
+	person.Settings(t, l.App, func(set *app.Settings) error {
+		set.Tools = map[string]policy.Setting{"run_script": policy.AlwaysConfirm, "run_workflow": policy.Blocked}
+		return nil
+	})
+	p := seen.Press("Set run_script", "setting", "allowed")
+	assert.Equal(t, http.StatusConflict, p.Status)
+	p.See("somebody else has set run_script to Confirm meanwhile, and nothing was changed")
+	set, err := l.Settings(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, policy.AlwaysConfirm, set.Tools["run_script"])
+	seen = s.Get("/tools/run_script")
+	person.Settings(t, l.App, func(set *app.Settings) error { delete(set.Tools, "run_workflow"); return nil })
+	seen.Press("Set run_script", "setting", "allowed").Approve().See("was Confirm and is Allowed now")
+}
+
+func TestNothingElseIsSet(t *testing.T) {
+	s, _ := openTool(t)
+	assert.Equal(t, http.StatusNotFound, s.Send("/tools/no_such_tool/setting", url.Values{"setting": {"allowed"}}).Status)
+	assert.Equal(t, http.StatusBadRequest, s.Send("/tools/run_script/setting", url.Values{"setting": {"always"}}).Status)
+	assert.Regexp(t, `^/tools/run_script\?`, s.Send("/tools/run_script/setting", url.Values{"setting": {"confirm"}, "from": {"//evil.example/"}}).Path, "it leads nowhere else")
+	for _, path := range []string{"/tools/no_such_tool", "/tools/%3Cb%3E"} {
+		p := s.Open(path)
+		assert.Equal(t, http.StatusNotFound, p.Status)
+		assert.NotContains(t, p.HTML, "<b>")
+	}
+	assert.NotContains(t, s.Get("/tools?set=x&was=confirm&is=allowed&done=job-1x").Text(), "is Allowed now", "a link tells of no change")
+}
+
+func TestAllowedUnderReadOnlyIsWarnedOf(t *testing.T) {
+	s, l := openTool(t)
+	person.Settings(t, l.App, func(set *app.Settings) error {
+		set.Level, set.Tools = policy.ReadOnly, map[string]policy.Setting{"run_script": policy.Allowed}
+		return nil
+	})
+	s.Get("/tools/run_script").See("allowed although the permission level is read only")
+	s.Get("/tools/run_workflow").Miss("allowed although").See("is refused rule permission_level")
+}
+
+func TestATool(t *testing.T) {
+	s, _ := openTool(t)
+	s.Get("/tools/deploy_apply").See("Class dangerous", "May read, write, delete, network", "Needs leave to execute", "Is confirmed yes or no to its plan", "Its plan comes from deploy",
+		"repo string", "target string", `one of "all", "codex"`, `unless said "default"`, "Show what it would do", "Call it, as an agent would").Sound()
+	s.Get("/tools/set_mode").See("mode string yes", `one of "ask", "plan", "execute"`, "Call it").Miss("Show what it would do")
+	s.Get("/tools/list_toolsets").See("It takes no arguments.", "runs rule read")
+	s.Get("/tools/input").See("sections[]", "sections[].refs[]")
+}
+
+func TestADecisionIsSimulated(t *testing.T) {
+	s, _ := openTool(t)
+	s.Get("/tools/run_script?mode=plan").See("may do only shows what it would do rule mode")
+	s.Get("/tools/run_script?mode=ask").See("may do is refused, and says what it would do rule mode")
+	s.Get("/tools/run_script").Press("Simulate", "mode", "execute").See("may do asks first rule strength")
+	s.Get("/tools/run_script?mode=%3Cb%3E").See("may do asks first")
+}
+
+func TestAToolIsTriedThroughTheDoor(t *testing.T) {
+	s, _ := openTool(t)
+	s.Get("/tools/list_toolsets").Press("Call it").Settled().See("ecosystems")
+	p := s.Get("/tools/list_projects").Press("Call it", "args", "[1] <b>")
+	assert.Equal(t, http.StatusBadRequest, p.Status)
+	p.See("JSON object", "[1] <b>").Safe("<b>").Sound()
+	p = s.Get("/tools/get_project").Press("Call it", "args", `{"path": "/no/such <b>place</b>"}`)
+	assert.NotContains(t, p.HTML, "<b>place")
+	s.Get("/tools/create_workflow").Press("Show what it would do", "args", `{"name": "By hand"}`).Settled().See("Nothing was changed", "name By hand")
+	s.Get("/tools/list_workflows").Press("Call it", "args", `{}`).Settled().Miss("By hand")
+	s.Get("/tools/create_workflow").Press("Call it, as an agent would", "args", `{"name": "By hand"}`).See("By hand").Approve().See("Done.")
+	s.Get("/tools/list_workflows").Press("Call it", "args", `{}`).Settled().See("By hand")
+}
+
+func TestAPlanIsNeverCarriedOut(t *testing.T) {
+	s, l := openTool(t)
+	person.Settings(t, l.App, func(set *app.Settings) error { set.Level = policy.FullAccess; return nil })
+	p := s.Get("/tools/amof_create_ecosystem").Press("Show what it would do", "args", `{"name": "shop", "repos": [{"name": "api", "url": "https://example.com/api.git"}], "mode": "execute"}`).Settled()
+	runs, err := l.Runs(t.Context(), app.RunFilter{})
+	require.NoError(t, err)
+	for _, r := range runs {
+		assert.NotEqual(t, tool.Completed, r.Status, "%s: %s", r.Tool, p.Text())
+	}
+}
+
+func TestNarrowVisitorsSeeWhatTheyAreServed(t *testing.T) {
+	dir := t.TempDir()
+	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	v := consolerig.Person()
+	v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}, ReadOnly: true}}
+	mux := http.NewServeMux()
+	adminpages.NewTool(ui.New(t.Context(), l.App, func() string { return "x" }), l.App).Mount(mux, consolerig.LetIn(v))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	get := func(path string) (int, string) {
+		resp, err := http.Get(server.URL + path)
+		require.NoError(t, err)
+		defer resp.Body.Close() //nolint:errcheck // it was read
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return resp.StatusCode, string(body)
+	}
+	_, list := get("/tools")
+	assert.Contains(t, list, "/tools/output")
+	assert.NotContains(t, list, "/tools/run_script")
+	status, _ := get("/tools/run_script")
+	assert.Equal(t, http.StatusNotFound, status)
+}
+
+func TestToolInABrowser(t *testing.T) {
+	b := browser.Open(t)
+	s, l := openTool(t)
+	s.Live(l.App, l.App)
+	p := b.Page(t, s.URL+"/tools")
+	p.Shot("tools")
+	p.Go(s.URL + "/tools?toolset=projects") // all of them are judged for a quarter of a minute
+	p.Axe()
+	p.Go(s.URL + "/tools/input")
+	p.Axe()
+	p.Shot("a tool")
+	p.Dark(true)
+	p.Narrow(true)
+	p.Go(s.URL + "/tools/run_script")
+	p.Axe()
+	p.Shot("a tool, dark and narrow")
+	p.Choose("#setting-run_script", "blocked")
+	p.Press("Set run_script")
+	p.WaitText(".notice", "run_script was Default and is Blocked now.")
+	p.Axe()
+}

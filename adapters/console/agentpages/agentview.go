@@ -1,0 +1,199 @@
+// Package agentview is what the tools of deployments say, as Go values and for people: plans with what they would overwrite, diffs, drift, and snapshots.
+//
+// It refuses to leave out that there is more than is shown, and to call a file anybody's own that a deployment wrote.
+package agentpages
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/canon"
+)
+
+// told is the note, or else the reason of the change.
+func told(c present.Change) ui.Node {
+	switch n := c.Note(); {
+	case c.Adopts():
+		return ui.Badge(ui.Bad, n)
+	case n != "":
+		return ui.PageText(n)
+	}
+	return ui.PageText(ui.Printable(c.Reason))
+}
+
+// badge is what would happen to the file.
+func badge(c present.Change) ui.Node {
+	tone := map[string]string{"create": ui.Good, "update": ui.Warn, "delete": ui.Bad}[c.Op]
+	return ui.Badge(cmp.Or(tone, ui.Plain), c.Op)
+}
+
+// Plan is what a deployment, or a way back, would change.
+type Plan struct{ present.Plan }
+
+// Of is a plan of those changes alone.
+func Of(changes []present.Change) Plan { return Plan{present.Plan{Changes: changes}} }
+
+// Mark names a plan by all that is shown of it: whoever decides about it says so with its mark.
+func (p Plan) Mark() string {
+	return mark(struct {
+		Changes []present.Change `json:"changes"`
+		Omitted int              `json:"omitted"`
+		Summary present.Summary  `json:"summary"`
+	}{p.Changes, p.Omitted, p.Summary})
+}
+
+// mark names what was shown; nothing, when that cannot be told, which fits nothing.
+func mark(shown any) string {
+	sum, err := canon.Sum("console.shown.v1", shown)
+	if err != nil {
+		return ""
+	}
+	return sum.Hex()
+}
+
+// File is one file of a preview with its diff. Unified is nil where there is no text to show.
+type File struct {
+	Op      string  `json:"op"`
+	Unified *string `json:"unified"`
+}
+
+// Preview is the data of the tool preview. Its diffs stand in the order of their changes.
+type Preview struct {
+	Plan Plan `json:"plan"`
+	Diff struct {
+		Changes []present.Change `json:"changes"`
+		Files   []File           `json:"files"`
+	} `json:"diff"`
+}
+
+// Diffs are the diffs by Change.Key, as far as they are those of these very changes.
+func (p Preview) Diffs(changes []present.Change) map[string]File {
+	same := make(map[string]string, len(changes))
+	for _, c := range changes {
+		same[c.Key()] = mark(c)
+	}
+	out := map[string]File{}
+	for i, c := range p.Diff.Changes {
+		if i < len(p.Diff.Files) && same[c.Key()] == mark(c) {
+			out[c.Key()] = p.Diff.Files[i]
+		}
+	}
+	return out
+}
+
+// Module is where a file, or a part of it, comes from. What is not known of a module that is gone is nil.
+type Module struct {
+	ID    string  `json:"module_id"`
+	Type  *string `json:"module_type"`
+	Layer *string `json:"layer"`
+	Path  *string `json:"module_path"`
+}
+
+// Explained is the data of the tool explain of a plan.
+type Explained struct {
+	Changes []struct {
+		present.Change
+		Modules []Module `json:"modules"`
+	} `json:"changes"`
+}
+
+// Origins are the modules of each change, by Change.Key.
+func (e Explained) Origins() map[string][]Module {
+	out := map[string][]Module{}
+	for _, c := range e.Changes {
+		out[c.Key()] = c.Modules
+	}
+	return out
+}
+
+// Origin is modules for people.
+func Origin(modules []Module) ui.Node {
+	var out ui.Group
+	for i, m := range modules {
+		if i > 0 {
+			out = append(out, ui.Br())
+		}
+		out = append(out, ui.PageCode(ui.Printable(m.ID)))
+		if m.Layer != nil {
+			out = append(out, ui.Span(ui.Class("quiet"), ui.PageText(" from "+ui.Printable(*m.Layer))))
+		}
+	}
+	return out
+}
+
+// Table is the changes of a plan, one a line; origins may be nil.
+func (p Plan) Table(caption string, origins map[string][]Module) ui.Node {
+	heads := []string{"Change", "Agent", "File"}
+	notes := slices.ContainsFunc(p.Changes, func(c present.Change) bool { return c.Reason != "" || c.Note() != "" })
+	if notes {
+		heads = append(heads, "What to know")
+	}
+	if origins != nil {
+		heads = append(heads, "Comes from")
+	}
+	rows := make([]ui.Node, len(p.Changes))
+	for i, c := range p.Changes {
+		cells := []ui.Node{badge(c), ui.PageText(ui.Printable(c.Target)), ui.PageCode(ui.Printable(c.Path))}
+		if notes {
+			cells = append(cells, told(c))
+		}
+		if origins != nil {
+			cells = append(cells, Origin(origins[c.Key()]))
+		}
+		rows[i] = ui.Row(cells...)
+	}
+	var more ui.Node
+	if p.Omitted > 0 {
+		more = ui.Notice(ui.Bad, ui.P(ui.PageText(strconv.Itoa(p.Omitted)+" more changes are too many to be listed here; countersign agents plan lists all of them.")))
+	}
+	return ui.Group{ui.PageTable(caption, heads, rows, "Everything is as it should be."), more}
+}
+
+// MaxLines is how many bytes of diffs a page holds. Every line of a diff is an element of the page, so that pages are several times as long.
+const MaxLines = 192 << 10
+
+// Lines are the changes of a plan with every line of them. They are open when there are few. Where the page is full, alone leads to a page of that file.
+func (p Plan) Lines(diffs map[string]File, alone func(present.Change) ui.Node) ui.Node {
+	const few = 8
+	var out ui.Group
+	left := MaxLines
+	for _, c := range p.Changes {
+		title := c.Op + " " + ui.Printable(c.Path) + " (" + ui.Printable(c.Target) + ")"
+		if n := c.Note(); n != "" {
+			title += ": " + n
+		}
+		size := diffs[c.Key()].Size()
+		if size > left && left < MaxLines {
+			out = append(out, ui.P(ui.PageText(title+": "), alone(c)))
+			continue
+		}
+		left -= size
+		out = append(out, ui.Fold(title, len(p.Changes) <= few, Diff(c, diffs)))
+	}
+	return out
+}
+
+// Size is how many bytes the file's diff has.
+func (f File) Size() int {
+	if f.Unified == nil {
+		return 0
+	}
+	return len(*f.Unified)
+}
+
+// Diff is the diff of one change, or why there is none.
+func Diff(c present.Change, diffs map[string]File) ui.Node {
+	f, known := diffs[c.Key()]
+	switch {
+	case c.Op == "delete":
+		return ui.P(ui.Class("quiet"), ui.PageText("The file is deleted."))
+	case !known || f.Unified == nil:
+		return ui.P(ui.Class("quiet"), ui.PageText("There is no text to show: it is too long, no text, or has changed meanwhile. The warnings on this page say more."))
+	case *f.Unified == "":
+		return ui.P(ui.Class("quiet"), ui.PageText("Its text stays as it is: "+ui.Printable(c.Reason)+"."))
+	}
+	return ui.Diff("diff of "+ui.Printable(c.Path), ui.Printable(*f.Unified))
+}

@@ -1,0 +1,62 @@
+package ecopages
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// What is wrong with forms of these pages.
+var (
+	errForm = fault.New(fault.Invalid, "ecosystem_form_invalid", "the form cannot be read; go back, and send it again")
+	errLine = fault.New(fault.Invalid, "ecosystem_repo_line_invalid", "a repository is one line: NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written")
+)
+
+// CreateForm is the form of a new ecosystem.
+func (g Gate) CreateForm(v httpauth.Visitor) ui.Node {
+	return ui.PageForm(v, Root+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "What it is for", ""),
+		ui.Field("new-provisioner", "provisioner", "Provisioner: local, noop, or a directory of provisioners/ (may be empty)", ""),
+		ui.Area("new-repos", "repos", "Repositories, one a line: NAME=URL or NAME=URL#BRANCH, with readonly behind it where nothing may be written", ""),
+		g.buttons(ui.PageButton("Create the ecosystem"), "create the ecosystem", "amof_create_ecosystem"))
+}
+
+func (k Desk) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	repos, err := reposOf(r.PostFormValue("repos"))
+	if err != nil {
+		k.Fail(w, v, err)
+		return
+	}
+	name := strings.TrimSpace(r.PostFormValue("name"))
+	args := map[string]any{"name": name, "repos": repos}
+	for _, f := range []string{"description", "provisioner", "mode"} {
+		if member, value := given(f, r.PostForm); value != nil {
+			args[member] = value
+		}
+	}
+	k.Desk.Do(w, r, v, ui.Task{Title: "Create " + name, Tool: "amof_create_ecosystem", Args: args, Back: Root})
+}
+
+// reposOf are the repositories of lines.
+func reposOf(text string) ([]map[string]any, error) {
+	repos := []map[string]any{}
+	for _, line := range linesOf(text) {
+		spec, access, _ := strings.Cut(line, " ")
+		name, location, ok := strings.Cut(spec, "=")
+		if access = strings.TrimSpace(access); !ok || name == "" || location == "" || access != "" && access != "readonly" {
+			return nil, errLine.Sayf("%q is no repository: write NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written", line)
+		}
+		location, branch, _ := strings.Cut(location, "#")
+		repo := map[string]any{"name": name, "url": location}
+		if branch != "" {
+			repo["branch"] = branch
+		}
+		if access != "" {
+			repo["readonly"] = true
+		}
+		repos = append(repos, repo)
+	}
+	return repos, nil
+}

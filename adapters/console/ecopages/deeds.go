@@ -1,0 +1,183 @@
+package ecopages
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// deed is a step that a form of these pages asks for: a call of a tool about the ecosystem of the address, with the fields of the form.
+type deed struct {
+	path  string // below the ecosystem's own
+	title string // with the ecosystem's name behind it
+	tool  tool.Name
+	from  string // part of the pages its form is on, to go back to from a preview
+	back  string // part of the pages to go on to
+	// fields of the form, which are members of the arguments: a text; "x?" a tick; "x*" the names ticked as x.NAME; "x/" the lines of a text. What is
+	// empty is left out.
+	fields []string
+}
+
+func deeds() []deed {
+	release := []string{"message", "push?", "strict?", "skip_validation?"}
+	return []deed{
+		{"use", "Work on", "ecosystem_use", "", "", nil},
+		{"install", "Install", "amof_install_ecosystem", "", "runs", []string{"push?"}},
+		{"sync", "Sync", "amof_sync_ecosystem", "", "runs", []string{"repos*"}},
+		{"push", "Push", "amof_push_ecosystem", "", "runs", []string{"message", "commit_all?", "repos*"}},
+		{"journal", "Write into the journal of", "amof_create_journal", "", "", []string{"title", "body"}},
+		{"ticket-start", "Start a ticket of", "amof_ticket_start", "tickets", "tickets", []string{"ticket_id", "repos*"}},
+		{"ticket-switch", "Switch the ticket of", "amof_ticket_switch", "tickets", "tickets", []string{"ticket_id"}},
+		{"ticket-end", "End a ticket of", "amof_ticket_end", "tickets", "tickets", []string{"ticket_id", "cleanup", "force?"}},
+		{"cancel", "Cancel a run of", "amof_cancel_run", "runs", "runs", []string{"run_id"}},
+		{"bump", "Release a new version of", "amof_release_bump", "releases", "runs", append([]string{"bump_type", "pre_release"}, release...)},
+		{"promote", "Promote the version of", "amof_release_promote", "releases", "runs", append([]string{"target"}, release...)},
+		{"deploy", "Deploy the environment of", "amof_spin_deploy", "environment", "runs", []string{"environment", "args/"}},
+		{"destroy", "Take down the environment of", "amof_spin_destroy", "environment", "runs", []string{"environment"}},
+		{"ask", "Ask the provisioner of", "ecosystem_spin_ask", "environment", "environment", []string{"action", "environment"}},
+		{"archive", "Archive", "amof_archive_ecosystem", "trash", "runs", []string{"message", "delete_workspace?", "cleanup_features?", "offline?"}},
+		{"discard", "Discard", "amof_discard_ecosystem", "trash", "runs", nil},
+		{"restore", "Restore", "ecosystem_restore", "trash", "runs", []string{"trash_id"}},
+	}
+}
+
+// Handlers do what the forms ask for, and show and change the mode.
+func (k Desk) Handlers() ui.Handlers {
+	all := ui.Handlers{"GET " + Root + "/-/policy": k.policy, "POST " + Root + "/-/mode": k.setMode, "POST " + Root + "/-/create": k.create}
+	for _, d := range deeds() {
+		all["POST "+Root+"/{name}/"+d.path] = k.doing(d)
+	}
+	return all
+}
+
+// doing does one of them.
+func (k Desk) doing(d deed) httpauth.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		if err := r.ParseForm(); err != nil {
+			k.Fail(w, v, errForm.Because(err))
+			return
+		}
+		name := r.PathValue("name")
+		args := d.arguments(name, r.PostForm)
+		k.Desk.Do(w, r, v, ui.Task{Title: d.title + " " + name, Tool: d.tool, Args: args, Back: d.next(name, r.PostForm)})
+	}
+}
+
+// next is the path of the page to go on to.
+func (d deed) next(name string, form url.Values) string {
+	to := d.back
+	if form.Get("mode") == "plan" || form.Get(fieldPreview) != "" {
+		to = d.from
+	}
+	if id := form.Get("run_id"); d.path == "cancel" && id != "" {
+		return At(name, "runs", id)
+	}
+	return (&About{Name: name}).place(to)
+}
+
+// fieldPreview is a field of forms that only show what they would do, because of the session's mode.
+const fieldPreview = "preview"
+
+// arguments are those of the tool, from the fields of a form.
+func (d deed) arguments(name string, form url.Values) map[string]any {
+	args := map[string]any{"ecosystem": name}
+	fields := d.fields
+	switch d.path {
+	case "cancel": // a run is known by its own id
+		args = map[string]any{}
+		fields = append([]string{"mode"}, fields...)
+	case "use":
+	default:
+		fields = append([]string{"mode"}, fields...)
+	}
+	for _, f := range fields {
+		if member, value := given(f, form); value != nil {
+			args[member] = value
+		}
+	}
+	return args
+}
+
+// given is a member of the arguments, and what a form has for it; nil for nothing.
+func given(field string, form url.Values) (string, any) {
+	member := strings.TrimRight(field, "?*/")
+	switch value := form.Get(member); field[len(member):] {
+	case "?":
+		if value == "true" {
+			return member, true
+		}
+	case "*":
+		if names := ticked(member, form); len(names) > 0 {
+			return member, names
+		}
+	case "/":
+		if lines := linesOf(value); len(lines) > 0 {
+			return member, lines
+		}
+	default:
+		if value = strings.TrimSpace(strings.ReplaceAll(value, "\r\n", "\n")); value != "" {
+			return member, value
+		}
+	}
+	return member, nil
+}
+
+// ticked are the names in a form's boxes, in a lasting order.
+func ticked(member string, form url.Values) []string {
+	var names []string
+	for key := range form {
+		if name, ok := strings.CutPrefix(key, member+"."); ok {
+			names = append(names, name)
+		}
+	}
+	sorting.By(names, strings.Compare)
+	return names
+}
+
+// linesOf are those of a text that have something in them.
+func linesOf(text string) []string {
+	var out []string
+	for _, line := range ui.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Act is the form of a deed: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
+// same, for those who hear only them.
+func (a *About) Act(path, label, what string, fields ...ui.Node) ui.Node {
+	var d deed
+	for _, each := range deeds() {
+		if each.path == path {
+			d = each
+		}
+	}
+	spoken := ui.Aria("label", label+" "+what)
+	button := ui.PageButton(label, spoken)
+	if path == "discard" || path == "destroy" || path == "archive" {
+		button = ui.Danger(label, spoken)
+	}
+	if a.Gate.Mode == "plan" {
+		fields = append(fields, ui.Hidden(fieldPreview, "true"))
+	}
+	return ui.PageForm(a.V, At(a.Name, path), ui.Group(fields), a.Gate.buttons(button, label+" "+what, d.tool))
+}
+
+// Which are boxes to choose some of the repositories for a deed, which doing says in a word; none ticked means all.
+func Which(path, doing string, names []string) ui.Node {
+	var boxes ui.Group
+	for i, n := range names {
+		boxes = append(boxes, ui.Check(path+"-repo-"+Number(&i), "repos."+n, n, false))
+	}
+	if len(boxes) == 0 {
+		return nil
+	}
+	return ui.Fold(doing+" only some repositories", false, ui.FieldSet(ui.Legend(ui.PageText("None ticked means all of them")), boxes))
+}

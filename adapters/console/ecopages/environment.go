@@ -1,0 +1,107 @@
+package ecopages
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// spun is what is deployed.
+type spun struct {
+	Environment string            `json:"environment"`
+	State       string            `json:"state"`
+	RunID       *string           `json:"run_id"`
+	Since       *time.Time        `json:"since"`
+	Provisioner *string           `json:"provisioner"`
+	Outputs     map[string]string `json:"outputs"`
+	Services    []struct {
+		Repo    string    `json:"repo"`
+		Command string    `json:"command"`
+		PID     int       `json:"pid"`
+		Started time.Time `json:"started_at"`
+		Log     string    `json:"log"`
+		Status  string    `json:"status"`
+		Running bool      `json:"running"`
+	} `json:"services"`
+	Healthy     *bool  `json:"healthy"`
+	Interrupted bool   `json:"interrupted"`
+	Error       string `json:"error"`
+}
+
+// Environment shows what is deployed, and deploys it, takes it down, and asks its provisioner.
+func (s Stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	a, ok := s.desk.Open(w, r, v)
+	if !ok {
+		return
+	}
+	which, extra := r.URL.Query().Get("environment"), map[string]any{}
+	if which != "" {
+		extra["environment"] = which
+	}
+	a.Add(ui.Search(At(a.Name, "environment"), ui.Field("environment", "environment", "Environment (empty: default)", which), ui.PageButton("Show")))
+	var now spun
+	if err := a.Read("ecosystem_spin_status", extra, &now); err != nil {
+		if f := fault.From(err); f.Kind == fault.NotFound {
+			s.desk.Fail(w, v, err)
+			return
+		}
+		a.Add(ui.Part("Environment", ui.Problem(fault.From(err))))
+		a.Write("environment", LiveRuns)
+		return
+	}
+	a.Add(ui.Part("Environment "+First(now.Environment, "default"), now.show(a.Name)), spins(a, which))
+	a.Write("environment", LiveRuns, LiveCalls)
+}
+
+func (n spun) show(name string) ui.Node {
+	var run, health, wrong ui.Node
+	if id := ui.Deref(n.RunID); id != "" {
+		run = ui.To(At(name, "runs", id), Brief(id))
+	}
+	if n.Healthy != nil {
+		health = ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[*n.Healthy], map[bool]string{true: "every service runs", false: "a service does not run"}[*n.Healthy])
+	}
+	if n.Error != "" || n.Interrupted {
+		wrong = ui.Notice(ui.Bad, ui.P(Said(First(n.Error, "what was under way here was interrupted"))))
+	}
+	var outputs []ui.Fact
+	names := make([]string, 0, len(n.Outputs))
+	for key := range n.Outputs {
+		names = append(names, key)
+	}
+	sorting.By(names, strings.Compare)
+	for _, key := range names {
+		outputs = append(outputs, ui.Fact{Name: key, Value: Mono(n.Outputs[key])})
+	}
+	var services []ui.Node
+	for _, s := range n.Services {
+		services = append(services, ui.Row(Said(s.Repo), Mono(s.Command), ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[s.Running], First(s.Status, "unknown")),
+			Said(strconv.Itoa(s.PID)), ui.When(s.Started), Mono(s.Log)))
+	}
+	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Is", Value: Progress(First(n.State, "none"))}, ui.Fact{Name: "Since", Value: When(n.Since)},
+		ui.Fact{Name: "Provisioner", Value: ui.SectionText(ui.Deref(n.Provisioner))}, ui.Fact{Name: "By run", Value: run}, ui.Fact{Name: "Health", Value: health})}
+	if len(outputs) > 0 {
+		shown = append(shown, ui.Card("Outputs", ui.Facts(outputs...)))
+	}
+	if len(services) > 0 {
+		shown = append(shown, ui.PageTable("Services", []string{"Service", "Command", "Is", "Process", "Started", "Log"}, services, ""))
+	}
+	return shown
+}
+
+// spins is what can be done with an environment.
+func spins(a *About, environment string) ui.Node {
+	in := ui.Hidden("environment", environment)
+	return ui.Part("What can be done",
+		ui.Card("Deploy", a.Act("deploy", "Deploy", a.Name, in, ui.Area("deploy-args", "args", "Arguments for the provisioner, one a line (may be empty)", ""))),
+		ui.Card("Take down", ui.P(ui.PageText("Stops what is deployed and removes it.")), a.Act("destroy", "Take down", a.Name, in)),
+		ui.Card("Ask the provisioner", ui.P(ui.PageText("Its own programs for plan and status are run; they say more than is recorded here.")),
+			ui.PageForm(a.V, At(a.Name, "ask"), in, Under(ui.Div(ui.Class("buttons"),
+				ui.PageButton("What would it do?", ui.Name("action"), ui.Value("plan")), ui.PageButton("How does it stand?", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))
+}

@@ -1,0 +1,238 @@
+// Package highlight tells keywords, strings, comments and numbers in source text apart, by a small table for each language, so that people read code
+// more easily. It needs one pass over the text, whatever the text is.
+//
+// It refuses to change text: put together, the spans are the text, byte for byte; and what it gives to pages is escaped.
+package packpages
+
+import (
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"strings"
+	"unicode/utf8"
+)
+
+// Class is what a span is, as the style sheet calls it.
+type Class string
+
+// The classes. Plain text has none.
+const (
+	Plain   Class = ""
+	Keyword Class = "hl-k"
+	String  Class = "hl-s"
+	Comment Class = "hl-c"
+	Number  Class = "hl-n"
+)
+
+// Span is a run of text of one class.
+type Span struct {
+	Class Class
+	Text  string
+}
+
+// Split is text as spans, none of them empty. The language is an info string of Markdown ("go", "typescript", "yaml"), in any case; of one that is
+// not known everything is plain.
+func Split(language, text string) []Span { return scan(language, text).spans }
+
+func scan(language, text string) *scanner {
+	name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(language)), " ")
+	s := &scanner{text: text}
+	switch name {
+	case "diff", "patch":
+		s.lines(diffLine)
+	case "md", "markdown", "mdx":
+		s.lines(markdownLine())
+	case "html", "htm", "xml", "svg", "vue":
+		s.markup()
+	default:
+		if l, known := languageOf(name); known {
+			s.code(l)
+		}
+	}
+	s.emit(Plain, len(text))
+	return s
+}
+
+// Nodes is text as escaped spans of a page.
+func Nodes(language, text string) ui.Node { return nodes(Split(language, text)) }
+
+// Numbered is text as escaped spans of a page, each line of it behind its number; the first is first.
+func Numbered(language, text string, first int) ui.Node {
+	var out ui.Group
+	digits := len(itoa(first + strings.Count(text, "\n")))
+	for i, line := range byLine(Split(language, text)) {
+		n := itoa(first + i)
+		out = append(out, ui.Span(ui.Class("quiet"), ui.Text(strings.Repeat(" ", digits-len(n))+n+"  ")), nodes(line), ui.Text("\n"))
+	}
+	return out
+}
+
+func nodes(spans []Span) ui.Node {
+	out := make(ui.Group, len(spans))
+	for i, s := range spans {
+		out[i] = ui.Text(s.Text)
+		if s.Class != Plain {
+			out[i] = ui.Span(ui.Class(string(s.Class)), out[i])
+		}
+	}
+	return out
+}
+
+// byLine is spans cut at line breaks, which are left out.
+func byLine(spans []Span) [][]Span {
+	out := [][]Span{nil}
+	for _, s := range spans {
+		for i, part := range strings.Split(s.Text, "\n") {
+			if i > 0 {
+				out = append(out, nil)
+			}
+			if part != "" {
+				out[len(out)-1] = append(out[len(out)-1], Span{s.Class, part})
+			}
+		}
+	}
+	return out
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + max(n, 0)))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}
+
+// scanner walks over text once. What stands before done is in spans; ahead is how many bytes it looked at before it took them, which has to stay
+// in proportion to the text.
+type scanner struct {
+	text            string
+	at, done, ahead int
+	spans           []Span
+}
+
+// emit makes what stands between done and to a span.
+func (s *scanner) emit(c Class, to int) {
+	if to <= s.done {
+		return
+	}
+	if n := len(s.spans); n > 0 && s.spans[n-1].Class == c {
+		start := s.done - len(s.spans[n-1].Text)
+		s.spans[n-1].Text = s.text[start:to]
+	} else {
+		s.spans = append(s.spans, Span{c, s.text[s.done:to]})
+	}
+	s.done, s.at = to, to
+}
+
+// token makes what stands before at plain, and the next n bytes a span of class c.
+func (s *scanner) token(c Class, n int) {
+	s.emit(Plain, s.at)
+	s.emit(c, s.at+n)
+}
+
+func (s *scanner) rest() string { return s.text[s.at:] }
+
+// looked counts n bytes as looked at.
+func (s *scanner) looked(n int) int {
+	s.ahead += n
+	return n
+}
+
+// until is how many bytes lie before the end of stop in text, or in all of text when there is none.
+func (s *scanner) until(text, stop string) int {
+	if i := strings.Index(text, stop); i >= 0 {
+		return s.looked(i + len(stop))
+	}
+	return s.looked(len(text))
+}
+
+// line is how many bytes lie before the end of the line, without it.
+func (s *scanner) line() int {
+	if i := strings.IndexByte(s.rest(), '\n'); i >= 0 {
+		return s.looked(i)
+	}
+	return s.looked(len(s.rest()))
+}
+
+// code is a language of words, strings and comments.
+func (s *scanner) code(l language) {
+	words := map[string]bool{}
+	for _, w := range strings.Fields(l.words) {
+		words[w] = true
+	}
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		switch {
+		case s.comment(l) || s.quoted(l):
+		case c >= '0' && c <= '9':
+			s.token(Number, s.word(s.rest(), true))
+		case letter(c):
+			n := s.word(s.rest(), false)
+			w := s.text[s.at : s.at+n]
+			if l.fold {
+				w = strings.ToLower(w)
+			}
+			if words[w] {
+				s.token(Keyword, n)
+			} else {
+				s.at += n
+			}
+		case c == '@' && l.at || c == '#' && l.hash:
+			s.token(Keyword, 1+s.word(s.text[s.at+1:], false))
+		default:
+			s.at++
+		}
+	}
+}
+
+// comment takes a comment that begins here.
+func (s *scanner) comment(l language) bool {
+	for _, mark := range l.line {
+		// A # within a word begins nothing.
+		if strings.HasPrefix(s.rest(), mark) && (mark != "#" || s.at == 0 || strings.IndexByte(" \t\n;({[", s.text[s.at-1]) >= 0) {
+			s.token(Comment, s.line())
+			return true
+		}
+	}
+	for _, b := range l.blocks {
+		if rest, ok := strings.CutPrefix(s.rest(), b[0]); ok {
+			s.token(Comment, len(b[0])+s.until(rest, b[1]))
+			return true
+		}
+	}
+	return false
+}
+
+// quoted takes a string that begins here.
+func (s *scanner) quoted(l language) bool {
+	for _, q := range l.quotes {
+		rest, ok := strings.CutPrefix(s.rest(), q.open)
+		if !ok {
+			continue
+		}
+		n, closed := q.length(rest)
+		s.looked(n)
+		if q.short && !closed { // a lifetime, an apostrophe
+			continue
+		}
+		s.token(String, len(q.open)+n)
+		return true
+	}
+	return false
+}
+
+// letter reports a byte that a word begins with; letters beyond ASCII are several of them.
+func letter(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' || c >= utf8.RuneSelf
+}
+
+// word is how long the word is that text begins with; a number may have a point in it.
+func (s *scanner) word(text string, number bool) int {
+	n := 0
+	for n < len(text) && (letter(text[n]) || text[n] >= '0' && text[n] <= '9' || number && text[n] == '.') {
+		n++
+	}
+	return s.looked(n)
+}
+
+// Block is such nodes as a block of code that scrolls and can be reached by keyboard; label says what it is.
+func Block(label string, code ui.Node) ui.Node {
+	return ui.Pre(ui.TabIndex("0"), ui.Role("group"), ui.Aria("label", label), ui.Code(code))
+}

@@ -1,4 +1,0 @@
-package highlight
-
-// Ahead is how many bytes of text are looked at before they are taken.
-func Ahead(language, text string) int { return scan(language, text).ahead }

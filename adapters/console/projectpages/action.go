@@ -1,0 +1,218 @@
+package projectpages
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+func (s *ActionSection) find(r *http.Request, v httpauth.Visitor) (a action, err error) {
+	err = s.Desk.Read(r.Context(), v, "get_action", ui.Args{"actionId": r.PathValue("id")}, &a)
+	return a, err
+}
+
+func (s *ActionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	a, err := s.find(r, v)
+	if err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	facts := []ui.Fact{{Name: "Type", Value: ui.PageText(a.Type)}, {Name: "State", Value: a.state()}, {Name: "Description", Value: ui.SectionText(a.Description)},
+		{Name: "Project", Value: project(a.Project)}, {Name: "Changed", Value: ui.When(a.Updated)}}
+	s.Show(w, r, v, ui.Page{Title: ui.Printable(a.Name), Crumbs: crumbs(ui.PageLink{Text: "Actions and webhooks", Href: Root}), Live: []string{"ai-tool-result"},
+		Body: []ui.Node{ui.Facts(append(facts, a.facts()...)...), a.payload(), s.running(v, a), s.past(r.Context(), v, a.ID), s.deciding(r.Context(), v, a)}})
+}
+
+func project(id string) ui.Node {
+	if id == "" {
+		return ui.PageText("none")
+	}
+	return ui.To(ProjectPath(id), "its project")
+}
+
+// facts is what its type keeps of the action. Values that are secret came masked.
+func (a action) facts() []ui.Fact {
+	c := a.Config
+	switch a.Type {
+	case present.TypeScript:
+		return []ui.Fact{{Name: "Program", Value: ui.SectionCode(a.Does())}, {Name: "Directory", Value: ui.SectionCode(c.Cwd)},
+			{Name: "Variables", Value: ui.SectionText(strings.Join(slices.Sorted(maps.Keys(c.Env)), ", "))}, {Name: "At most", Value: ui.SectionText(ui.Took(c.Timeout))}}
+	case present.TypeWebhook:
+		facts := []ui.Fact{{Name: "Request", Value: ui.SectionCode(a.Does())}}
+		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+			facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.SectionCode(c.Headers[name])})
+		}
+		return append(facts, ui.Fact{Name: "Tried again", Value: ui.PageText(ui.Count(c.Retries, "time", "times"))})
+	}
+	return []ui.Fact{{Name: "Workflow", Value: ui.To(WorkflowPath(c.Workflow), c.Workflow)}}
+}
+
+func (a action) payload() ui.Node {
+	if a.Config.Payload == "" {
+		return nil
+	}
+	return ui.Part("Payload", ui.PagePre("template of the payload", ui.Printable(a.Config.Payload)))
+}
+
+// running is the form that carries the action out.
+func (s *ActionSection) running(v httpauth.Visitor, a action) ui.Node {
+	if !a.Enabled {
+		return ui.Part("Run", ui.Empty("It is switched off."))
+	}
+	to, fields := Path(a.ID)+"/run", ui.Group{ui.Hidden("type", a.Type), ui.Hidden("name", a.Name)}
+	switch a.Type {
+	case present.TypeScript:
+		return ui.Part("Run", ui.PageForm(v, to, fields, ui.Area("args", "args", "Further arguments, one a line", ""), ui.PageButton("Run the program")))
+	case present.TypeWebhook:
+		for _, name := range a.variables() {
+			fields = append(fields, ui.Field("var-"+name, "var."+name, "Value of {{"+name+"}}", ""))
+		}
+		var instead ui.Node
+		if a.carries() {
+			instead = ui.Area("payload", "payload", "Payload in place of the stored one, a JSON object (may be empty)", "")
+		}
+		return ui.Part("Send", ui.PageForm(v, to, fields, instead, ui.PageButton("Send the request")))
+	}
+	return ui.Part("Run", ui.PageForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.PageButton("Run the workflow")))
+}
+
+// carries reports a request that has a payload.
+func (a action) carries() bool {
+	return a.Config.Verb() != http.MethodGet && a.Config.Verb() != http.MethodDelete
+}
+
+// variables are the names that the webhook's address, headers and payload have values for, in their order.
+func (a action) variables() (names []string) {
+	texts := []string{a.Config.URL}
+	for _, name := range slices.Sorted(maps.Keys(a.Config.Headers)) {
+		texts = append(texts, a.Config.Headers[name])
+	}
+	for _, text := range append(texts, a.Config.Payload) {
+		for {
+			_, rest, ok := strings.Cut(text, "{{")
+			if !ok {
+				break
+			}
+			name, after, closed := strings.Cut(rest, "}}")
+			if !closed || !named(name) {
+				text = rest
+				continue
+			}
+			if text = after; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// named reports what can be the name of a variable (packageflow contract §1.6).
+func named(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789-.") == ""
+}
+
+var errPayload = fault.New(fault.Invalid, "action_payload_invalid", "the payload is no JSON object; go back and correct it, or leave it empty to send the stored one")
+
+func (s *ActionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	id, name := r.PathValue("id"), ui.Printable(r.PostFormValue("name"))
+	task := ui.Task{Title: "Run action " + name, Tool: "run_script", Args: ui.Args{"actionId": id}, Back: Path(id), Watch: Watch(s.Desk, v), Show: Action}
+	switch r.PostFormValue("type") {
+	case present.TypeScript:
+		if lines := ui.Lines(r.PostFormValue("args")); len(lines) > 0 {
+			task.Args = ui.Args{"actionId": id, "args": lines}
+		}
+	case present.TypeWebhook:
+		args, err := sending(id, r)
+		if err != nil {
+			s.Fail(w, v, err)
+			return
+		}
+		task.Title, task.Tool, task.Args, task.Watch = "Send webhook "+name, "trigger_webhook", args, nil
+	case present.TypeWorkflow:
+		task.Tool, task.Args, task.Watch, task.Show = "run_workflow", ui.Args{"workflow_id": r.PostFormValue("workflow")}, nil, nil
+	}
+	s.Desk.Do(w, r, v, task)
+}
+
+// sending is the arguments of trigger_webhook from its form.
+func sending(id string, r *http.Request) (ui.Args, error) {
+	args, variables := ui.Args{"webhook_id": id}, map[string]string{}
+	for field, values := range r.PostForm {
+		if name, ok := strings.CutPrefix(field, "var."); ok && len(values) > 0 && values[0] != "" {
+			variables[name] = values[0]
+		}
+	}
+	if len(variables) > 0 {
+		args["variables"] = variables
+	}
+	if text := strings.TrimSpace(r.PostFormValue("payload")); text != "" {
+		var object map[string]json.RawMessage
+		if decode(json.RawMessage(text), &object) != nil || object == nil {
+			return nil, errPayload
+		}
+		args["payload"] = json.RawMessage(text)
+	}
+	return args, nil
+}
+
+// past is the action's history.
+func (s *ActionSection) past(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
+	var answer struct {
+		Executions []Execution `json:"executions"`
+	}
+	if err := s.Desk.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer); err != nil {
+		return ui.Part("History", ui.Tell(err))
+	}
+	return ui.Part("History", Table("what came of this action", answer.Executions, "It was never carried out."))
+}
+
+// deciding is which rule holds for the action, and what a person may do about it.
+func (s *ActionSection) deciding(ctx context.Context, v httpauth.Visitor, a action) ui.Node {
+	var now struct {
+		Level string `json:"permissionLevel"`
+		From  string `json:"resolvedFrom"`
+	}
+	if err := s.Desk.Read(ctx, v, "get_action_permissions", ui.Args{"actionId": a.ID}, &now); err != nil {
+		return ui.Part("Rule", ui.Tell(err))
+	}
+	from := map[string]string{"action": "its own rule", "type": "the rule for all of its type", "global": "the rule for all actions"}[now.From]
+	if from == "" {
+		from = "there is no rule"
+	}
+	held := ui.P(ui.PageText(fmt.Sprintf("It holds: %s (%s).", level(now.Level), from)))
+	if !s.Desk.Serves(v, "action_rule_set") {
+		return ui.Part("Rule", held)
+	}
+	to, turn, word := Path(a.ID), "Switch off", "false"
+	if !a.Enabled {
+		turn, word = "Switch on", "true"
+	}
+	called, name := ui.Printable(a.Name), ui.Hidden("name", a.Name)
+	return ui.Part("Rule", held, ui.PageForm(v, to+"/rule", ui.PageSelect("level", "level", "Rule of this action", "require_confirm", levels()...), ui.PageButton("Set rule")),
+		ui.Div(ui.Class("buttons"), ui.Deed(v, to+"/switch", turn, called, name, ui.Hidden("enabled", word)),
+			ui.PageForm(v, to+"/remove", name, ui.Danger("Remove action", ui.Aria("label", "Remove action "+called)))))
+}
+
+func (s *ActionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	id, on := r.PathValue("id"), r.PostFormValue("enabled") == "true"
+	title := "Switch off "
+	if on {
+		title = "Switch on "
+	}
+	s.Desk.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: Path(id)})
+}
+
+func (s *ActionSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.Desk.Do(w, r, v, ui.Task{Title: "Remove action " + ui.Printable(r.PostFormValue("name")), Tool: "action_remove",
+		Args: ui.Args{"actionId": r.PathValue("id")}, Back: Root})
+}

@@ -1,0 +1,159 @@
+// Package actionpages is the console's pages of stored actions, of the rules that say whether each may run, and of the history of all that was run.
+//
+// It refuses to make requests and to start programs: what is triggered passes the door, which shows what it would do first.
+package projectpages
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// Root is the path of the list of actions.
+const Root = "/projects/actions"
+
+// Section is the pages of actions.
+type ActionSection struct{ ui.SectionSection }
+
+// New is the pages, as part of the section of projects.
+func NewAction(of ui.SectionSection) *ActionSection { return &ActionSection{of} }
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *ActionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionSection.Mount(mux, person, ui.Handlers{
+		"GET " + Root:                          s.list,
+		"POST " + Root + "/rule":               s.setRule,
+		"GET " + Root + "/{id}":                s.show,
+		"POST " + Root + "/{id}/run":           s.run,
+		"POST " + Root + "/{id}/switch":        s.turn,
+		"POST " + Root + "/{id}/rule":          s.setRule,
+		"POST " + Root + "/{id}/remove":        s.remove,
+		"GET " + Executions:           s.history,
+		"GET " + Executions + "/{id}": s.execution,
+	})
+}
+
+// Path is the page of an action.
+func Path(id string) string { return Root + "/" + url.PathEscape(id) }
+
+// action is a stored action.
+type action struct{ present.Action }
+
+func (a action) state() ui.Node {
+	if a.Enabled {
+		return ui.Badge(ui.Good, "on")
+	}
+	return ui.Badge(ui.Plain, "off")
+}
+
+func (s *ActionSection) listed(ctx context.Context, v httpauth.Visitor, args ui.Args) ([]action, error) {
+	var answer struct {
+		Actions []action `json:"actions"`
+	}
+	err := s.Desk.Read(ctx, v, "list_actions", args, &answer)
+	return answer.Actions, err
+}
+
+func table(all []action) ui.Node {
+	var rows []ui.Node
+	for _, a := range all {
+		rows = append(rows, ui.Row(ui.To(Path(a.ID), ui.Printable(a.Name)), ui.PageText(a.Type), ui.SectionCode(a.Does()), a.state(), ui.SectionText(a.Description)))
+	}
+	return ui.PageTable("actions", []string{"Name", "Type", "What it does", "State", "Description"}, rows,
+		"No action is stored. On the command line, countersign action save stores a program, a webhook or a workflow.")
+}
+
+// Of is the part of a project's page about its actions, and those of no project.
+func Of(of ui.SectionSection, r *http.Request, v httpauth.Visitor, project string) ui.Node {
+	all, err := NewAction(of).listed(r.Context(), v, ui.Args{"projectId": project})
+	if err != nil {
+		return ui.Part("Actions and webhooks", ui.Tell(err))
+	}
+	return ui.Part("Actions and webhooks", table(all))
+}
+
+func crumbs(of ...ui.PageLink) []ui.PageLink {
+	return append([]ui.PageLink{{Text: "Projects", Href: Projects}}, of...)
+}
+
+func (s *ActionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	all, err := s.listed(r.Context(), v, ui.Args{}.Set("actionType", r.URL.Query().Get("type")))
+	if err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	s.Show(w, r, v, ui.Page{Title: "Actions and webhooks", Crumbs: crumbs(), Live: []string{"ai-tool-result"}, Body: []ui.Node{
+		ui.Search(Root, ui.PageSelect("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.PageButton("Show")), table(all), s.rules(r.Context(), v)}})
+}
+
+// kinds is the types of actions to choose from, after the word for none.
+func kinds(none string) []ui.Choice {
+	return []ui.Choice{{Value: "", Text: none}, {Value: present.TypeScript, Text: "programs"}, {Value: present.TypeWebhook, Text: "webhooks"}, {Value: present.TypeWorkflow, Text: "workflows"}}
+}
+
+// rule is what a person decided for an action, for a type, or for all.
+type rule struct {
+	Action string    `json:"actionId"`
+	Type   string    `json:"actionType"`
+	Level  string    `json:"permissionLevel"`
+	At     time.Time `json:"createdAt"`
+}
+
+// levels are what a rule may say.
+func levels() []ui.Choice {
+	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run unasked"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
+}
+
+// level is a rule's word for people.
+func level(word string) string {
+	for _, l := range levels() {
+		if l.Value == word {
+			return l.Text
+		}
+	}
+	return word
+}
+
+// rules is what was decided, and the form that decides for all of a type.
+func (s *ActionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
+	var answer struct {
+		Rules []rule `json:"permissions"`
+	}
+	if err := s.Desk.Read(ctx, v, "get_action_permissions", nil, &answer); err != nil {
+		return ui.Part("Rules", ui.Tell(err))
+	}
+	var rows []ui.Node
+	for _, one := range answer.Rules {
+		of := ui.PageText("all actions")
+		switch {
+		case one.Action != "":
+			of = ui.To(Path(one.Action), one.Action)
+		case one.Type != "":
+			of = ui.PageText("every " + one.Type)
+		}
+		rows = append(rows, ui.Row(of, ui.PageText(level(one.Level)), ui.When(one.At)))
+	}
+	table := ui.PageTable("rules", []string{"For", "Rule", "Since"}, rows, "There is no rule: every action asks.")
+	if !s.Desk.Serves(v, "action_rule_set") {
+		return ui.Part("Rules", table)
+	}
+	return ui.Part("Rules", table, ui.PageForm(v, Root+"/rule", ui.PageSelect("rule-type", "type", "For all", "", kinds("actions")...),
+		ui.PageSelect("rule-level", "level", "Rule", "require_confirm", levels()...), ui.PageButton("Set rule")))
+}
+
+func (s *ActionSection) setRule(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	args, back := ui.Args{}.Set("actionType", r.PostFormValue("type")).Set("permissionLevel", r.PostFormValue("level")), Root
+	if id := r.PathValue("id"); id != "" {
+		args["actionId"], back = id, Path(id)
+	}
+	s.Desk.Do(w, r, v, ui.Task{Title: "Set the rule", Tool: "action_rule_set", Args: args, Back: back})
+}
+
+// decode reads a JSON document.
+func decode(doc json.RawMessage, into any) error { return json.Unmarshal(doc, into) }

@@ -1,0 +1,121 @@
+package projectpages
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+)
+
+// Execution is one row of the history. A list leaves out steps and output.
+type Execution struct {
+	ID          string          `json:"id"`
+	Kind        string          `json:"actionType"`
+	ActionID    string          `json:"actionId"`
+	WorkflowID  string          `json:"workflowId"`
+	Name        string          `json:"actionName"`
+	Client      string          `json:"sourceClient"`
+	TriggeredBy string          `json:"triggeredBy"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Status      string          `json:"status"`
+	Reason      string          `json:"reason"`
+	Result      json.RawMessage `json:"result"`
+	Error       string          `json:"errorMessage"`
+	Steps       []Step          `json:"steps"`
+	Output      []Line          `json:"output"`
+	Dropped     int64           `json:"outputDropped"`
+	StartedAt   time.Time       `json:"startedAt"`
+	EndedAt     time.Time       `json:"completedAt"`
+	Duration    int64           `json:"durationMs"`
+}
+
+// Step is how far one step of a workflow is.
+type Step struct {
+	Name     string `json:"nodeName"`
+	Depth    int    `json:"depth"`
+	Status   string `json:"status"`
+	ExitCode *int   `json:"exitCode"`
+	Error    string `json:"errorMessage"`
+	Process  string `json:"processId"`
+	Duration int64  `json:"durationMs"`
+}
+
+// Line is a line of kept output.
+type Line struct {
+	Node    string `json:"nodeName"`
+	Stream  string `json:"stream"`
+	Content string `json:"content"`
+}
+
+// Going reports an execution that is not over.
+func (e Execution) Going() bool { return e.Status == "running" || e.Status == "queued" }
+
+// At is the process of the step that runs; empty when none does.
+func (e Execution) At() string {
+	for _, s := range e.Steps {
+		if s.Status == "running" && s.Process != "" {
+			return s.Process
+		}
+	}
+	return ""
+}
+
+// By is who had it run.
+func (e Execution) By() string {
+	return strings.TrimSuffix(strings.TrimSpace(e.TriggeredBy+" ("+e.Client+")"), " ()")
+}
+
+// Table is a list of executions, each with a page of its own.
+func Table(caption string, all []Execution, empty string) ui.Node {
+	var rows []ui.Node
+	for _, e := range all {
+		why := e.Error
+		if why == "" {
+			why = strings.ReplaceAll(e.Reason, "_", " ")
+		}
+		rows = append(rows, ui.Row(ui.A(ui.Href(ExecutionPath(e.ID)), ui.When(e.StartedAt)), ui.SectionText(e.Kind), ui.SectionText(e.Name), Status(e.Status),
+			ui.PageText(ui.Took(e.Duration)), ui.SectionText(e.By()), ui.SectionText(why)))
+	}
+	return ui.PageTable(caption, []string{"Started", "Kind", "What", "State", "Took", "Asked for by", "Why it ended so"}, rows, empty)
+}
+
+// StepTable is the steps of a run, in order; nil for what has none.
+func (e Execution) StepTable() ui.Node {
+	if len(e.Steps) == 0 {
+		return nil
+	}
+	var rows []ui.Node
+	for i, s := range e.Steps {
+		name := s.Name
+		if s.Depth > 0 {
+			name = fmt.Sprintf("%s (level %d)", name, s.Depth+1)
+		}
+		ended := s.Error
+		if ended == "" && s.ExitCode != nil {
+			ended = fmt.Sprintf("exit code %d", *s.ExitCode)
+		}
+		rows = append(rows, ui.Row(ui.PageText(fmt.Sprint(i+1)), ui.SectionText(name), Status(s.Status), ui.PageText(ui.Took(s.Duration)), ui.SectionText(ended)))
+	}
+	return ui.PageTable("steps of this run", []string{"Step", "Name", "State", "Took", "End"}, rows, "")
+}
+
+// Kept is the output that was kept of a run; nil for none.
+func (e Execution) Kept() ui.Node {
+	if len(e.Output) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, l := range e.Output {
+		if l.Stream != "system" {
+			b.WriteString("  " + l.Stream + ": ")
+		}
+		b.WriteString(l.Content + "\n")
+	}
+	var dropped ui.Node
+	if e.Dropped > 0 {
+		dropped = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("%d lines before these are not kept.", e.Dropped)))
+	}
+	return ui.Part("Output", dropped, ui.Printed("output", b.String()))
+}

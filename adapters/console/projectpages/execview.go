@@ -1,0 +1,264 @@
+// Package execview is how what is run for a project looks to people: what it prints while it runs, and what came of it.
+//
+// It refuses to start and to stop anything.
+package projectpages
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The paths of the section's pages that others lead to.
+const (
+	Projects   = "/projects"
+	Workflows  = Projects + "/workflows"
+	Processes  = Projects + "/processes"
+	Executions = Projects + "/executions"
+)
+
+// ProjectPath is the page of a project.
+func ProjectPath(id string) string { return Projects + "/" + url.PathEscape(id) }
+
+// WorkflowPath is the page of a workflow.
+func WorkflowPath(id string) string { return Workflows + "/" + url.PathEscape(id) }
+
+// ProcessPath is the page of a process.
+func ProcessPath(id string) string { return Processes + "/" + url.PathEscape(id) }
+
+// ExecutionPath is the page of an execution.
+func ExecutionPath(id string) string { return Executions + "/" + url.PathEscape(id) }
+
+// Lines that a page which looks anew every second shows of what runs.
+const lastLines = 25
+
+// Printed is a part of what a process printed.
+type Printed struct {
+	ID        string    `json:"processId"`
+	Status    string    `json:"status"`
+	PID       int       `json:"pid"`
+	Script    string    `json:"scriptName"`
+	StartedAt time.Time `json:"startedAt"`
+	ExitCode  *int      `json:"exitCode"`
+	Lines     []string  `json:"outputLines"`
+	Next      int64     `json:"nextSeq"`
+	Total     int64     `json:"totalLines"`
+}
+
+// Running reports a process that has not ended.
+func (p Printed) Running() bool {
+	return p.Status == "running" || p.Status == "starting" || p.Status == "stopping"
+}
+
+// Text is the lines as one text.
+func (p Printed) Text() string { return strings.Join(p.Lines, "\n") }
+
+// Left is how many lines before those are not shown.
+func (p Printed) Left() int64 { return p.Total - int64(len(p.Lines)) }
+
+// Read is the last lines that a process printed.
+func Read(ctx context.Context, desk *ui.Desk, v httpauth.Visitor, id string, lines int) (Printed, error) {
+	var p Printed
+	err := desk.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
+	return p, err
+}
+
+// Latest is the end of what a process prints now, and the way to all of it; nil when it is not to be read.
+func Latest(ctx context.Context, desk *ui.Desk, v httpauth.Visitor, id string) ui.Node {
+	if id == "" {
+		return nil
+	}
+	p, err := Read(ctx, desk, v, id, lastLines)
+	if err != nil {
+		return nil
+	}
+	return ui.Part("What it prints", ui.P(ui.To(ProcessPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", p.Text()))
+}
+
+// Watch is work.Task.Watch for a task that runs one program: its latest output.
+func Watch(desk *ui.Desk, v httpauth.Visitor) func(context.Context, []tool.Progress) ui.Node {
+	return func(ctx context.Context, said []tool.Progress) ui.Node {
+		return Latest(ctx, desk, v, processIn(said))
+	}
+}
+
+// processIn is the process that the reports of a call name: "script build runs as ID (pid 7)".
+func processIn(said []tool.Progress) string {
+	for i := len(said) - 1; i >= 0; i-- {
+		if _, rest, ok := strings.Cut(said[i].Message, " runs as "); ok {
+			id, _, _ := strings.Cut(rest, " ")
+			return id
+		}
+	}
+	return ""
+}
+
+// ended is what a program did that was waited for: a script's answer, and the result of an action's.
+type ended struct {
+	ID       string  `json:"process_id"`
+	Exit     int     `json:"exit_code"`
+	Signal   string  `json:"signal"`
+	Stdout   *string `json:"stdout"`
+	Stderr   string  `json:"stderr"`
+	Cut      bool    `json:"truncated"`
+	Total    int64   `json:"total_bytes"`
+	Duration int64   `json:"duration_ms"`
+}
+
+func (e ended) show() ui.Node {
+	ending := fmt.Sprintf("exit code %d", e.Exit)
+	if e.Signal != "" {
+		ending = "ended by signal " + e.Signal
+	}
+	var cut ui.Node
+	if e.Cut {
+		cut = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("It printed %d KB in all; the middle is left out.", (e.Total+1023)>>10)))
+	}
+	return ui.Group{ui.Facts(ui.Fact{Name: "End", Value: ui.PageText(ending)}, ui.Fact{Name: "Time", Value: ui.SectionText(ui.Took(e.Duration))}), cut,
+		stream("Standard output", ui.Deref(e.Stdout)), stream("Standard error", e.Stderr)}
+}
+
+func stream(title, text string) ui.Node {
+	if strings.TrimSpace(text) == "" {
+		return ui.Part(title, ui.Empty("nothing"))
+	}
+	return ui.Part(title, ui.Printed(strings.ToLower(title), text))
+}
+
+// Script is work.Task.Show for run_npm_script and run_script: how it ended and what it printed, or where it runs on.
+func Script(o tool.Outcome) ui.Node {
+	doc := documentOf(o)
+	var begun struct {
+		Background bool     `json:"background"`
+		ID         string   `json:"process_id"`
+		Initial    []string `json:"initial_output"`
+		Message    string   `json:"message"`
+	}
+	if json.Unmarshal(doc, &begun) == nil && begun.Background && begun.ID != "" {
+		return ui.Group{wrong(o), ui.Notice(ui.Plain, ui.P(ui.PageText(begun.Message)), ui.P(ui.To(ProcessPath(begun.ID), "See what it prints"))),
+			initial(begun.Initial)}
+	}
+	var e ended
+	if json.Unmarshal(doc, &e) != nil || e.Stdout == nil {
+		return nil
+	}
+	return ui.Group{wrong(o), right(o), e.show()}
+}
+
+func initial(lines []string) ui.Node {
+	if len(lines) == 0 {
+		return nil
+	}
+	return ui.Part("Its first lines", ui.Printed("first lines of output", strings.Join(lines, "\n")))
+}
+
+// documentOf is the value of an outcome, or the details of its failure.
+func documentOf(o tool.Outcome) json.RawMessage {
+	if o.Err == nil {
+		return o.Value
+	}
+	doc, err := tool.Encode(fault.From(o.Err).Details)
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
+func wrong(o tool.Outcome) ui.Node {
+	if o.Err == nil {
+		return nil
+	}
+	return ui.Tell(o.Err)
+}
+
+func right(o tool.Outcome) ui.Node {
+	if o.Err != nil {
+		return nil
+	}
+	return ui.Notice(ui.Good, ui.P(ui.PageText("Done.")))
+}
+
+// Action is work.Task.Show for what carries out a stored action: the program's output, or the answer of the address, and where it is in the history.
+func Action(o tool.Outcome) ui.Node {
+	var done struct {
+		Execution string          `json:"executionId"`
+		Result    json.RawMessage `json:"result"`
+	}
+	if json.Unmarshal(documentOf(o), &done) != nil || done.Execution == "" {
+		return nil
+	}
+	return ui.Group{wrong(o), right(o), ui.P(ui.To(ExecutionPath(done.Execution), "Its place in the history")), Result(done.Result)}
+}
+
+// Result is what an action came to, as it is stored: a program's streams, or an answer.
+func Result(doc json.RawMessage) ui.Node {
+	var p struct {
+		Exit     int     `json:"exitCode"`
+		Signal   string  `json:"signal"`
+		Stdout   *string `json:"stdout"`
+		Stderr   string  `json:"stderr"`
+		Cut      bool    `json:"truncated"`
+		Total    int64   `json:"totalBytes"`
+		Duration int64   `json:"durationMs"`
+	}
+	if len(doc) == 0 || string(doc) == "null" {
+		return nil
+	}
+	if json.Unmarshal(doc, &p) != nil || p.Stdout == nil {
+		return answered(doc)
+	}
+	return ended{Exit: p.Exit, Signal: p.Signal, Stdout: p.Stdout, Stderr: p.Stderr, Cut: p.Cut, Total: p.Total, Duration: p.Duration}.show()
+}
+
+// answered is what an address answered.
+func answered(doc json.RawMessage) ui.Node {
+	var a struct {
+		Status   int               `json:"statusCode"`
+		Headers  map[string]string `json:"responseHeaders"`
+		Body     string            `json:"responseBody"`
+		Cut      bool              `json:"truncated"`
+		Total    int64             `json:"totalBytes"`
+		Duration int64             `json:"durationMs"`
+		Again    int               `json:"retryAttempts"`
+	}
+	if json.Unmarshal(doc, &a) != nil || a.Status == 0 {
+		return ui.Part("What came of it", ui.PageValue(doc))
+	}
+	facts := []ui.Fact{{Name: "Status", Value: ui.PageText(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))}, {Name: "Time", Value: ui.SectionText(ui.Took(a.Duration))}}
+	if a.Again > 0 {
+		facts = append(facts, ui.Fact{Name: "Tried again", Value: ui.PageText(ui.Count(a.Again, "time", "times"))})
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.SectionCode(a.Headers[name])})
+	}
+	var cut ui.Node
+	if a.Cut {
+		cut = ui.P(ui.Class("quiet"), ui.PageText(fmt.Sprintf("The answer went on: %d KB of it were read.", (a.Total+1023)>>10)))
+	}
+	return ui.Part("What it answered", ui.Facts(facts...), cut, ui.Printed("answer", a.Body))
+}
+
+// Status is the badge of how something stands that runs or ran.
+func Status(word string) ui.Node {
+	tone := ui.Plain
+	switch word {
+	case "completed", "exited":
+		tone = ui.Good
+	case "running", "queued", "pending_confirm", "starting", "stopping":
+		tone = ui.Warn
+	case "failed", "timed_out", "denied":
+		tone = ui.Bad
+	}
+	return ui.Badge(tone, strings.ReplaceAll(word, "_", " "))
+}

@@ -1,0 +1,168 @@
+// Package flowpages is the console's pages of workflows and of templates for their steps: what they do, how a run of them goes on, and how they are
+// made and changed.
+//
+// It refuses to carry steps out, and to know projects beyond their names.
+package projectpages
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The paths of the pages.
+const (
+	WorkflowRoot      = Workflows
+	Templates = Projects + "/templates"
+)
+
+// Section is the pages of workflows.
+type WorkflowSection struct{ ui.SectionSection }
+
+// New is the pages, as part of the section of projects.
+func NewWorkflow(of ui.SectionSection) *WorkflowSection { return &WorkflowSection{of} }
+
+// Mount adds the pages to a mux, through what lets people in.
+func (s *WorkflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	s.SectionSection.Mount(mux, person, ui.Handlers{
+		"GET " + WorkflowRoot:                        s.list,
+		"POST " + WorkflowRoot:                       s.create,
+		"GET " + WorkflowRoot + "/{id}":              s.show,
+		"POST " + WorkflowRoot + "/{id}/run":         s.run,
+		"POST " + WorkflowRoot + "/{id}/steps":       s.addStep,
+		"POST " + WorkflowRoot + "/{id}/triggers":    s.addTrigger,
+		"POST " + WorkflowRoot + "/{id}/remove-step": s.removeStep,
+		"POST " + WorkflowRoot + "/{id}/change":      s.change,
+		"POST " + WorkflowRoot + "/{id}/webhook":     s.setWebhook,
+		"POST " + WorkflowRoot + "/{id}/incoming":    s.setIncoming,
+		"POST " + WorkflowRoot + "/{id}/remove":      s.remove,
+		"GET " + Templates:                   s.templates,
+		"POST " + Templates:                  s.createTemplate,
+		"POST " + Templates + "/{id}/remove": s.removeTemplate,
+	})
+}
+
+// Path is the page of a workflow.
+func WorkflowPath_(id string) string { return WorkflowPath(id) }
+
+// crumbs is the way to a page below the list of workflows.
+func workflowCrumbs(of string) []ui.PageLink {
+	all := []ui.PageLink{{Text: "Projects", Href: Projects}}
+	if of != "" {
+		all = append(all, ui.PageLink{Text: "Workflows", Href: WorkflowRoot})
+	}
+	return all
+}
+
+// item is a workflow in a list.
+type workflowItem struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	Description *string    `json:"description"`
+	Project     *string    `json:"projectId"`
+	Steps       int        `json:"stepCount"`
+	Ran         *time.Time `json:"lastExecutedAt"`
+}
+
+func (s *WorkflowSection) listed(ctx context.Context, v httpauth.Visitor, project string) (all []workflowItem, err error) {
+	var answer struct {
+		Workflows []workflowItem `json:"workflows"`
+	}
+	err = s.Desk.Read(ctx, v, "list_workflows", ui.Args{}.Set("project_id", project), &answer)
+	return answer.Workflows, err
+}
+
+func workflowTable(all []workflowItem, names map[string]string) ui.Node {
+	var rows []ui.Node
+	for _, w := range all {
+		of := "global"
+		if w.Project != nil {
+			of = *w.Project
+			if name := names[of]; name != "" {
+				of = name
+			}
+		}
+		rows = append(rows, ui.Row(ui.To(WorkflowPath_(w.ID), ui.Printable(w.Name)), ui.SectionText(of), ui.PageText(ui.Count(w.Steps, "step", "steps")),
+			ui.When(ui.Deref(w.Ran)), ui.SectionText(ui.Deref(w.Description))))
+	}
+	return ui.PageTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
+}
+
+// Of is the part of a project's page about its workflows.
+func WorkflowOf(of ui.SectionSection, r *http.Request, v httpauth.Visitor, project string) ui.Node {
+	s := NewWorkflow(of)
+	all, err := s.listed(r.Context(), v, project)
+	if err != nil {
+		return ui.Part("Workflows", ui.Tell(err))
+	}
+	return ui.Part("Workflows", workflowTable(all, map[string]string{project: "this project"}), s.creating(v, ui.Hidden("project", project)))
+}
+
+// project is a registered project, to choose from.
+type workflowProject struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+func (s *WorkflowSection) projects(ctx context.Context, v httpauth.Visitor) (all []workflowProject, names map[string]string) {
+	var answer struct {
+		Projects []workflowProject `json:"projects"`
+	}
+	if s.Desk.Read(ctx, v, "list_projects", nil, &answer) != nil { // then there are none to choose from
+		return nil, nil
+	}
+	names = map[string]string{}
+	for _, p := range answer.Projects {
+		names[p.ID] = p.Name
+	}
+	return answer.Projects, names
+}
+
+func (s *WorkflowSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	all, err := s.listed(r.Context(), v, "")
+	if err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	projects, names := s.projects(r.Context(), v)
+	choices := []ui.Choice{{Value: "", Text: "none: it is global"}}
+	for _, p := range projects {
+		choices = append(choices, ui.Choice{Value: p.ID, Text: ui.Printable(p.Name)})
+	}
+	s.Show(w, r, v, ui.Page{Title: "Workflows", Crumbs: workflowCrumbs(""), Live: []string{"ai-tool-result"}, Body: []ui.Node{workflowTable(all, names),
+		s.creating(v, ui.PageSelect("project", "project", "Project", "", choices...))}})
+}
+
+// creating is the form that makes a workflow. of says of which project.
+func (s *WorkflowSection) creating(v httpauth.Visitor, of ui.Node) ui.Node {
+	return ui.Fold("Create a workflow", false, ui.PageForm(v, WorkflowRoot, ui.Field("workflow-name", "name", "Name of the new workflow", "", ui.Required()),
+		ui.Field("workflow-description", "description", "What it is for (may be empty)", ""), of, ui.PageButton("Create workflow")))
+}
+
+func (s *WorkflowSection) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	name := r.PostFormValue("name")
+	args := ui.Args{"name": name}.Set("description", r.PostFormValue("description")).Set("project_id", r.PostFormValue("project"))
+	s.Desk.Do(w, r, v, ui.Task{Title: "Create workflow " + ui.Printable(name), Tool: "create_workflow", Args: args, Back: WorkflowRoot, Show: created})
+}
+
+// created leads to the workflow that was made, which has no steps yet.
+func created(o tool.Outcome) ui.Node {
+	var made struct {
+		ID      string `json:"workflowId"`
+		Name    string `json:"name"`
+		Warning string `json:"warning"`
+	}
+	if o.Err != nil || decodeWorkflow(o.Value, &made) != nil {
+		return nil
+	}
+	var warned ui.Node
+	if made.Warning != "" {
+		warned = ui.Notice(ui.Warn, ui.P(ui.SectionText(made.Warning)))
+	}
+	return ui.Group{ui.Notice(ui.Good, ui.P(ui.PageText("The workflow is there, and has no steps yet. "), ui.To(WorkflowPath_(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
+}

@@ -1,0 +1,223 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// deepest is how far a plan is laid out; what is below is shown as JSON.
+const planDeepest = 6
+
+// block is an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
+func block(fields []present.Field, depth int) Node {
+	if depth > planDeepest {
+		return PageCode(Printable(string(encode(fields))))
+	}
+	var marks, losses, commands, facts, wide Group
+	for _, f := range fields {
+		switch {
+		case f.Name == "findings":
+			marks = append(marks, findings(f.Value))
+		case warns(f.Name):
+			marks = append(marks, warnings(f.Value))
+		case nothing(f.Value) || unseen(f.Name) || f.Name == "argv" && said(fields):
+		case loses(f.Name) && lists(f.Value):
+			losses = append(losses, loss(f, depth))
+		case runs(f.Name) && !namedPlan(f) && command(f.Value) != "":
+			commands = append(commands, run(f))
+		default:
+			n, across := shown(f, depth)
+			if across {
+				wide = append(wide, row(label(f.Name), n, true))
+			} else {
+				facts = append(facts, row(label(f.Name), n, false))
+			}
+		}
+	}
+	out := Group{marks, losses, commands}
+	if len(facts)+len(wide) > 0 {
+		out = append(out, Dl(facts, wide))
+	}
+	return out
+}
+
+func row(name string, value Node, across bool) Node {
+	return Div(If(across, Class("across")), Dt(Text(name)), Dd(value))
+}
+
+// shown is a member for people, and whether it wants the whole width.
+func shown(f present.Field, depth int) (n Node, across bool) {
+	switch v := f.Value.(type) {
+	case string:
+		return word(f.Name, v)
+	case json.Number:
+		return Text(quantity(f.Name, v)), false
+	case bool:
+		return Text("yes"), false
+	case []any:
+		return listPlan(f.Name, v, depth)
+	case []present.Field:
+		if name, path := present.Text(v, "name"), present.Text(v, "path"); name != "" && path != "" && len(v) <= 3 {
+			return Group{Text(Printable(name) + " "), PageCode(Printable(path))}, false
+		}
+		if present.Text(v, "method") != "" && present.Text(v, "url") != "" {
+			return request(v, depth), true
+		}
+		return block(v, depth+1), true
+	}
+	return Text("–"), false
+}
+
+// word is a text: a diff as one, several lines as a block, a secret as masked, a moment as one.
+func word(name, s string) (n Node, across bool) {
+	switch kind := masked(s); {
+	case kind != "":
+		return Badge(Plain, "masked: "+kind), false
+	case diffs(s):
+		return Diff(label(name), Printable(s)), true
+	case strings.Contains(strings.TrimRight(s, "\n"), "\n") || name == "payload":
+		return PagePre(label(name), Printable(pretty(s))), true
+	case hexadecimal(s):
+		return short(s), false
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return When(at), false
+	}
+	if strings.HasPrefix(s, "/") || strings.Contains(s, "://") {
+		return PageCode(Printable(s)), false
+	}
+	return Text(Printable(s)), false
+}
+
+// pretty is a JSON document over several lines, and any other text as it is.
+func pretty(s string) string {
+	if v, err := present.Parse(json.RawMessage(s)); err == nil && strings.ContainsAny(s, "{[") && !nothing(v) {
+		var doc bytes.Buffer
+		if json.Indent(&doc, []byte(s), "", "  ") == nil {
+			return doc.String()
+		}
+	}
+	return s
+}
+
+// short is the beginning of a sum; all of it is its title.
+func short(s string) Node {
+	return Code(TitleAttr(s), Text(s[:min(12, len(s))]))
+}
+
+// list is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
+func listPlan(name string, items []any, depth int) (n Node, across bool) {
+	if plain := texts(items); len(plain) == len(items) {
+		if name == "steps" || name == "commands" {
+			return numbered(plain), true
+		}
+		if total := len(strings.Join(plain, ", ")); total < 80 && !slices.ContainsFunc(plain, func(s string) bool { return strings.ContainsAny(s, ", \n") }) {
+			return Text(Printable(strings.Join(plain, ", "))), false
+		}
+		return lines(plain), true
+	}
+	all, only := objects(items)
+	switch {
+	case only && present.Text(all[0], "path") != "" && present.Text(all[0], "root") != "":
+		return files(all), true
+	case only && present.Text(all[0], "op") != "" && present.Text(all[0], "path") != "":
+		return changes(label(name), all), true
+	case only && (name == "steps" || present.Member(all[0], "command") != nil):
+		return steps(all, depth), true
+	case only:
+		return table(label(name), all, depth), true
+	}
+	var out Group
+	for _, item := range items {
+		out = append(out, Li(plain(item, depth+1)))
+	}
+	return Ul(out), true
+}
+
+// lists reports an array that has something in it.
+func lists(v any) bool {
+	items, ok := v.([]any)
+	return ok && len(items) > 0
+}
+
+// lines are texts one below the other.
+func lines(all []string) Node {
+	return Ul(Map(all, func(s string) Node { return Li(Text(Printable(s))) }))
+}
+
+func numbered(all []string) Node {
+	return Ol(Map(all, func(s string) Node { return Li(Text(Printable(s))) }))
+}
+
+// plain is any value as names and values, with nothing left out.
+func plain(v any, depth int) Node {
+	switch v := v.(type) {
+	case []present.Field:
+		if depth > planDeepest {
+			return PageCode(Printable(string(encode(v))))
+		}
+		facts := make([]Fact, 0, len(v))
+		for _, f := range v {
+			facts = append(facts, Fact{Name: label(f.Name), Value: plain(f.Value, depth+1)})
+		}
+		return Facts(facts...)
+	case []any:
+		if depth > planDeepest {
+			return PageCode(Printable(string(encode(v))))
+		}
+		if len(v) == 0 {
+			return Text("none")
+		}
+		return Ul(Map(v, func(item any) Node { return Li(plain(item, depth+1)) }))
+	case string:
+		n, _ := word("", v)
+		return n
+	case json.Number:
+		return Text(v.String())
+	case bool:
+		return Text(map[bool]string{true: "yes", false: "no"}[v])
+	}
+	return Text("–")
+}
+
+// encode is a value as JSON again.
+func encode(v any) []byte {
+	var b strings.Builder
+	write(&b, v)
+	return []byte(b.String())
+}
+
+func write(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case []present.Field:
+		b.WriteByte('{')
+		for i, f := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, f.Name)
+			b.WriteByte(':')
+			write(b, f.Value)
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, item)
+		}
+		b.WriteByte(']')
+	default:
+		if doc, err := tool.Encode(v); err == nil { // of what was decoded it always is
+			b.Write(doc)
+		}
+	}
+}

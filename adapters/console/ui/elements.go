@@ -1,0 +1,269 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Text is text, escaped.
+func PageText(s string) Node { return Text(s) }
+
+// Part is a section of a page with a heading.
+func Part(title string, body ...Node) Node {
+	return Section(H2(Text(title)), Group(body))
+}
+
+// Card is a framed part of a page with a heading of the third rank.
+func Card(title string, body ...Node) Node {
+	return Article(Class("card"), H3(Text(title)), Group(body))
+}
+
+// Empty says that there is nothing to show, and what to do about it.
+func Empty(text string) Node { return P(Class("empty"), Text(text)) }
+
+// The tones of a Badge and a Notice.
+const (
+	Plain = "plain"
+	Good  = "good"
+	Warn  = "warn"
+	Bad   = "bad"
+)
+
+// Badge is a short word with a tone. The word alone says everything; the tone only helps the eye.
+func Badge(tone, word string) Node {
+	return Span(Class("badge "+tone), Text(Printable(word)))
+}
+
+// Risk is the badge of a risk ("low", "medium", "high"); nothing for none.
+func Risk(word string) Node {
+	tone := map[string]string{"high": Bad, "medium": Warn, "low": Plain}[word]
+	if word == "" || word == "none" {
+		return nil
+	}
+	if tone == "" {
+		tone = Plain
+	}
+	return Badge(tone, word+" risk")
+}
+
+// Notice is a message above a page's content, which screen readers are told of.
+func Notice(tone string, body ...Node) Node {
+	role := "status"
+	if tone == Bad {
+		role = "alert"
+	}
+	return Div(Class("notice "+tone), Role(role), Group(body))
+}
+
+// Problem is an error for people: what was wrong, and its code.
+func Problem(f *fault.Error) Node {
+	return Notice(Bad, P(Text(f.Message)), P(Class("quiet"), Text("code "+string(f.Code))))
+}
+
+// Table is a table with headings. A table without rows says empty instead.
+func PageTable(caption string, heads []string, rows []Node, empty string) Node {
+	if len(rows) == 0 {
+		return Empty(empty)
+	}
+	return Div(Class("wide"), TabIndex("0"), Role("group"), named(caption), Table(
+		Caption(Class("visually-hidden"), Text(Printable(caption))),
+		THead(Tr(Map(heads, head))),
+		TBody(Group(rows))))
+}
+
+// head is what stands above a column; above buttons stands nothing.
+func head(text string) Node {
+	if text == "" {
+		return Td()
+	}
+	return Th(Scope("col"), Text(text))
+}
+
+// Row is a row of a Table.
+func Row(cells ...Node) Node {
+	return Tr(Map(cells, func(c Node) Node { return Td(c) }))
+}
+
+// Fact is a name with what stands for it.
+type Fact struct {
+	Name  string
+	Value Node
+}
+
+// Facts is a list of names and values; those without a value are left out.
+func Facts(facts ...Fact) Node {
+	var out Group
+	for _, f := range facts {
+		if f.Value != nil {
+			out = append(out, Div(Dt(Text(f.Name)), Dd(f.Value)))
+		}
+	}
+	return Dl(out)
+}
+
+// Code is text as it is in files and on command lines.
+func PageCode(s string) Node { return Code(Text(s)) }
+
+// named is the label of an element, for those who hear it.
+func named(label string) Node { return Aria("label", Printable(label)) }
+
+// Name is the name of a tool or the like, which stays on one line.
+func PageName(s string) Node {
+	return Code(Class("name"), Text(Printable(s)))
+}
+
+// Pre is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
+func PagePre(label, s string) Node {
+	return Pre(TabIndex("0"), Role("group"), named(label), Code(Text(s)))
+}
+
+// To is a link to a path of this server.
+func To(href, text string) Node { return A(Href(href), Text(text)) }
+
+// When is a moment, in UTC for everybody; "never" for the zero time.
+func When(t time.Time) Node {
+	if t.IsZero() {
+		return Text("never")
+	}
+	stamp := t.UTC().Format(time.RFC3339)
+	return Time(DateTime(stamp), TitleAttr(stamp), Text(t.UTC().Format("2006-01-02 15:04:05 UTC")))
+}
+
+// Form posts to a path of this server, carrying what shows that this browser's page sent it.
+func PageForm(v httpauth.Visitor, action string, fields ...Node) Node {
+	return Form(Method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
+}
+
+// Search is a form that asks for the same page with other parameters.
+func Search(action string, fields ...Node) Node {
+	return Form(Method("get"), Action(action), Class("filter"), Role("search"), Group(fields))
+}
+
+// Hidden is a field of a form that nobody sees.
+func Hidden(name, value string) Node {
+	return Input(Type("hidden"), Name(name), Value(value))
+}
+
+// Field is a labelled line of text in a form. id is unique on the page.
+func Field(id, name, label, value string, more ...Node) Node {
+	return Div(Class("field"), Label(For(id), Text(label)),
+		Input(Type("text"), ID(id), Name(name), Value(value), AutoComplete("off"), Attr("spellcheck", "false"), Group(more)))
+}
+
+// Area is a labelled text of several lines in a form.
+func Area(id, name, label, value string) Node {
+	return Div(Class("field"), Label(For(id), Text(label)),
+		Textarea(ID(id), Name(name), Rows("6"), Attr("spellcheck", "false"), Text(value)))
+}
+
+// Check is a labelled box to tick, worth "true" when it is ticked.
+func Check(id, name, label string, ticked bool) Node {
+	return Div(Class("check"), Input(Type("checkbox"), ID(id), Name(name), Value("true"), If(ticked, Checked())),
+		Label(For(id), Text(label)))
+}
+
+// Choice is one of a Select: its value, and the words for it.
+type Choice struct{ Value, Text string }
+
+// Select is a labelled choice in a form.
+func PageSelect(id, name, label, chosen string, choices ...Choice) Node {
+	return Div(Class("field"), Label(For(id), Text(label)), Select(ID(id), Name(name),
+		Map(choices, func(c Choice) Node {
+			return Option(Value(c.Value), If(c.Value == chosen, Selected()), Text(c.Text))
+		})))
+}
+
+// Button sends its form.
+func PageButton(label string, more ...Node) Node {
+	return Button(Type("submit"), Group(more), Text(label))
+}
+
+// Danger is a button for what cannot simply be taken back.
+func Danger(label string, more ...Node) Node {
+	return PageButton(label, Class("danger"), Group(more))
+}
+
+// Deed is a form of one button that does one thing; context says of what, for those who hear only the button.
+func Deed(v httpauth.Visitor, action, label, context string, fields ...Node) Node {
+	return PageForm(v, action, Group(fields), PageButton(label, If(context != "", named(label+" "+context))))
+}
+
+// Fold hides a body behind a line that opens it.
+func Fold(line string, open bool, body ...Node) Node {
+	return Details(If(open, Attr("open")), Summary(Text(line)), Group(body))
+}
+
+// Diff is a unified diff, line by line, with signs that are there without colour too. Lines within a hunk are what their sign says, whatever else
+// they look like.
+func Diff(label, text string) Node {
+	var lines Group
+	old, fresh := 0, 0 // lines of the hunk that are still to come, before and after
+	for line := range strings.Lines(text) {
+		class := ""
+		switch inside := old > 0 || fresh > 0; {
+		case inside && strings.HasPrefix(line, "+"):
+			class, fresh = "added", fresh-1
+		case inside && strings.HasPrefix(line, "-"):
+			class, old = "removed", old-1
+		case inside && strings.HasPrefix(line, `\`): // no newline at the end of the file
+		case inside && (strings.HasPrefix(line, " ") || strings.TrimRight(line, "\r\n") == ""):
+			old, fresh = old-1, fresh-1
+		case strings.HasPrefix(line, "@@"):
+			class = "hunk"
+			old, fresh = hunk(line)
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
+			class = "file"
+		case strings.HasPrefix(line, "+"):
+			class = "added"
+		case strings.HasPrefix(line, "-"):
+			class = "removed"
+		}
+		lines = append(lines, Span(If(class != "", Class(class)), Text(strings.TrimRight(line, "\r\n"))))
+	}
+	return Pre(Class("diff"), TabIndex("0"), Role("group"), named(label), Code(lines))
+}
+
+// hunk is how many lines a hunk has before and after, as its head says: @@ -1,2 +1,3 @@.
+func hunk(head string) (old, fresh int) {
+	words := strings.Fields(head)
+	if len(words) < 3 {
+		return 0, 0
+	}
+	return length(words[1]), length(words[2])
+}
+
+// length is how many lines "-1,2" has; one, when it does not say.
+func length(part string) int {
+	_, count, said := strings.Cut(part, ",")
+	if !said {
+		return 1
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// Diagram is a Mermaid diagram; its source is what is seen until, and unless, it is drawn. The page says Diagrams.
+func Diagram(label, source string) Node {
+	return Figure(Class("diagram"), Pre(Class("mermaid"), TabIndex("0"), Role("group"), named(label), Text(source)))
+}
+
+// Stream is a block of text to which the console's script adds what events bring: from url, of that kind, the named field of their data.
+func Stream(label, url, kind, field, sofar string) Node {
+	return Pre(Class("log"), TabIndex("0"), Role("log"), named(label), Data("stream", url), Data("event", kind),
+		Data("field", field), Code(Text(sofar)))
+}
+
+// Pick is a Select whose label is only heard: where a table's heading says what it is about.
+func Pick(id, name, label, chosen string, choices ...Choice) Node {
+	return Group{Label(For(id), Class("visually-hidden"), Text(Printable(label))), Select(ID(id), Name(name),
+		Map(choices, func(c Choice) Node {
+			return Option(Value(c.Value), If(c.Value == chosen, Selected()), Text(c.Text))
+		}))}
+}

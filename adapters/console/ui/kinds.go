@@ -1,0 +1,271 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// notice is what must not be overlooked. It is no page.Notice: pages with many plans would read all of them out.
+func notice(tone string, body ...Node) Node {
+	return Div(Class("notice "+tone), Group(body))
+}
+
+// warnings are what speaks against a plan; nothing for none.
+func warnings(v any) Node {
+	all := texts(v)
+	if s, ok := v.(string); ok && s != "" {
+		all = []string{s}
+	}
+	if len(all) == 0 {
+		if nothing(v) {
+			return nil
+		}
+		return notice(Warn, plain(v, 0))
+	}
+	return notice(Warn, lines(all))
+}
+
+// findings are what the linter said of a command; nothing for none.
+func findings(v any) Node {
+	items, _ := v.([]any)
+	all, _ := objects(items)
+	if len(all) == 0 {
+		return nil
+	}
+	return notice(Warn, Ul(Map(all, func(f []present.Field) Node {
+		line := Group{Text(Printable(present.Text(f, "message")))}
+		if fragment := present.Text(f, "fragment"); fragment != "" {
+			line = append(line, Text(": "), PageCode(Printable(fragment)))
+		}
+		if strings.EqualFold(present.Text(f, "verdict"), "high") || strings.EqualFold(present.Text(f, "severity"), "high") {
+			line = append(Group{Risk("high"), Text(" ")}, line...)
+		}
+		return Li(line)
+	})))
+}
+
+// loss is what would be gone, marked.
+func loss(f present.Field, depth int) Node {
+	items, _ := f.Value.([]any)
+	var body Group
+	for _, item := range items {
+		switch item := item.(type) {
+		case string:
+			body = append(body, Li(PageCode(Printable(item))))
+		case []present.Field:
+			where := present.Text(item, "directory")
+			rest := without(item, "directory")
+			var inner Group
+			for _, f := range rest {
+				if nothing(f.Value) {
+					continue
+				}
+				if lost := texts(f.Value); len(lost) > 0 {
+					inner = append(inner, row(label(f.Name), codes(lost), false))
+				} else {
+					n, across := shown(f, depth+1)
+					inner = append(inner, row(label(f.Name), n, across))
+				}
+			}
+			body = append(body, Li(PageCode(Printable(where)), Dl(inner)))
+		default:
+			body = append(body, Li(plain(item, depth)))
+		}
+	}
+	return notice(Bad, P(Strong(Text(strings.ToUpper(label(f.Name)[:1])+label(f.Name)[1:]))), Ul(Class("lost"), body))
+}
+
+func codes(all []string) Node {
+	return Ul(Map(all, func(s string) Node { return Li(PageCode(Printable(s))) }))
+}
+
+// named reports a script that is only the name of one.
+func namedPlan(f present.Field) bool {
+	s, ok := f.Value.(string)
+	return ok && f.Name == "script" && !strings.ContainsAny(s, " \n\t;&|<>")
+}
+
+// command is a value that is to be run as one would type it; empty when it is no such value.
+func command(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		if all := texts(v); len(all) == len(v) {
+			return present.CommandLine(all)
+		}
+	}
+	return ""
+}
+
+// run is what would be run, as command lines.
+func run(f present.Field) Node {
+	lines := command(f.Value)
+	if f.Name == "setup" || f.Name == "hooks" { // several of them
+		if all := texts(f.Value); len(all) > 0 {
+			lines = strings.Join(all, "\n")
+		}
+	}
+	return Figure(Class("command"), FigCaption(Text(label(f.Name))), PagePre(label(f.Name), Printable(lines)))
+}
+
+// said reports an argument vector that the command in the same object says already: it is the same, or a shell that is given it.
+func said(fields []present.Field) bool {
+	line, argv := present.Text(fields, "command"), texts(present.Member(fields, "argv"))
+	return line != "" && (line == present.CommandLine(argv) || len(argv) == 3 && argv[0] == "/bin/sh" && argv[1] == "-c" && argv[2] == line)
+}
+
+// changes are files with what happens to each. The word says everything; the tone only helps the eye.
+func changes(name string, all [][]present.Field) Node {
+	rows := make([]Node, 0, len(all))
+	for _, c := range all {
+		op, tone := present.Text(c, "op"), Plain
+		switch op {
+		case "create":
+			tone = Good
+		case "update":
+			tone = Warn
+		case "delete":
+			tone = Bad
+		}
+		var own Node
+		switch present.Text(c, "update_kind") + present.Text(c, "delete_kind") {
+		case "adopt_update":
+			own = Badge(Bad, "overwrites somebody's own work")
+		case "drifted_update":
+			own = Badge(Bad, "overwrites edits")
+		case "drifted_delete":
+			own = Badge(Bad, "deletes edits")
+		}
+		rows = append(rows, Row(Badge(tone, op), Text(Printable(present.Text(c, "target"))), Group{PageCode(Printable(present.Text(c, "path"))),
+			If(present.Text(c, "unified") != "", Fold("Lines", true, Diff("lines of "+present.Text(c, "path"), Printable(present.Text(c, "unified")))))},
+			Group{Text(Printable(present.Text(c, "reason")) + " "), own}))
+	}
+	return PageTable(name, []string{"What", "Target", "File", "Why"}, rows, "")
+}
+
+// files are files with the lines that would change in each.
+func files(all [][]present.Field) Node {
+	var out Group
+	for _, f := range all {
+		path := present.Text(f, "path")
+		if root := present.Text(f, "root"); strings.HasPrefix(root, "/") || len(root) > 1 && root[1] == ':' {
+			path = strings.TrimRight(root, `/\`) + "/" + path
+		}
+		var body Node
+		switch d, op := present.Text(f, "unified"), present.Text(f, "op"); {
+		case d != "":
+			body = Diff("lines of "+path, Printable(d))
+		case op == "delete":
+			body = P(Text("It is deleted."))
+		default:
+			body = P(Class("quiet"), Text("Its lines are not shown."))
+		}
+		out = append(out, Fold(strings.TrimSpace(present.Text(f, "op")+" "+Printable(path)), true, body))
+	}
+	return out
+}
+
+// steps are what would be done one after the other, those of a step's own workflow deeper.
+func steps(all [][]present.Field, depth int) Node {
+	var out Group
+	for i, s := range all {
+		name := Printable(firstText(s, "name", "directory", "repo"))
+		head := Group{Strong(Text(fmt.Sprintf("%d. %s", i+1, name)))}
+		if other := present.Text(s, "starts_workflow"); other != "" {
+			head = append(head, Text(" starts workflow "+Printable(other)))
+		}
+		rest := without(s, "name", "starts_workflow", "workflow")
+		out = append(out, Li(If(level(s) > 0, Class(fmt.Sprintf("deep-%d", level(s)))), P(head), block(rest, depth+1)))
+	}
+	return Ol(Class("steps"), out)
+}
+
+// level is how deep a step is nested, at most 4.
+func level(s []present.Field) int {
+	n, _ := present.Member(s, "depth").(json.Number)
+	i, err := n.Int64()
+	if err != nil {
+		return 0
+	}
+	return int(min(max(i, 0), 4))
+}
+
+func firstText(fields []present.Field, names ...string) string {
+	for _, name := range names {
+		if s := present.Text(fields, name); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// request is what would be sent where.
+func request(fields []present.Field, depth int) Node {
+	var headers []Node
+	items, _ := present.Member(fields, "headers").([]any)
+	all, _ := objects(items)
+	for _, h := range all {
+		n, _ := word("value", present.Text(h, "value"))
+		headers = append(headers, Row(PageCode(Printable(present.Text(h, "name"))), n))
+	}
+	line := present.Text(fields, "method") + " " + present.Text(fields, "url")
+	out := Group{PagePre("request", Printable(line))}
+	if len(headers) > 0 {
+		out = append(out, PageTable("headers", []string{"Header", "Value"}, headers, ""))
+	}
+	return append(out, block(without(fields, "method", "url", "headers", "host"), depth+1))
+}
+
+// widest is how many columns a table has; objects with more are shown one below the other.
+const widest = 9
+
+// table is objects of a kind: a column for each member that says something of any of them.
+func table(name string, all [][]present.Field, depth int) Node {
+	var columns []string
+	for _, o := range all {
+		for _, f := range o {
+			if !nothing(f.Value) && !unseen(f.Name) && !slices.Contains(columns, f.Name) {
+				columns = append(columns, f.Name)
+			}
+		}
+	}
+	if len(columns) > widest || depth > planDeepest {
+		return Ol(Class("steps"), Map(all, func(o []present.Field) Node { return Li(block(o, depth+1)) }))
+	}
+	heads := make([]string, len(columns))
+	for i, c := range columns {
+		heads[i] = label(c)
+	}
+	rows := make([]Node, 0, len(all))
+	for _, o := range all {
+		cells := make([]Node, len(columns))
+		for i, c := range columns {
+			cells[i] = cell(present.Field{Name: c, Value: present.Member(o, c)}, depth)
+		}
+		rows = append(rows, Row(cells...))
+	}
+	return PageTable(name, heads, rows, "nothing")
+}
+
+// cell is a value in a table.
+func cell(f present.Field, depth int) Node {
+	switch {
+	case nothing(f.Value):
+		return nil
+	case loses(f.Name) && lists(f.Value):
+		return Div(Class("lost"), codes(texts(f.Value)))
+	case warns(f.Name):
+		return warnings(f.Value)
+	case f.Name == "findings":
+		return findings(f.Value)
+	case runs(f.Name) && command(f.Value) != "":
+		return PageCode(Printable(command(f.Value)))
+	}
+	n, _ := shown(f, depth+1)
+	return n
+}

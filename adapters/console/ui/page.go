@@ -1,0 +1,121 @@
+// Package page is how every page of the console looks: its frame, and the few elements that pages are made of.
+//
+// It refuses to know what is shown: it has no door, and makes no decision.
+package ui
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Page is one page. The zero Page is an empty one of no section.
+type Page struct {
+	Title   string      // of the document and its heading
+	Section string      // path of its section ("/packs"), marked in the navigation
+	Crumbs  []PageLink      // the way to it from its section, without itself
+	Notice  Node // above everything: what came of the last thing that was done; may be nil
+	// Live are the kinds of events (feed) after which the page looks anew by itself; empty never.
+	Live []string
+	// Diagrams says that the page may hold Mermaid diagrams (Diagram), which need styles of their own.
+	Diagrams bool
+	Body     []Node
+}
+
+// Link is a word that leads somewhere on this server.
+type PageLink struct{ Text, Href string }
+
+// Sections are the parts of the console, in the order of the navigation.
+func Sections() []PageLink {
+	return []PageLink{{"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Tools", "/tools"}, {"Settings", "/settings"}, {"Packs", "/packs"},
+		{"Deployments", "/deployments"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"}}
+}
+
+// diagramPolicy is the content security policy of pages with diagrams: Mermaid writes styles into what it draws. Scripts stay this server's own.
+const diagramPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+	"font-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Write answers with the page.
+func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Visitor) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	if p.Diagrams {
+		h.Set("Content-Security-Policy", diagramPolicy)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(HTML(p.document(v))) // whoever asked may be gone
+}
+
+func (p Page) document(v httpauth.Visitor) Node {
+	return Doctype(Html(Lang("en"),
+		Head(
+			Meta(Charset("utf-8")),
+			Meta(Name("viewport"), Content("width=device-width, initial-scale=1")),
+			Meta(Name("color-scheme"), Content("light dark")),
+			TitleEl(Text(p.Title+" · Countersign")),
+			Link(Rel("icon"), Href("/assets/icon.svg"), Type("image/svg+xml")),
+			Link(Rel("stylesheet"), Href("/assets/style.css")),
+			Script(Src("/assets/console.js"), Defer()),
+			Script(Src("/assets/passkeys.js"), Defer()),
+			Script(Src("/assets/notify.js"), Defer()),
+			If(p.Diagrams, Script(Src("/assets/mermaid.js"), Defer())),
+			If(p.Diagrams, Script(Src("/assets/diagrams.js"), Defer())),
+		),
+		Body(If(len(p.Live) > 0, Data("live", strings.Join(p.Live, " "))),
+			A(Class("skip"), Href("#main"), Text("Skip to the content")),
+			p.header(v),
+			Main(ID("main"), TabIndex("-1"), p.crumbs(), H1(Text(p.Title)), p.Notice, Group(p.Body)),
+			Div(ID("said"), Class("visually-hidden"), Role("status"), Aria("live", "polite")),
+		),
+	))
+}
+
+func (p Page) header(v httpauth.Visitor) Node {
+	return Header(Class("top"),
+		A(Class("brand"), Href("/"), Text("Countersign")),
+		Nav(Aria("label", "Sections"), Ul(Map(Sections(), func(s PageLink) Node {
+			return Li(A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), Text(s.Text),
+				If(s.Href == "/approvals", Span(Class("count"), Data("count", "approvals")))))
+		}))),
+		PageForm(v, "/logout", PageButton("Log out")), unasked(v),
+	)
+}
+
+// unasked says, above every page, that no person is asked; nil where people are.
+func unasked(v httpauth.Visitor) Node {
+	if !v.Unasked {
+		return nil
+	}
+	return P(ID("unasked"), Class("unasked"), Strong(Text("No person is asked.")),
+		Text(" Approval is set to caller: whoever calls a tool approves its own plan. "), To("/settings", "See who set that"))
+}
+
+// Telling has the pages behind person say so while no person is asked. Where that cannot be found out they say nothing: the settings' page says why.
+func Telling(person func(httpauth.Handler) http.Handler, unasked func(ctx context.Context) (bool, error)) func(httpauth.Handler) http.Handler {
+	return func(h httpauth.Handler) http.Handler {
+		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+			nobody, err := unasked(r.Context())
+			v.Unasked = nobody && err == nil
+			h(w, r, v)
+		})
+	}
+}
+
+func (p Page) crumbs() Node {
+	if len(p.Crumbs) == 0 {
+		return nil
+	}
+	return Nav(Class("crumbs"), Aria("label", "Where you are"), Ol(Map(p.Crumbs, func(l PageLink) Node {
+		return Li(A(Href(l.Href), Text(l.Text)))
+	})))
+}
+
+// Fail answers with a page that says what went wrong and how to go on, with the status that belongs to the error's kind.
+func Fail(w http.ResponseWriter, v httpauth.Visitor, section string, status int, err error) {
+	f := fault.From(err)
+	Page{Title: "That did not work", Section: section, Body: []Node{Problem(f)}}.Write(w, status, v)
+}

@@ -1,0 +1,320 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Withdrawer may be implemented by a Door: the question of work that was cancelled is withdrawn.
+type Withdrawer interface {
+	Withdraw(ctx context.Context, id string) error
+}
+
+// doneParam is the parameter that tells a page which work has just ended.
+const doneParam = "done"
+
+// Do begins a task that a page's form asked for and answers with where to go: back, when it is done, and to its own page, when it asks, takes
+// longer or has failed.
+func (d *Desk) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t Task) {
+	j := d.Begin(r.Context(), v, t)
+	http.Redirect(w, r, j.next(), http.StatusSeeOther)
+}
+
+// next is the path of the page that shows what has become of the job.
+func (j *Job) next() string {
+	if now := j.Now(); now.State != Over || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
+		return "/work/" + j.ID
+	}
+	sep := "?"
+	if strings.Contains(j.Task.Back, "?") {
+		sep = "&"
+	}
+	return j.Task.Back + sep + doneParam + "=" + j.ID
+}
+
+// Notice tells, on the page that a task went back to, what came of it; nil when none did.
+func (d *Desk) Notice(r *http.Request) Node {
+	j, ok := d.Find(r.URL.Query().Get(doneParam))
+	if !ok {
+		return nil
+	}
+	now := j.Now()
+	if now.State != Over || now.Outcome.Err != nil {
+		return nil
+	}
+	said := cmp.Or(j.Task.Done, j.Task.Title+": done.")
+	if now.Outcome.DryRun {
+		said = j.Task.Title + ": nothing was changed: this is what would be done."
+	}
+	return Notice(Good, P(Text(said+" "), To("/work/"+j.ID, "See what came of it")), late(now))
+}
+
+// Mount adds the pages of work to a mux, through what lets people in.
+func (d *Desk) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
+	mux.Handle("GET /work/{id}", person(d.show))
+	mux.Handle("POST /work/{id}/answer", person(d.answer))
+	mux.Handle("POST /work/{id}/answer/"+Revealing, person(d.reveal))
+	mux.Handle("POST /work/{id}/cancel", person(d.stop))
+}
+
+func (d *Desk) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	j, ok := d.seen(v, r.PathValue("id"))
+	if !ok {
+		Fail(w, v, "", http.StatusNotFound, fault.New(fault.NotFound, "work_not_found", "this work is not remembered any more; the activity page has its record"))
+		return
+	}
+	now := j.Now()
+	p := Page{Title: j.Task.Title, Crumbs: j.crumbs()}
+	switch now.State {
+	case Asking:
+		p.Live = Decided()
+		p.Body = j.question(v, now)
+	case Over:
+		p.Body = append([]Node{late(now)}, append(j.told(now.Outcome), back(j))...)
+	default:
+		p.Live = []string{"tick"}
+		p.Body = []Node{Notice(Plain, P(Text("It runs. This page follows it; it goes on when you leave."))),
+			progress(now.Progress), Deed(v, "/work/"+j.ID+"/cancel", "Cancel", j.Task.Title)}
+		if j.Task.Watch != nil {
+			p.Body = append(p.Body, j.Task.Watch(r.Context(), now.Progress))
+		}
+	}
+	p.Write(w, http.StatusOK, v)
+}
+
+// Decided are the kinds of events after which a page that shows questions looks anew: one was asked, answered, or carried out.
+func Decided() []string {
+	return []string{"ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"}
+}
+
+func (j *Job) crumbs() []PageLink {
+	if j.Task.Back == "" {
+		return nil
+	}
+	return []PageLink{{Text: "Back", Href: j.Task.Back}}
+}
+
+// late says that somebody else had decided before; nil when nobody had.
+func late(now View) Node {
+	if now.Late == nil {
+		return nil
+	}
+	return Notice(Warn, P(PageText("Your answer came second and changed nothing: "+fault.From(now.Late).Message+".")))
+}
+
+func back(j *Job) Node {
+	return P(To(cmp.Or(j.Task.Back, "/"), "Back"))
+}
+
+func (j *Job) question(v httpauth.Visitor, now View) []Node {
+	i := now.Outcome.Issued
+	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
+		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs, Veil: i.Veil}
+	return j.questionOf(v, view, now)
+}
+
+func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now View) []Node {
+	var wrong Node
+	if now.Wrong != nil {
+		wrong = Problem(fault.From(now.Wrong))
+	}
+	return []Node{wrong, Question(view, ""), Exhibit(view.Exhibit), Decide(v, "/work/"+j.ID+"/answer", view, false)}
+}
+
+// The fields of a decision's form.
+const (
+	FieldDecision = "decision" // approve, always, until or deny
+	FieldTyped    = "typed_value"
+	FieldReason   = "reason"
+	FieldPlan     = "plan_hash"
+	FieldRevealed = "revealed"
+)
+
+// Decide is how a person decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
+// carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
+func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node {
+	if c.MustReveal && !c.Revealed {
+		return Div(Class("decide"), Reveal(v, action, c), Deny(v, action, c))
+	}
+	var typed, lasting Node
+	if c.Strength >= policy.Typed {
+		typed = Field("typed-"+c.ID, FieldTyped, "Type \""+c.Target+"\" to approve", "", Required())
+	}
+	var keyed Node
+	if able := handles(v); len(able) > 0 && (confirm.Proof{Surface: confirm.SurfacePasskey}).Meets(c.Needs) {
+		keyed = withPasskey(v, action, c, able, typed)
+	}
+	if !v.Proof().Meets(c.Needs) {
+		if keyed == nil {
+			return Div(Class("decide"), missing(v, c), Deny(v, action, c))
+		}
+		return Div(Class("decide"), Reveal(v, action, c), keyed, Deny(v, action, c))
+	}
+	if keyed != nil && c.Strength >= policy.Typed { // the name is typed in one place
+		typed = Field("typed-plain-"+c.ID, FieldTyped, "Or type \""+c.Target+"\" to approve without a passkey", "", Required())
+	}
+	if always && c.Lasting() {
+		label := Always(c)
+		lasting = PageButton(label, Name(FieldDecision), Value("always"), Data("patience", patient), about(label, c))
+	}
+	return Div(Class("decide"), Reveal(v, action, c), keyed,
+		PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(FieldRevealed, "yes")), typed, Div(Class("buttons"),
+			PageButton("Approve", Name(FieldDecision), Value("approve"), Class("go"), Data("patience", patient), about("Approve", c)), lasting)),
+		Deny(v, action, c))
+}
+
+// Always is the button that approves for the rest of a session: what is bound then, and what is not.
+func Always(c confirm.View) string {
+	if _, one := confirm.OwnScope(c.Scope, c.PlanHash); one {
+		return "Always allow in this session: " + Printable(c.Tool) + " with these arguments and this plan, however often"
+	}
+	if c.Scope == "" {
+		return "Always allow in this session: " + Printable(c.Tool) + " with any arguments"
+	}
+	about, _, exact := strings.Cut(c.Scope, "@") // behind it stands the sum of a command with its arguments
+	if exact {
+		return "Always allow in this session: " + Printable(c.Tool) + " of " + Printable(about) + ", as it reads now, with any contents of other files"
+	}
+	return "Always allow in this session: " + Printable(c.Tool) + " of " + Printable(about) + ", with any other arguments and contents"
+}
+
+// Deny is the form in which a person denies a confirmation, and may say why.
+func Deny(v httpauth.Visitor, action string, c confirm.View) Node {
+	return PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()),
+		Field("reason-"+c.ID, FieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
+		Div(Class("buttons"), Danger("Deny", Name(FieldDecision), Value("deny"), about("Deny", c))))
+}
+
+// patient is how long a button that lets something happen takes no press after it came into sight, in milliseconds.
+const patient = "700"
+
+// about names a button for those who hear it alone.
+func about(label string, c confirm.View) Node {
+	return Aria("label", label+": "+c.Prompt)
+}
+
+// Answer is what a person said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
+// names no plan: then it is nobody's decision.
+func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
+	a := confirm.Answer{Typed: r.PostFormValue(FieldTyped), Reason: r.PostFormValue(FieldReason), By: Who(v), Revealed: r.PostFormValue(FieldRevealed) == "yes"}
+	switch r.PostFormValue(FieldDecision) {
+	case "always":
+		a.Approve, a.Always = true, true
+	case "until":
+		var err error
+		if a.Until, err = until(r); err != nil {
+			return a, err
+		}
+		a.Approve = true
+	case "approve":
+		a.Approve = true
+	case "deny":
+	default:
+		return a, ErrDecision
+	}
+	var err error
+	if a.Proof, err = proof(v, r.PostFormValue(FieldSigned)); err != nil {
+		return a, err
+	}
+	if a.Shown, err = canon.Parse(r.PostFormValue(FieldPlan)); err != nil || a.Shown.IsZero() {
+		return a, ErrDecision
+	}
+	return a, nil
+}
+
+// ErrDecision reports a form that decides nothing.
+var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form says neither approve nor deny, or not about which plan; go back to the question and answer there")
+
+func (d *Desk) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	j, ok := d.seen(v, r.PathValue("id"))
+	if !ok {
+		d.show(w, r, v)
+		return
+	}
+	a, err := Answer(r, v)
+	if err != nil {
+		Fail(w, v, "", http.StatusBadRequest, err)
+		return
+	}
+	j.Answer(r.Context(), a)
+	http.Redirect(w, r, j.next(), http.StatusSeeOther)
+}
+
+func (d *Desk) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	if j, ok := d.seen(v, r.PathValue("id")); ok {
+		j.Cancel(r.Context())
+	}
+	http.Redirect(w, r, "/work/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
+}
+
+func progress(said []tool.Progress) Node {
+	if len(said) == 0 {
+		return nil
+	}
+	last := said[len(said)-1]
+	var bar Node
+	if last.Total > 0 {
+		bar = Progress(Max(number(last.Total)), Value(number(last.Done)), Aria("label", "progress"))
+	}
+	var lines strings.Builder
+	for _, p := range said {
+		if p.Message != "" {
+			lines.WriteString(p.Message + "\n")
+		}
+	}
+	return Group{bar, PagePre("reports", lines.String())}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// told is what came of the job, in its task's own way where it has one.
+func (j *Job) told(o tool.Outcome) []Node {
+	if j.Task.Show != nil && !o.DryRun {
+		if n := j.Task.Show(o); n != nil {
+			return []Node{n}
+		}
+	}
+	return outcome(o)
+}
+
+// outcome is what came of work that is over.
+func outcome(o tool.Outcome) []Node {
+	var body []Node
+	switch {
+	case o.Err != nil:
+		f := fault.From(o.Err)
+		body = append(body, Problem(f))
+		if details, err := tool.Encode(f.Details); err == nil && f.Details != nil {
+			body = append(body, Part("What it says about that", PageValue(details)))
+		}
+		if o.Explained {
+			body = append(body, Part("What it would do", Plan(o.Value)))
+		}
+		return body
+	case o.DryRun:
+		body = append(body, Notice(Warn, P(Text("Nothing was changed: the mode is plan. This is what would be done."))), Plan(o.Value))
+	default:
+		body = append(body, Notice(Good, P(Text("Done."))))
+		if doc := present.For(o.Spec.Contract)(o); o.Text != "" || len(o.Value) == 0 {
+			body = append(body, PagePre("result", doc.Text))
+		} else {
+			body = append(body, PageValue(o.Value))
+		}
+	}
+	for _, w := range o.Warnings {
+		body = append(body, Notice(Warn, P(Text(w))))
+	}
+	return body
+}

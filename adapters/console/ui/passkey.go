@@ -1,0 +1,121 @@
+package ui
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/passkey"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// FieldSigned is the field of a form that takes what a passkey has signed; a script fills it in.
+const FieldSigned = "signed"
+
+// KeysPath is the page of the enrolled keys.
+const KeysPath = "/keys"
+
+// signed is what the page's script puts into FieldSigned.
+type signed struct {
+	Handle            string `json:"handle"`
+	ClientData        []byte `json:"client_data"`
+	AuthenticatorData []byte `json:"authenticator_data"`
+	Signature         []byte `json:"signature"`
+}
+
+// proof is how the answer in a form is known to be a person's: by what a passkey has signed where that is in it, else by the browser's log-in. The
+// origin is the one that the server knows the browser by.
+func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
+	p := v.Proof()
+	if field == "" || p.Surface == "" {
+		return p, nil
+	}
+	var s signed
+	if err := json.Unmarshal([]byte(field), &s); err != nil || s.Handle == "" {
+		return p, ErrDecision.Sayf("what the passkey signed did not arrive whole; go back to the question and answer there")
+	}
+	doc, err := json.Marshal(passkey.Signed{Origin: v.Origin, ClientData: s.ClientData, AuthenticatorData: s.AuthenticatorData, Signature: s.Signature})
+	p.Surface, p.Credential, p.Evidence = confirm.SurfacePasskey, s.Handle, doc
+	return p, err
+}
+
+// handles are the passkeys with which the visitor may sign here.
+func handles(v httpauth.Visitor) []string {
+	if v.Passkeys == nil {
+		return nil
+	}
+	return v.Passkeys()
+}
+
+// Signing is what a button needs whose press has a passkey sign, besides its label: the challenge, and the passkeys that may sign it.
+func Signing(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
+	return ceremony(v, "sign", challenge, handles)
+}
+
+// Making is what a button needs whose press has a passkey made, by an authenticator that has none of those handles.
+func Making(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
+	return ceremony(v, "make", challenge, handles)
+}
+
+func ceremony(v httpauth.Visitor, which string, challenge [32]byte, handles []string) Node {
+	rp, _ := passkey.RPID(v.Origin)
+	return Group{Data("passkey", which), Data("challenge", base64.RawURLEncoding.EncodeToString(challenge[:])), Data("rp", rp),
+		Data("handles", strings.Join(handles, " "))}
+}
+
+// SignedField is the field for what a passkey signs, and where its script says what went wrong.
+func SignedField() Node {
+	return Group{Hidden(FieldSigned, ""), P(Data("passkey-said", ""), Role("status"), Class("quiet"))}
+}
+
+// withPasskey is the form that approves with a passkey.
+func withPasskey(v httpauth.Visitor, action string, c confirm.View, handles []string, typed Node) Node {
+	const label = "Approve with passkey"
+	return PageForm(v, action, Hidden(FieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(FieldRevealed, "yes")), typed,
+		Div(Class("buttons"), PageButton(label, Name(FieldDecision), Value("approve"), Class("go"), Data("patience", patient), about(label, c),
+			Signing(v, enrolled.Challenge(c.PlanHash, c.ID), handles))), SignedField())
+}
+
+// missing says what is missing for an approval here, and where it can be given.
+func missing(v httpauth.Visitor, c confirm.View) Node {
+	needs := "Approving this needs " + c.Needs.Words()
+	var way Node
+	switch _, named := passkey.RPID(v.Origin); {
+	case c.Needs < policy.ProvingTouch:
+		way = Group{PageText(needs + ", so that a browser alone does not do it. Run this in one: "), PageCode("countersign approve " + c.ID), PageText(".")}
+	case !named:
+		way = Group{PageText(needs + ". Passkeys work under a name, and this page is open at an address"), elsewhere(v, "/approvals/"+url.PathEscape(c.ID)), PageText(".")}
+	default:
+		way = Group{PageText(needs + ", and no passkey is enrolled for " + v.Origin + ". "), To(KeysPath, "Enrol one"), PageText(", then come back.")}
+	}
+	return Notice(Warn, P(ID("missing-"+c.ID), way, PageText(" This browser can deny it.")))
+}
+
+// elsewhere leads to the same page under the name that passkeys need, where there is one.
+func elsewhere(v httpauth.Visitor, path string) Node {
+	base, ok := Named(v.Origin)
+	if !ok {
+		return nil
+	}
+	return Group{PageText(": "), To(base+path, "open it at "+base), PageText(", where the browser logs in anew")}
+}
+
+// Named is the origin under which a server on the loopback interface is reached by name, for those who came by its address.
+func Named(origin string) (string, bool) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" {
+		return "", false
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.IsLoopback() || !ip.Is4() {
+		return "", false
+	}
+	if u.Port() == "" {
+		return "http://localhost", true
+	}
+	return "http://localhost:" + u.Port(), true
+}

@@ -1,0 +1,132 @@
+// Package planpage lays a plan out for the person who decides about it: what would be done, to what, and what would be lost.
+//
+// It refuses to know any tool: names of members say how they are shown. Nothing of a plan is left out; what only machines need is folded.
+package ui
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Question is everything a person needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
+func Question(v confirm.View, client string) Node {
+	return Group{
+		P(Class("prompt"), Text(Printable(v.Prompt)), Text(" "), Risk(v.Risk)),
+		Asked(v, client), Plan(v.Plan), Arguments(v.Arguments),
+	}
+}
+
+// Asked is who asks with which tool, and how and until when it can be answered.
+func Asked(v confirm.View, client string) Node {
+	var asks, typed Node
+	if client != "" {
+		asks = Text(Printable(client))
+	}
+	if v.Strength >= policy.Typed {
+		typed = Group{Text("only by typing "), PageCode(Printable(v.Target))}
+	}
+	var needs, gone Node
+	if v.Needs > policy.ProvingNone {
+		needs = Text(v.Needs.Words())
+	}
+	if v.Gone {
+		gone = Text("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")
+	}
+	return Facts(Fact{Name: "Tool", Value: PageCode(Printable(v.Tool))}, Fact{Name: "Asked by", Value: asks}, Fact{Name: "Waiting", Value: gone}, Fact{Name: "Approved", Value: typed},
+		Fact{Name: "Approval needs", Value: needs},
+		Fact{Name: "Expires", Value: Group{When(v.ExpiresAt), Text(" "),
+			Span(Class("quiet"), Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}},
+		Fact{Name: "Plan", Value: short(v.PlanHash.Hex())})
+}
+
+// Arguments are a call's arguments, folded; nothing for none.
+func Arguments(args json.RawMessage) Node {
+	if len(args) == 0 || string(args) == "{}" || string(args) == "null" {
+		return nil
+	}
+	return Fold("Arguments as they were sent", false, PageValue(args))
+}
+
+// Plan is a plan for people: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
+// it as data.
+func Plan(plan json.RawMessage) Node {
+	body := Brief(plan)
+	if body == nil {
+		return nil
+	}
+	return Group{body, Fold("The whole plan as data", false, PagePre("the whole plan", Printable(pretty(string(plan)))))}
+}
+
+// Brief is Plan without the data.
+func Brief(plan json.RawMessage) Node {
+	if len(plan) == 0 || string(plan) == "null" {
+		return nil
+	}
+	v, err := present.Parse(plan)
+	fields, ok := v.([]present.Field)
+	if err != nil || !ok {
+		return PageValue(plan)
+	}
+	body, around := opened(fields)
+	return Div(Class("plan"), explained(around), block(gathered(body, around), 0))
+}
+
+// Exhibit is what people see beside a plan, the lines of files for example; nil for nothing.
+func Exhibit(doc json.RawMessage) Node {
+	v, err := present.Parse(doc)
+	fields, ok := v.([]present.Field)
+	if err != nil || !ok || nothing(fields) {
+		return nil
+	}
+	return Div(Class("plan"), block(fields, 0))
+}
+
+// opened is the member of a plan that says what would be done, and what stands around it: {tool, summary, context}, {data, warnings}, or
+// {preview, explanation, risk, …}. Any other plan is all body.
+func opened(fields []present.Field) (body, around []present.Field) {
+	for _, name := range []string{"context", "preview", "data"} {
+		if inner, ok := present.Member(fields, name).([]present.Field); ok {
+			return inner, without(fields, name)
+		}
+	}
+	return fields, nil
+}
+
+// gathered is the body with the warnings and findings that stand around it.
+func gathered(body, around []present.Field) []present.Field {
+	out := append([]present.Field(nil), body...)
+	for _, f := range around {
+		if warns(f.Name) || f.Name == "findings" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// explained is what a plan says of itself in words: what it does, how much is at stake and why, and what could be done instead.
+func explained(around []present.Field) Node {
+	var out Group
+	why, _ := present.Member(around, "explanation").([]present.Field)
+	if what := present.Text(why, "what"); what != "" {
+		out = append(out, P(Text(Printable(what))))
+	}
+	risk, _ := present.Member(around, "risk").([]present.Field)
+	if gone, _ := present.Member(risk, "irreversible").(bool); gone {
+		out = append(out, P(Badge(Bad, "cannot be taken back")))
+	}
+	if reasons := texts(present.Member(risk, "reasons")); len(reasons) > 0 {
+		tone := Warn
+		if level := present.Text(risk, "level"); level == "critical" {
+			tone = Bad
+		}
+		out = append(out, notice(tone, lines(reasons)))
+	}
+	if instead := texts(present.Member(why, "alternatives")); len(instead) > 0 {
+		out = append(out, Fold("What could be done instead", false, lines(instead)))
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Room is how many bytes of an answer a page takes that a person decides by: a plan of thousands of files is whole.
+const Room = 4 << 20
+
+// Rehearse calls a tool so that it only shows what it would do, and waits for that: the call's mode is plan, whatever the session's is. Where the
+// outcome says DryRun, its Value is the plan.
+func (d *Desk) Rehearse(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+	return d.wide(ctx, v, name, args, policy.Plan)
+}
+
+// ReadWide is Read with Room for the answer.
+func (d *Desk) ReadWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
+	out := d.OutcomeWide(ctx, v, name, args)
+	if out.Err != nil {
+		return out.Err
+	}
+	if err := json.Unmarshal(out.Value, into); err != nil {
+		return fault.ErrInternal.Sayf("the value of %s is not what this page expects", name).Because(err)
+	}
+	return nil
+}
+
+// OutcomeWide is Outcome with Room for the answer.
+func (d *Desk) OutcomeWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+	return d.wide(ctx, v, name, args, policy.ModeUnset)
+}
+
+func (d *Desk) wide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any, mode policy.Mode) tool.Outcome {
+	doc, err := tool.Encode(args)
+	if err != nil {
+		return tool.Outcome{Err: fault.From(err)}
+	}
+	c := v.Call(name, doc)
+	c.View = true
+	c.MaxOutput, c.Mode = Room, mode
+	return d.door.Call(ctx, c)
+}
+
+// Next is the path of the page that shows what has become of the job: the one to go back to when it is done, and its own page otherwise.
+func (j *Job) Next() string { return j.next() }

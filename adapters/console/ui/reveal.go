@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Revealing is the last part of the path at which a question's page is asked to mask nothing, behind the path that takes its answer.
+const Revealing = "reveal"
+
+// Revealer may be implemented by a Door: a question with nothing masked, for the person in front of the page.
+type Revealer interface {
+	Reveal(ctx context.Context, id string) (confirm.View, error)
+}
+
+// Reveal is the form in which a person asks to see what is masked in a question; nil where nothing is.
+func Reveal(v httpauth.Visitor, action string, c confirm.View) Node {
+	if c.Masked == 0 || c.Revealed {
+		return nil
+	}
+	said := fmt.Sprintf("%d parts of it are masked.", c.Masked)
+	if c.Masked == 1 {
+		said = "One part of it is masked."
+	}
+	if c.MustReveal {
+		said += " What is masked may run, so it has to be revealed before this can be approved."
+	}
+	return PageForm(v, action+"/"+Revealing, P(Text(said)), Div(Class("buttons"), PageButton("Reveal what is masked", about("Reveal what is masked", c))))
+}
+
+// reveal shows the question of a job with nothing masked.
+func (d *Desk) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	j, ok := d.seen(v, r.PathValue("id"))
+	door, can := d.door.(Revealer)
+	if !ok || !can || j.Now().State != Asking {
+		d.show(w, r, v)
+		return
+	}
+	now := j.Now()
+	bare, err := door.Reveal(r.Context(), now.Outcome.Issued.ID)
+	if err != nil {
+		Fail(w, v, "", present.HTTPStatus(fault.From(err).Kind), err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	Page{Title: j.Task.Title, Crumbs: j.crumbs(), Body: j.questionOf(v, bare, now)}.Write(w, http.StatusOK, v)
+}

@@ -1,0 +1,123 @@
+// Package runview is how people read what became of a call: its status, why it ended as it did, and who decided.
+//
+// It refuses to look anything up.
+package ui
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// State is the status of a run, in words that say of one that was not done whether its question has expired.
+func State(r tool.Record) Node {
+	if r.Status == tool.Denied && r.Reason == tool.Expired {
+		return Badge(Bad, "expired")
+	}
+	return CallBadge(r.Status)
+}
+
+// Badge is the status of a run.
+func CallBadge(s tool.Status) Node {
+	switch s {
+	case tool.PendingConfirmation:
+		return Badge(Warn, "waits for a person")
+	case tool.Executing:
+		return Badge(Plain, "runs")
+	case tool.Completed:
+		return Badge(Good, "done")
+	case tool.Failed:
+		return Badge(Bad, "failed")
+	case tool.Denied:
+		return Badge(Bad, "not done")
+	}
+	return Badge(Plain, "unknown")
+}
+
+// Why is why a run was not done, or failed; empty for one that went well or has not ended.
+func Why(r tool.Record) string {
+	words, known := map[tool.Reason]string{
+		tool.Policy: "policy refused it", tool.UserDenied: "a person denied it", tool.Expired: "it expired: nobody answered in time",
+		tool.Cancelled: "whoever asked withdrew it", tool.ContextChanged: "what it would do had changed since it was asked", tool.Mistyped: "the name was mistyped three times",
+		tool.Rejected: "it was refused before it began", tool.Errored: "it ran and failed", tool.NonZeroExit: "the command it ran said so",
+		tool.TimedOut: "it took longer than it may", tool.Stopped: "it was stopped while it ran", tool.Interrupted: "the process that carried it out is gone; how far it came is not known",
+	}[r.Reason]
+	switch {
+	case r.Reason == "":
+		return ""
+	case !known:
+		return Printable(string(r.Reason))
+	case r.Said != "":
+		return words + ": " + Printable(r.Said)
+	}
+	return words
+}
+
+// By is who decided, or which rule did, as the record or the audit has it; empty for nobody.
+func By(word string) string {
+	browser, here := strings.CutPrefix(word, "console")
+	switch {
+	case word == "":
+		return ""
+	case here && strings.TrimSpace(browser) != "":
+		return "a person in the console (browser " + Printable(strings.TrimSpace(browser)) + ")"
+	case here:
+		return "a person in the console"
+	case word == "terminal":
+		return "a person in a terminal"
+	case word == "form" || word == "elicitation":
+		return "a person in the agent's own window"
+	case word == "embedding host":
+		return "the program that this runs in"
+	case word == "incoming webhook":
+		return "a request from outside, to a workflow that a person opened to them"
+	case strings.HasPrefix(word, "dated_grant"):
+		return strings.TrimSpace("what a person allowed until a date " + Printable(strings.TrimPrefix(word, "dated_grant")))
+	case word == "token":
+		return "its confirmation token, which whoever asked repeated"
+	}
+	return "rule " + Printable(word)
+}
+
+// Answered is who gave an answer that is on record, on which surface, and what proves it; empty for nobody. Older records name who alone.
+func Answered(e audit.Event) string {
+	var p confirm.Proof
+	if json.Unmarshal(e.Proof, &p) != nil || p.Surface == "" {
+		return By(e.ApprovedBy)
+	}
+	said := func(words string, known ...string) string {
+		var there []string
+		for _, k := range known {
+			if k != "" {
+				there = append(there, Printable(k))
+			}
+		}
+		if len(there) == 0 {
+			return words
+		}
+		return words + " (" + strings.Join(there, ", ") + ")"
+	}
+	browser := p.Credential
+	if browser != "" {
+		browser = "browser " + browser
+	}
+	switch p.Surface {
+	case confirm.SurfaceTerminal:
+		return said("a person in a terminal", p.User, p.TTY, p.Host)
+	case confirm.SurfaceTouch:
+		return said("a person in a terminal, with a security key that was touched", p.User, p.TTY, p.Host, p.Credential)
+	case confirm.SurfaceConsole:
+		return said("a person in the console", p.User, browser)
+	case confirm.SurfacePasskey:
+		return said("a person in the console, with a passkey", p.User, p.Credential)
+	case confirm.SurfaceForm:
+		return said("a person in the agent's own window", p.Entry)
+	case confirm.SurfaceProgram:
+		return said("the program that this runs in", p.User)
+	}
+	return said("on "+Printable(string(p.Surface)), cmp.Or(p.User, e.ApprovedBy))
+}

@@ -1,0 +1,48 @@
+package ui_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+func TestEveryStatusHasWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range append(tool.Statuses(), tool.StatusNone) {
+		b := string(ui.HTML(ui.CallBadge(s)))
+		assert.False(t, seen[b], b)
+		seen[b] = true
+	}
+}
+
+func TestWhyAndBy(t *testing.T) {
+	assert.Empty(t, ui.Why(tool.Record{Status: tool.Completed}))
+	assert.Equal(t, "a person denied it: not on Sundays", ui.Why(tool.Record{Reason: tool.UserDenied, Said: "not on Sundays"}))
+	assert.Equal(t, "another reason", ui.Why(tool.Record{Reason: "another reason"}))
+	for word, want := range map[string]string{"": "", "console": "a person in the console", "console key_1": "a person in the console (browser key_1)", "terminal": "a person in a terminal",
+		"elicitation": "a person in the agent's own window", "token": "its confirmation token, which whoever asked repeated", "tool_allowed": "rule tool_allowed"} {
+		assert.Equal(t, want, ui.By(word))
+	}
+}
+
+// TestWhoAnsweredIsSaidWithTheProof, on whichever surface it was.
+func TestWhoAnsweredIsSaidWithTheProof(t *testing.T) {
+	for proof, want := range map[string]string{
+		``: "a person in a terminal",
+		`{"surface":"terminal","user":"ada","tty":"/dev/pts/1","host":"box"}`: "a person in a terminal (ada, /dev/pts/1, box)",
+		`{"surface":"console","user":"ann","credential":"key_1"}`:             "a person in the console (ann, browser key_1)",
+		`{"surface":"passkey","user":"ada","credential":"pk_1"}`:              "a person in the console, with a passkey (ada, pk_1)",
+		`{"surface":"touch","user":"ada","credential":"SHA256:x"}`:            "a person in a terminal, with a security key that was touched (ada, SHA256:x)",
+		`{"surface":"form","entry":"codex"}`:                                  "a person in the agent's own window (codex)",
+		`{"surface":"program","user":"embedding host"}`:                       "the program that this runs in (embedding host)",
+		`{"surface":"pigeon"}`:                                                "on pigeon (terminal)",
+	} {
+		assert.Equal(t, want, ui.Answered(audit.Event{ApprovedBy: "terminal", Proof: []byte(proof)}))
+	}
+	assert.NotEqual(t, string(ui.HTML(ui.State(tool.Record{Status: tool.Denied, Reason: tool.UserDenied}))),
+		string(ui.HTML(ui.State(tool.Record{Status: tool.Denied, Reason: tool.Expired}))), "what has expired was denied by nobody")
+}

@@ -1,0 +1,164 @@
+// Package sectionpage is what the pages of one section of the console have in common: whether its tools are served at all, how a page is written, and
+// how what went wrong is said.
+//
+// It refuses to know what the section is about.
+package ui
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Section is a section of the console over the tools of one toolset.
+type SectionSection struct {
+	Desk    *Desk
+	Path    string    // of its first page ("/projects")
+	Title   string    // of it
+	Toolset string    // whose tools it calls
+	Probe   tool.Name // one of them: where it is not served, there is nothing to show
+}
+
+// Handlers are handlers by the patterns of their requests.
+type Handlers map[string]httpauth.Handler
+
+// Mount adds handlers to a mux, through what lets people in. Where the toolset is not served, each answers with how to have it served instead.
+func (s SectionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler, handlers Handlers) {
+	for pattern, h := range handlers {
+		mux.Handle(pattern, person(s.served(h)))
+	}
+}
+
+func (s SectionSection) served(h httpauth.Handler) httpauth.Handler {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		if s.Desk.Serves(v, s.Probe) {
+			h(w, r, v)
+			return
+		}
+		Page{Title: s.Title, Section: s.Path, Body: []Node{Notice(Plain,
+			P(PageText(s.Title+" are not served here.")),
+			P(PageText("Start the server with "), PageCode("--toolsets "+s.Toolset), PageText(" (or "), PageCode("--toolsets all"), PageText(") to see them.")))}}.
+			Write(w, http.StatusNotFound, v)
+	}
+}
+
+// Show answers with a page of the section, and with what came of the last thing that was done from it.
+func (s SectionSection) Show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p Page) {
+	p.Section, p.Notice = s.Path, Group{p.Notice, s.Desk.Notice(r)}
+	p.Write(w, http.StatusOK, v)
+}
+
+// Fail answers with what went wrong.
+func (s SectionSection) Fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+	Fail(w, v, s.Path, present.HTTPStatus(fault.From(err).Kind), err)
+}
+
+// Tell is what went wrong with one part of a page, which leaves the others as they are.
+func Tell(err error) Node { return Problem(fault.From(err)) }
+
+// Lines are the lines of a field of several, without those that are empty.
+func Lines(text string) []string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSuffix(line, "\r"); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Args are the arguments of a tool, as they are put together from a form.
+type Args map[string]any
+
+// Set adds an argument unless the text is empty, and returns a.
+func (a Args) Set(name, text string) Args {
+	if text = strings.TrimSpace(text); text != "" {
+		a[name] = text
+	}
+	return a
+}
+
+// Number adds an argument, unless the text is empty: as a number, and as it is where it is none, so that the tool says what is wrong with it.
+func (a Args) Number(name, text string) Args {
+	if text = strings.TrimSpace(text); text == "" {
+		return a
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		a[name] = n
+	} else {
+		a[name] = text
+	}
+	return a
+}
+
+// Milliseconds is a number of seconds from a form in milliseconds, and what is no number as it is.
+func Milliseconds(text string) string {
+	if text = strings.TrimSpace(text); text == "" || strings.Trim(text, "0123456789") != "" || len(text) > 9 {
+		return text
+	}
+	return text + "000"
+}
+
+// Flag adds an argument that is true when its box was ticked.
+func (a Args) Flag(name, text string) Args {
+	if text == "true" {
+		a[name] = true
+	}
+	return a
+}
+
+// Numeric is a labelled field for a number.
+func Numeric(id, name, label, value string) Node {
+	return Field(id, name, label, value, Attr("inputmode", "numeric"))
+}
+
+// Text is a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
+func SectionText(s string) Node {
+	if s == "" {
+		return nil
+	}
+	return PageText(Printable(s))
+}
+
+// Code is the same as it stands in files and on command lines.
+func SectionCode(s string) Node {
+	if s == "" {
+		return nil
+	}
+	return PageCode(Printable(s))
+}
+
+// Deref is a value that may be missing.
+func Deref[T any](p *T) T {
+	var none T
+	if p == nil {
+		return none
+	}
+	return *p
+}
+
+// Count is a number of things, in words.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// Took is how long something took, and empty for what did not last.
+func Took(ms int64) string {
+	if ms <= 0 {
+		return ""
+	}
+	d := time.Duration(ms) * time.Millisecond
+	if d > time.Second {
+		d = d.Round(100 * time.Millisecond)
+	}
+	return d.String()
+}

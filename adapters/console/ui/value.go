@@ -1,0 +1,98 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// deepest is how far Value goes down before it shows JSON as it is.
+const deepest = 6
+
+// Value is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
+func PageValue(doc json.RawMessage) Node {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	n, err := value(d, 0)
+	if err != nil {
+		return PagePre("value", Printable(string(doc)))
+	}
+	return n
+}
+
+// value is the next value of d. Members stay in their order.
+func value(d *json.Decoder, depth int) (Node, error) {
+	if depth >= deepest {
+		var raw json.RawMessage
+		err := d.Decode(&raw)
+		return PageCode(Printable(string(raw))), err
+	}
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if t == '[' {
+			return list(d, depth)
+		}
+		return object(d, depth)
+	case string:
+		return pageText(t), nil
+	case json.Number:
+		return Text(t.String()), nil
+	case bool:
+		return Text(map[bool]string{true: "yes", false: "no"}[t]), nil
+	}
+	return Text("–"), nil
+}
+
+func list(d *json.Decoder, depth int) (Node, error) {
+	var items Group
+	for d.More() {
+		n, err := value(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, Li(n))
+	}
+	_, err := d.Token()
+	if len(items) == 0 {
+		return Text("none"), err
+	}
+	return Ul(items), err
+}
+
+func object(d *json.Decoder, depth int) (Node, error) {
+	var facts []Fact
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		n, err := value(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		word, _ := name.(string)
+		facts = append(facts, Fact{strings.ReplaceAll(word, "_", " "), n})
+	}
+	_, err := d.Token()
+	if len(facts) == 0 {
+		return Text("nothing"), err
+	}
+	return Facts(facts...), err
+}
+
+// text is a text as its lines want to be shown.
+func pageText(s string) Node {
+	switch {
+	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):
+		return Diff("diff", s)
+	case strings.Contains(strings.TrimRight(s, "\n"), "\n"):
+		return PagePre("text", s)
+	case s == "":
+		return Text("–")
+	}
+	return Text(s)
+}

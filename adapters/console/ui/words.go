@@ -1,0 +1,116 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+)
+
+// label is a member's name for people.
+func label(name string) string {
+	if known, ok := labels()[name]; ok {
+		return known
+	}
+	var out strings.Builder
+	for _, r := range Printable(name) {
+		switch {
+		case r == '_' || r == '\n' || r == '\t':
+			r = ' '
+		case r >= 'A' && r <= 'Z':
+			out.WriteByte(' ')
+			r += 'a' - 'A'
+		}
+		out.WriteRune(r)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// labels are the names of members for people, where they are not simply their words.
+func labels() map[string]string {
+	return map[string]string{
+		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
+		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)",
+		"package_manager": "package manager", "payloadBytes": "payload", "payloadCut": "payload was cut", "processId": "process", "will_push": "pushed",
+		"will_commit": "committed first", "git_url": "repository", "base_dir": "directory", "branch_goes": "the branch goes too", "dirty_files": "changes in no commit",
+		"unpushed_commits": "commits that are nowhere else", "lost": "would be lost", "removes": "removes", "destroys": "destroys", "deletes": "deletes",
+		"estimated_duration_seconds": "takes about", "remote_head": "remote is at", "plan_command": "can be planned with", "commits_total": "commits",
+		"module_id": "module", "machine_id": "machine", "changes": "changes", "op": "what", "reason": "why", "rolled_back_to": "back to", "start_command": "then runs",
+		"unified": "lines that would change", "diff": "lines that would change", "disk_estimate_bytes": "on the disk", "skipped_reason": "left out", "to_snapshot_id": "snapshot",
+	}
+}
+
+// unseen reports members that tie a plan to what is stored, or say once more what another says. They are in the data that is folded.
+func unseen(name string) bool {
+	return strings.HasSuffix(name, "_posix") || strings.HasSuffix(name, "sha256") || slices.Contains([]string{
+		"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth", "dirty_count", "remote_asked", "applied", "next_actions", "execute_hint",
+		"preview_hash", "estimate_source", "repos_affected", "facts", "provisioner_kind",
+	}, name)
+}
+
+// runs reports members in which commands stand: they are shown as command lines.
+func runs(name string) bool {
+	return slices.Contains([]string{"command", "argv", "script", "start_command", "setup", "plan_command", "pre", "post", "hooks", "hook"}, name)
+}
+
+// loses reports members that list what would be gone.
+func loses(name string) bool {
+	return slices.Contains([]string{"lost", "removes", "destroys", "deletes", "dirty_files", "unpushed_commits", "strays", "pruned"}, name)
+}
+
+// warns reports members that list what speaks against it.
+func warns(name string) bool {
+	return slices.Contains([]string{"warning", "warnings", "dangers", "problems", "conflicts", "strange"}, name)
+}
+
+// quantity is a number for people: durations and sizes by the end of their name.
+func quantity(name string, n json.Number) string {
+	i, err := n.Int64()
+	if err != nil {
+		return n.String()
+	}
+	switch {
+	case strings.HasSuffix(name, "_ms") || strings.HasSuffix(name, "Ms"):
+		return (time.Duration(i) * time.Millisecond).String()
+	case strings.HasSuffix(name, "_seconds"):
+		return (time.Duration(i) * time.Second).String()
+	case strings.HasSuffix(name, "bytes") || strings.HasSuffix(name, "Bytes"):
+		return size(i)
+	}
+	return n.String()
+}
+
+func size(bytes int64) string {
+	const unit = 1024
+	if bytes < unit {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	value, names := float64(bytes), "KMGT"
+	for i := range names {
+		if value /= unit; value < unit || i == len(names)-1 {
+			return fmt.Sprintf("%.1f %cB", value, names[i])
+		}
+	}
+	return ""
+}
+
+// hexadecimal reports a sum or the name of a commit, which is shown shortened.
+func hexadecimal(s string) bool {
+	return len(s) >= 40 && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f') })
+}
+
+// masked is what kind of secret stands behind a text that is masked as a whole, or empty.
+func masked(s string) string {
+	inner, ok := strings.CutPrefix(s, "[REDACTED:")
+	if !ok || strings.IndexByte(inner, ']') != len(inner)-1 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(inner, "]"), "_", " ")
+}
+
+// diffs reports a text that is a diff.
+func diffs(s string) bool {
+	return strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.HasPrefix(s, "@@ ") || strings.Contains(s, "\n@@ ")
+}

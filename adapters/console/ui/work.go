@@ -1,0 +1,412 @@
+// Package work calls tools for the people at the console: reads at once, and everything else as a piece of work of its own, which is shown while it
+// runs, asks when it has to be confirmed, and can be cancelled.
+//
+// It refuses to know what the tools do, and to carry anything out that does not pass the door.
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/enrolled"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Door is what is called: an *app.App.
+type Door interface {
+	Call(ctx context.Context, c tool.Call) tool.Outcome
+	Spec(n tool.Name) (tool.Spec, bool)
+}
+
+// Waiter may be implemented by a Door: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
+type Waiter interface {
+	Waiting(ctx context.Context, confirmation string) (bool, error)
+	// Decided tells, until stop is called, when that may have changed.
+	Decided(confirmation string) (told <-chan struct{}, stop func())
+}
+
+// Bounds of what is remembered, how long a page waits for work that may be over at once, and how often a question is looked after that somebody may
+// answer elsewhere, where nothing says so.
+const (
+	kept     = 200
+	keptFor  = time.Hour
+	patience = 1200 * time.Millisecond
+	pace     = 2 * time.Second
+)
+
+// Desk calls tools. It is safe for concurrent use; New makes it.
+type Desk struct {
+	// Patience is how long a page waits for work that may be over at once; New makes it short enough for a page.
+	Patience time.Duration
+
+	door Door
+	life context.Context //nolint:containedctx // work goes on when its page is closed, and ends with the server
+	ids  func() string
+	mu   sync.Mutex
+	jobs []*Job // oldest first
+}
+
+// New is a desk before a door. When life ends, what runs is cancelled. ids makes identifiers that nobody can guess.
+func New(life context.Context, door Door, ids func() string) *Desk {
+	return &Desk{Patience: patience, door: door, life: life, ids: ids}
+}
+
+// Outcome calls a tool for a page and waits for what comes of it: a read leaves no audit record. args marshals to a JSON object; nil is {}.
+func (d *Desk) Outcome(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+	doc, err := tool.Encode(args)
+	if err != nil {
+		return tool.Outcome{Err: fault.From(err)}
+	}
+	if args == nil {
+		doc = json.RawMessage("{}")
+	}
+	c := v.Call(name, doc)
+	c.View = true
+	return d.door.Call(ctx, c)
+}
+
+// Read calls a tool that only reads and decodes its value into into, which may be nil. Its errors are *fault.Error.
+func (d *Desk) Read(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
+	out := d.Outcome(ctx, v, name, args)
+	if out.Err != nil {
+		return out.Err
+	}
+	if into == nil || len(out.Value) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(out.Value, into); err != nil {
+		return fault.ErrInternal.Sayf("the value of %s is not what this page expects", name).Because(err)
+	}
+	return nil
+}
+
+// Serves reports whether the tool is served to the visitor.
+func (d *Desk) Serves(v httpauth.Visitor, name tool.Name) bool {
+	spec, ok := d.door.Spec(name)
+	return ok && tool.Covered(v.Within, spec)
+}
+
+// Decides reports whether the visitor may approve calls of that tool, whoever makes them: nobody has done by others what is closed to himself.
+func (d *Desk) Decides(v httpauth.Visitor, name tool.Name) bool {
+	spec, served := d.door.Spec(name)
+	if !served { // by another process perhaps: as little is known of it as may be
+		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
+	}
+	return v.Reaches(spec)
+}
+
+// Task is something to be done.
+type Task struct {
+	Title string // for people: "Deploy everything"
+	Tool  tool.Name
+	Args  any         // marshals to a JSON object; nil is {}
+	Mode  policy.Mode // how far this very call may go: policy.Plan shows what would be done; unset is as things are
+	Back  string      // path of the page to go back to
+	Done  string      // what the page that it goes back to says of it; empty is that it is done
+	// Watch shows more of what goes on than the task's reports, while it runs; nil shows those alone. The page asks for it every second.
+	Watch func(ctx context.Context, said []tool.Progress) Node
+	// Show is what came of the task, where that is what people want to see: it is shown before anybody goes back. Nil, and what it has no node for,
+	// is shown as any outcome.
+	Show func(o tool.Outcome) Node
+}
+
+// State is how far a job is.
+type JobState uint8
+
+// The states. Over is final.
+const (
+	Running JobState = iota
+	Asking        // a person has to confirm it
+	Over
+)
+
+// Job is a task that was begun.
+type Job struct {
+	ID    string
+	Task  Task
+	Begun time.Time
+
+	desk    *Desk
+	visitor httpauth.Visitor
+	cancel  context.CancelFunc
+	answers chan confirm.Answer
+	over    chan struct{} // closed when it is over
+	changed chan struct{} // closed when it asks or is over; another one whenever it runs on
+	mu      sync.Mutex
+	state   JobState
+	out     tool.Outcome
+	said    []tool.Progress // the last of them
+	wrong   error           // why an answer was not taken
+	late    error           // somebody else had answered before
+}
+
+// View is a job at one moment.
+type View struct {
+	State    JobState
+	Outcome  tool.Outcome // of the last round; what it asks, while it is Asking
+	Progress []tool.Progress
+	Wrong    error // why the last answer was not taken, while it is Asking
+	Late     error // the answer that was given here came after another one, which counts
+}
+
+// Now is the job as it is now.
+func (j *Job) Now() View {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return View{j.state, j.out, append([]tool.Progress(nil), j.said...), j.wrong, j.late}
+}
+
+// Begin starts a task and waits a moment for it to ask or to be over.
+func (d *Desk) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
+	life, cancel := context.WithCancel(d.life)
+	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), desk: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
+		over: make(chan struct{}), changed: make(chan struct{})}
+	d.mu.Lock()
+	d.jobs = append(d.forgotten(), j)
+	d.mu.Unlock()
+	go j.run(life)
+	j.settle(ctx)
+	return j
+}
+
+// forgotten is the jobs without those that are over and too old or too many. It runs under mu.
+func (d *Desk) forgotten() []*Job {
+	left := d.jobs[:0:0]
+	for i, j := range d.jobs {
+		if j.Now().State == Over && (time.Since(j.Begun) > keptFor || i < len(d.jobs)-kept) {
+			continue
+		}
+		left = append(left, j)
+	}
+	return left
+}
+
+// Find is the job of that id.
+func (d *Desk) Find(id string) (*Job, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
+		if j.ID == id {
+			return j, true
+		}
+	}
+	return nil, false
+}
+
+// seen is the job of that id, for a visitor who may see it: of the same person, and within what he is served.
+func (d *Desk) seen(v httpauth.Visitor, id string) (*Job, bool) {
+	j, ok := d.Find(id)
+	if !ok || j.visitor.Principal.ID != v.Principal.ID {
+		return nil, false
+	}
+	spec, served := d.door.Spec(j.Task.Tool)
+	return j, !served || tool.Covered(v.Within, spec)
+}
+
+// Asking is the job that the confirmation of that id belongs to: it is answered where the job is.
+func (d *Desk) Asking(confirmation string) (*Job, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
+		if now := j.Now(); now.State == Asking && now.Outcome.Issued.ID == confirmation {
+			return j, true
+		}
+	}
+	return nil, false
+}
+
+// settle waits a moment for the job to ask or to be over.
+func (j *Job) settle(ctx context.Context) {
+	j.mu.Lock()
+	changed := j.changed
+	j.mu.Unlock()
+	j.desk.pause(ctx, changed)
+}
+
+// pause waits for a channel to be closed, but not longer than a page waits.
+func (d *Desk) pause(ctx context.Context, closed <-chan struct{}) {
+	timer := time.NewTimer(d.Patience)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Answer hands a person's answer to the job, and waits a moment for what comes of it. An answer counts once, only while the job asks, and only
+// for the plan that it names as shown.
+func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
+	j.mu.Lock()
+	switch asked := j.out.Issued; {
+	case j.state != Asking || asked == nil:
+	case a.Shown != asked.PlanHash:
+		j.wrong = confirm.ErrMismatch.Sayf("the plan is not the one that the page showed any more; look at it again")
+	default:
+		j.answers <- a // there is room: nothing was sent since it asks
+		j.state, j.changed = Running, make(chan struct{})
+	}
+	j.mu.Unlock()
+	j.settle(ctx)
+}
+
+// Cancel ends the job as soon as its tool lets it, and waits a moment for that.
+func (j *Job) Cancel(ctx context.Context) {
+	j.cancel()
+	j.desk.pause(ctx, j.over)
+}
+
+// run carries the job out, round by round: each question is a round.
+func (j *Job) run(ctx context.Context) {
+	defer j.cancel()
+	args, err := tool.Encode(j.Task.Args)
+	if j.Task.Args == nil {
+		args = json.RawMessage("{}")
+	}
+	if err != nil {
+		j.set(Over, tool.Outcome{Err: fault.From(err)}, nil)
+		return
+	}
+	call := j.visitor.Call(j.Task.Tool, args)
+	call.Mode, call.Progress = j.Task.Mode, j.report
+	for {
+		out := j.desk.door.Call(ctx, call)
+		asks := out.Issued != nil && out.Err != nil
+		if prior := j.Now().Outcome; call.Answer != nil && prior.Issued != nil && answered(out.Err) {
+			call.Answer, call.Token, call.Asked = nil, prior.Issued.Token, prior.Issued.Digest // the first answer counts: the call finds what
+			j.tooLate(out.Err)
+			continue
+		}
+		if prior := j.Now().Outcome; !asks && call.Answer != nil && retryable(out.Err) && prior.Issued != nil {
+			j.set(Asking, prior, out.Err) // the same question again, with what was wrong
+			out = prior
+		} else if !asks {
+			j.set(Over, out, nil)
+			return
+		} else {
+			j.set(Asking, out, nil)
+		}
+		answer, ok := j.await(ctx, out.Issued)
+		if !ok {
+			return
+		}
+		call.ID, call.Answer, call.Token, call.Asked = out.CallID, answer, confirm.Token{}, confirm.Digest{}
+		if answer == nil { // somebody has answered elsewhere: the call finds what
+			call.Token, call.Asked = out.Issued.Token, out.Issued.Digest
+		}
+		j.set(Running, out, nil)
+	}
+}
+
+// retryable reports an answer that may be given again.
+func retryable(err error) bool {
+	if err == nil {
+		return false
+	}
+	code := fault.From(err).Code
+	return code == confirm.ErrTyped.Code || code == confirm.ErrProof.Code || code == enrolled.ErrUnproven.Code
+}
+
+// answered reports an answer that came after another one.
+func answered(err error) bool { return err != nil && fault.From(err).Code == confirm.ErrAnswered.Code }
+
+// tooLate keeps that the answer that was given here was not the first.
+func (j *Job) tooLate(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.late = err
+}
+
+// await waits for a person's answer to the question, until it runs out; nil is one that was given elsewhere. It reports false when none will come.
+func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, bool) {
+	timer, ticks := time.NewTimer(time.Until(asked.ExpiresAt)), time.NewTicker(pace)
+	defer timer.Stop()
+	defer ticks.Stop()
+	var told <-chan struct{}
+	waiter, waits := j.desk.door.(Waiter)
+	if waits {
+		var deaf func()
+		told, deaf = waiter.Decided(asked.ID)
+		defer deaf()
+	}
+	for {
+		select {
+		case a := <-j.answers:
+			a.ID, a.Always = asked.ID, false // what is done by hand is asked about every time
+			return &a, true
+		case <-timer.C:
+			j.set(Over, tool.Outcome{Err: confirm.ErrExpired}, nil)
+			return nil, false
+		case <-ctx.Done():
+			if d, ok := j.desk.door.(Withdrawer); ok {
+				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // somebody was faster: then there is nothing to withdraw
+			}
+			j.set(Over, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
+			return nil, false
+		case <-told:
+		case <-ticks.C:
+		}
+		if !waits {
+			continue
+		}
+		if waiting, err := waiter.Waiting(ctx, asked.ID); err == nil && !waiting && j.leave() {
+			return nil, true
+		}
+	}
+}
+
+// leave has the job run on without an answer of its own. It reports false when somebody has just given one here.
+func (j *Job) leave() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.state != Asking {
+		return false
+	}
+	j.state, j.changed = Running, make(chan struct{})
+	return true
+}
+
+// By is who answers confirmations here, as the audit has it.
+const JobBy = "console"
+
+// Who is By, with the credential of the visitor's browser, so that the audit tells browsers apart.
+func Who(v httpauth.Visitor) string {
+	if v.Credential == "" {
+		return JobBy
+	}
+	return JobBy + " " + v.Credential
+}
+
+// set is how the job goes on. What waits for it to ask, or to be over, is told.
+func (j *Job) set(s JobState, out tool.Outcome, wrong error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	was := j.state
+	j.state, j.out, j.wrong = s, out, wrong
+	switch {
+	case s == Running && was != Running:
+		j.changed = make(chan struct{})
+	case s != Running && was == Running:
+		close(j.changed)
+	}
+	if s == Over && was != Over {
+		close(j.over)
+	}
+}
+
+// lines is how many reports of a job are kept.
+const jobLines = 200
+
+func (j *Job) report(p tool.Progress) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.said = append(j.said, p); len(j.said) > jobLines {
+		j.said = j.said[len(j.said)-jobLines:]
+	}
+}

@@ -1,0 +1,168 @@
+package configrepo
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/yamlcodec"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Edit is agentpack.yaml with changes made, in order, and every byte they are not about left alone. The text is read before and after:
+// it fails as Decode does, with ErrConfig for a module that is to be removed and is not there, and with ErrConfig when the document is
+// laid out in a way in which the changes would not come to mean exactly what was asked.
+func Edit(data []byte, path string, targets Targets, edits ...deployport.ManifestEdit) ([]byte, error) {
+	m, _, err := Decode(data, path, targets)
+	if err != nil {
+		return nil, err
+	}
+	doc := unmarked(data)
+	lead := data[:len(data)-len(doc)]
+	for _, e := range edits {
+		if doc, err = apply(doc, &m, e); err != nil {
+			return nil, laidOut(err, path)
+		}
+	}
+	out := bytes.Join([][]byte{lead, doc}, nil)
+	is, _, err := Decode(out, path, targets)
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(settled(m), settled(is)) {
+		return nil, laidOut(yamlcodec.ErrLayout, path)
+	}
+	return out, nil
+}
+
+func laidOut(err error, path string) error {
+	f := fault.From(err)
+	if f.Code != yamlcodec.ErrLayout.Code && f.Code != yamlcodec.ErrInvalid.Code && f.Code != yamlcodec.ErrEncode.Code {
+		return err
+	}
+	return deployment.ErrConfig.Sayf("%s cannot be changed: %s", path, f.Message).With(deployment.Fields("error", f.Message).AddPath("path", path))
+}
+
+// settled is a manifest without what may differ between two that say the same.
+func settled(m deployment.Manifest) deployment.Manifest {
+	trim := func(list []string) []string { return append([]string{}, list...) }
+	out := deployment.Manifest{Profiles: map[string]deployment.Profile{}, Targets: m.Targets, Modules: []deployment.Module{}}
+	for name, p := range m.Profiles {
+		out.Profiles[name] = deployment.Profile{IncludeTags: trim(p.IncludeTags), IncludeModules: trim(p.IncludeModules), ExcludeModules: trim(p.ExcludeModules)}
+	}
+	for _, mod := range m.Modules {
+		mod.Line, mod.Tags, mod.Targets = 0, trim(mod.Tags), trim(mod.Targets)
+		out.Modules = append(out.Modules, mod)
+	}
+	return out
+}
+
+// apply makes one change in the document and in what it means.
+func apply(doc []byte, m *deployment.Manifest, e deployport.ManifestEdit) (_ []byte, err error) {
+	if e.Remove != "" {
+		if _, err := m.Module(e.Remove); err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(m.Modules, func(mod deployment.Module) bool { return mod.ID == e.Remove })
+		if doc, err = yamlcodec.Remove(doc, []string{"modules"}, i); err != nil {
+			return nil, err
+		}
+		m.Modules = slices.Delete(slices.Clone(m.Modules), i, i+1)
+	}
+	if e.Add != nil {
+		if _, err := m.Module(e.Add.ID); err == nil {
+			return nil, deployment.ErrConfig.Sayf("there is a module %q already; choose another id, or remove it first", e.Add.ID).
+				With(deployment.Fields("module_id", e.Add.ID))
+		}
+		if doc, err = yamlcodec.Append(doc, []string{"modules"}, pairsOf(*e.Add, e.Metadata)); err != nil {
+			return nil, err
+		}
+		m.Modules = append(slices.Clone(m.Modules), read(*e.Add))
+	}
+	if e.Profile != "" {
+		return include(doc, m, e.Profile, e.Tags)
+	}
+	return doc, nil
+}
+
+// include makes sure that a profile is there and includes the tags.
+func include(doc []byte, m *deployment.Manifest, name string, tags []string) (_ []byte, err error) {
+	p := m.Profiles[name]
+	for _, tag := range tags {
+		if slices.Contains(p.IncludeTags, tag) {
+			continue
+		}
+		if doc, err = yamlcodec.Append(doc, []string{"profiles", name, "include_tags"}, tag); err != nil {
+			return nil, err
+		}
+		p.IncludeTags = append(slices.Clone(p.IncludeTags), tag)
+	}
+	if _, ok := m.Profiles[name]; !ok && len(tags) == 0 { // a profile of nothing is made with a tag, which is taken out again
+		if doc, err = yamlcodec.Append(doc, []string{"profiles", name, "include_tags"}, name); err != nil {
+			return nil, err
+		}
+		if doc, err = yamlcodec.Remove(doc, []string{"profiles", name, "include_tags"}, 0); err != nil {
+			return nil, err
+		}
+	}
+	m.Profiles = maps.Clone(m.Profiles)
+	m.Profiles[name] = p
+	return doc, nil
+}
+
+// pairsOf is a module as it is written: what has its default value is left out.
+func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
+	out := yamlcodec.Pairs{{Key: "id", Value: m.ID}, {Key: "type", Value: string(m.Type)}}
+	if !m.Enabled {
+		out = append(out, yamlcodec.Pair{Key: "enabled", Value: false})
+	}
+	if len(m.Tags) > 0 {
+		out = append(out, yamlcodec.Pair{Key: "tags", Value: m.Tags})
+	}
+	if len(m.Targets) > 0 {
+		out = append(out, yamlcodec.Pair{Key: "targets", Value: m.Targets})
+	}
+	source := yamlcodec.Pairs{{Key: "local_path", Value: yamlcodec.Pairs{{Key: "path", Value: m.Source.Local}}}}
+	if g := m.Source.Git; g != nil {
+		git := yamlcodec.Pairs{{Key: "url", Value: g.URL}}
+		if g.Ref != "" && g.Ref != deployment.DefaultRef {
+			git = append(git, yamlcodec.Pair{Key: "ref", Value: g.Ref})
+		}
+		if g.Subdir != "" {
+			git = append(git, yamlcodec.Pair{Key: "subdir", Value: g.Subdir})
+		}
+		if !g.Shallow {
+			git = append(git, yamlcodec.Pair{Key: "shallow", Value: false})
+		}
+		source = yamlcodec.Pairs{{Key: "git", Value: git}}
+	}
+	out = append(out, yamlcodec.Pair{Key: "source", Value: source})
+	if len(metadata) > 0 {
+		out = append(out, yamlcodec.Pair{Key: "metadata", Value: metadata})
+	}
+	return out
+}
+
+// read is a module as it is read again: paths in their shortest form, defaults filled in.
+func read(m deployment.Module) deployment.Module {
+	if clean, problem := LocalPath(m.Source.Local); problem == "" {
+		m.Source.Local = clean
+	}
+	if m.Source.Git == nil {
+		return m
+	}
+	g := *m.Source.Git
+	if g.Ref == "" {
+		g.Ref = deployment.DefaultRef
+	}
+	if clean, problem := LocalPath(g.Subdir); problem == "" {
+		if g.Subdir = clean; clean == "." {
+			g.Subdir = ""
+		}
+	}
+	m.Source = deployment.Source{Git: &g}
+	return m
+}

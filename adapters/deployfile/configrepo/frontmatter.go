@@ -1,0 +1,71 @@
+package configrepo
+
+import (
+	"bytes"
+
+	"github.com/countersign-dev/countersign/adapters/yamlcodec"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// MaxFrontmatter is how large the front matter of a document may be, in bytes.
+const MaxFrontmatter = 64 << 10
+
+const (
+	fence       = "---"
+	matterStart = 2 // the line after the opening fence
+)
+
+// Frontmatter is the YAML mapping between two lines --- at the beginning of a document (agentpack contract §2.5). A byte order mark and
+// CR LF are put up with. found is false when the first line is no ---. It fails with ErrConfig when there is no closing line, when the
+// text in between is larger than MaxFrontmatter, or when it is no mapping; an empty one has no fields.
+func Frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
+	first, rest, _ := bytes.Cut(unmarked(doc), []byte("\n"))
+	if string(bytes.TrimSuffix(first, []byte("\r"))) != fence {
+		return nil, false, nil
+	}
+	text, closed := matter(rest)
+	switch {
+	case len(text) > MaxFrontmatter:
+		return nil, true, badMatter("the front matter has more than %d bytes", MaxFrontmatter)
+	case !closed:
+		return nil, true, badMatter("the front matter is not closed by a line ---")
+	}
+	fields = map[string]any{}
+	root, err := yamlcodec.Parse(text, yamlcodec.Options{FirstLine: matterStart, MaxBytes: MaxFrontmatter})
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return fields, true, nil
+	case err != nil:
+		return nil, true, badMatter("the front matter is not valid: %s", fault.From(err).Message)
+	case !root.Given():
+		return fields, true, nil
+	case root.Kind() != yamlcodec.Mapping:
+		bad := badMatter("the front matter is %s where a mapping is expected", root.Say())
+		return nil, true, bad.With(deployment.Fields("error", bad.Message).Add("expected", "mapping"))
+	}
+	if err := root.Load(&fields, yamlcodec.Options{}); err != nil {
+		return nil, true, badMatter("the front matter is not valid: %s", fault.From(err).Message)
+	}
+	return fields, true, nil
+}
+
+// matter is what stands before the closing fence, or the beginning of it where that is too far away.
+func matter(rest []byte) (text []byte, closed bool) {
+	for at := 0; at < len(rest) && at <= MaxFrontmatter; {
+		line, _, more := bytes.Cut(rest[at:], []byte("\n"))
+		if string(bytes.TrimSuffix(line, []byte("\r"))) == fence {
+			return rest[:at], true
+		}
+		at += len(line)
+		if more {
+			at++
+		}
+	}
+	return rest[:min(len(rest), MaxFrontmatter+1)], false
+}
+
+func badMatter(format string, args ...any) *fault.Error {
+	bad := deployment.ErrConfig.Sayf(format, args...)
+	return bad.With(deployment.Fields("error", bad.Message))
+}

@@ -1,0 +1,104 @@
+// Package scan looks for modules where coding agents keep them: in directories that are no part of a config repository.
+//
+// It refuses to know what a module has to be, and it writes nothing.
+package configrepo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Files reads the files of modules, as package configrepo does.
+type ScanFiles interface {
+	// Local is the tree of a directory or file below at.Repo.
+	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
+	// Tree is the files of a directory that is no link itself.
+	Tree(ctx context.Context, dir string) (deployment.Tree, error)
+}
+
+// Scanner is deployport.Scanner over the file system. Its methods may run concurrently.
+type Scanner struct{ files ScanFiles }
+
+// New is a Scanner that has trees read by files.
+func NewScan(files ScanFiles) *Scanner { return &Scanner{files} }
+
+// Scan implements deployport.Scanner. What cannot be looked at (a link into a directory that is closed) counts as absent.
+func (s *Scanner) Scan(ctx context.Context, dir string) ([]deployport.Found, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, scanUnreadable(dir, err)
+	}
+	out := make([]deployport.Found, 0, len(entries))
+	for _, e := range entries {
+		f := deployport.Found{Name: e.Name(), Path: filepath.Join(dir, e.Name()), Link: e.Type()&fs.ModeSymlink != 0}
+		mode := e.Type()
+		if f.Link {
+			info, err := os.Stat(f.Path)
+			if err != nil {
+				out = append(out, f)
+				continue
+			}
+			mode = info.Mode()
+		}
+		switch {
+		case mode.IsDir():
+			f.Kind = deployment.Directory
+		case mode.IsRegular():
+			f.Kind = deployment.Regular
+		default:
+			f.Kind = deployment.Special
+		}
+		out = append(out, f)
+	}
+	sorting.By(out, func(a, b deployport.Found) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Tree implements deployport.Scanner.
+func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(real)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, deployment.ErrConfig.Sayf("there is nothing at %s any more", path).With(deployment.Details{}.AddPath("path", path))
+	case err != nil:
+		return nil, scanUnreadable(path, err)
+	case info.IsDir():
+		return s.files.Tree(ctx, real)
+	}
+	tree, err := s.files.Local(ctx, deployment.Place{Repo: filepath.Dir(real)}, filepath.Base(real))
+	if err == nil && len(tree) == 1 {
+		tree[0].Path = filepath.Base(path) // its name here, wherever a link leads
+	}
+	return tree, err
+}
+
+// unreadable is an error of the file system in the words of the capability.
+func scanUnreadable(path string, err error) error {
+	details := deployment.Details{}.AddPath("path", path)
+	if errors.Is(err, fs.ErrPermission) {
+		return deployment.ErrPermission.Sayf("%s may not be read; give yourself the permission, or name another directory", path).With(details).Because(err)
+	}
+	return deployment.ErrPath.Sayf("%s cannot be read: %v", path, err).With(details.Add("error", err.Error())).Because(err)
+}

@@ -1,0 +1,206 @@
+package deployfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io/fs"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// journalVersion is the only form of journals there is.
+const journalVersion = 1
+
+// Journal is everything that is needed to finish an operation or to take it back, besides the contents, which are in the vault.
+type Journal struct {
+	deployment.Snapshot
+	Roots  []string // of every change, the directory it must stay below
+	Made   []string // directories that the operation makes, parents first
+	Pruned []Folder // directories that it removes because nothing is left in them, children first
+	State  []Text   // files of the home that change with it
+}
+
+// Folder is a directory with its permission bits.
+type Folder struct {
+	Path string
+	Mode fs.FileMode
+}
+
+// Text is a small file of the home before and after; nil is an absent one.
+type Text struct {
+	Name          string
+	Before, After []byte
+}
+
+type journalFile struct {
+	Version  int             `json:"schema_version"`
+	Snapshot json.RawMessage `json:"snapshot"`
+	Bases    []string        `json:"bases"`
+	Within   []int           `json:"within"`
+	Made     []string        `json:"made,omitempty"`
+	Pruned   []folder        `json:"pruned,omitempty"`
+	State    []textFile      `json:"state,omitempty"`
+}
+
+type folder struct {
+	Path string `json:"path"`
+	Mode octal  `json:"mode"`
+}
+
+type textFile struct {
+	Name   string  `json:"name"`
+	Before *string `json:"before"`
+	After  *string `json:"after"`
+}
+
+// EncodeJournal writes a journal down. snapshot is j.Snapshot as it was encoded.
+func EncodeJournal(j Journal, snapshot Encoded) ([]byte, error) {
+	f := journalFile{Version: journalVersion, Made: j.Made, Within: make([]int, len(j.Roots))}
+	known := map[string]int{}
+	for i, base := range j.Roots {
+		at, ok := known[base]
+		if !ok {
+			at = len(f.Bases)
+			known[base] = at
+			f.Bases = append(f.Bases, base)
+		}
+		f.Within[i] = at
+	}
+	for _, p := range j.Pruned {
+		f.Pruned = append(f.Pruned, folder{p.Path, octal(p.Mode)})
+	}
+	for _, s := range j.State {
+		f.State = append(f.State, textFile{s.Name, pointer(s.Before), pointer(s.After)})
+	}
+	rest, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	// The snapshot goes in as it is: encoding/json would read and copy all of it again.
+	const hole = `"snapshot":null`
+	head, tail, found := bytes.Cut(rest, []byte(hole)) // before any text of others: it is the second field
+	if !found {
+		return nil, deployment.ErrSnapshotDamaged
+	}
+	return slices.Concat(head, []byte(`"snapshot":`), snapshot.As(deployment.Applying), tail, []byte("\n")), nil
+}
+
+func pointer(text []byte) *string {
+	if text == nil {
+		return nil
+	}
+	s := string(text)
+	return &s
+}
+
+// DecodeJournal reads a journal. It fails with ErrSnapshotDamaged, also for a form that is newer than this one.
+func DecodeJournal(data []byte) (Journal, error) {
+	var f journalFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: %v", err).Because(err)
+	}
+	if f.Version != journalVersion {
+		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is of version %d and this program knows version %d", f.Version, journalVersion)
+	}
+	d, err := Decode(f.Snapshot)
+	if err != nil {
+		return Journal{}, err
+	}
+	j := Journal{Snapshot: d.Snapshot, Made: f.Made}
+	for _, at := range f.Within {
+		if at < 0 || at >= len(f.Bases) {
+			return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: it has no base %d", at)
+		}
+		j.Roots = append(j.Roots, f.Bases[at])
+	}
+	if len(j.Roots) != len(j.Changes) {
+		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: %d changes have %d bases", len(j.Changes), len(j.Roots))
+	}
+	for _, p := range f.Pruned {
+		j.Pruned = append(j.Pruned, Folder{p.Path, p.Mode.perm()})
+	}
+	for _, s := range f.State {
+		j.State = append(j.State, Text{s.Name, bytesOf(s.Before), bytesOf(s.After)})
+	}
+	return j, nil
+}
+
+func bytesOf(s *string) []byte {
+	if s == nil {
+		return nil
+	}
+	return []byte(*s)
+}
+
+// original is one entry of the registry of originals.
+type original struct {
+	Path     string         `json:"path"`
+	Sum      deployment.Sum `json:"sha256"`
+	Size     int64          `json:"bytes,omitempty"`
+	Mode     *octal         `json:"mode,omitempty"`
+	Link     string         `json:"link,omitempty"`
+	Snapshot string         `json:"snapshot_id"`
+	Settled  string         `json:"settled_by,omitempty"`
+}
+
+// EncodeOriginals writes the registry of originals down, sorted by path; those of one path stay in their order.
+func EncodeOriginals(all []deployment.Original) []byte {
+	out := make([]original, 0, len(all))
+	for _, o := range all {
+		entry := original{Path: o.Path, Sum: o.Sum, Size: o.Size, Link: o.Link, Snapshot: o.Snapshot, Settled: o.Settled}
+		if o.Kind == deployment.Regular {
+			mode := octal(o.Mode)
+			entry.Mode = &mode
+		}
+		out = append(out, entry)
+	}
+	sorting.Stable(out, func(a, b original) int { return cmp.Compare(a.Path, b.Path) })
+	return lines(out)
+}
+
+// DecodeOriginals reads the registry of originals; nothing is an empty one. It fails with ErrSnapshotDamaged.
+func DecodeOriginals(data []byte) ([]deployment.Original, error) {
+	var all []original
+	if err := decode(data, &all); err != nil {
+		return nil, err
+	}
+	var out []deployment.Original
+	for _, o := range all {
+		out = append(out, deployment.Original{Path: o.Path, Seen: seen(o.Sum, o.Size, o.Mode, o.Link), Snapshot: o.Snapshot, Settled: o.Settled})
+	}
+	return out, nil
+}
+
+// EncodePaths writes a sorted list of paths down.
+func EncodePaths(paths []string) []byte { return lines(paths) }
+
+// DecodePaths reads a list of paths; nothing is an empty one. It fails with ErrSnapshotDamaged.
+func DecodePaths(data []byte) ([]string, error) {
+	var all []string
+	return all, decode(data, &all)
+}
+
+// lines is a JSON array with an entry a line.
+func lines[T any](all []T) []byte {
+	b := []byte{'['}
+	for i, v := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendValue(append(b, "\n  "...), v)
+	}
+	return append(b, "\n]\n"...)
+}
+
+func decode(data []byte, into any) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return deployment.ErrSnapshotDamaged.Sayf("the registry is not valid: %v", err).Because(err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+// Package ground is the file system as deployments stand on it: what stands at a path, whether it is still what was seen, where directories
+// really are when links are followed, that none of them leads out of its root, and what its errors mean.
+//
+// It refuses to write anything.
+package observe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Fault is the fault behind an error of the file system at path (agentpack contract §6.2).
+func Fault(err error, path string) error {
+	var known *fault.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	details := deployment.Details{}.AddPath("path", path)
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		details.Add("raw_os_error", int(number))
+	}
+	switch number {
+	case syscall.EACCES, syscall.EPERM, syscall.EROFS:
+		return deployment.ErrPermission.Sayf("%s may not be read or written: %v; make it and its directory writable for this user", path, number).
+			With(details.Add("io_kind", "permission_denied").Add("hint", "check the owner and the mode of the file and its directory")).Because(err)
+	case syscall.ENAMETOOLONG:
+		return deployment.ErrPathLong.Sayf("%s is too long a path; shorten a name in it", path).
+			With(details.Add("io_kind", "path_too_long").Add("hint", "shorten the path")).Because(err)
+	}
+	return deployment.ErrDisk.Sayf("%s could not be written: %v", path, cause(err)).With(details).Because(err)
+}
+
+// cause is the innermost reason: the path around it is said already, or is only part of it.
+func cause(err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return at.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// Absent reports an error that says: nothing is there.
+func Absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Sight is what stands at a path, with a file's content and what tells it from a later one.
+type Sight struct {
+	deployment.Seen
+	Data []byte
+	Info fs.FileInfo // nil when nothing is there
+}
+
+// See looks at path itself, not at what a link leads to: that is not ours to touch.
+func See(path string) (Sight, error) {
+	info, err := os.Lstat(path)
+	if Absent(err) {
+		return Sight{}, nil
+	}
+	if err != nil {
+		return Sight{}, err
+	}
+	s := Sight{Info: info, Seen: deployment.Seen{Mode: info.Mode().Perm()}}
+	switch info.Mode().Type() {
+	case 0:
+		s.Kind = deployment.Regular
+		s.Data, s.Info, err = read(path)
+		switch {
+		case err != nil:
+		case !os.SameFile(info, s.Info): // perhaps a link by now, whose target was read
+			err = deployment.ErrStale.Sayf("%s was changed while it was looked at; look again", path)
+		default:
+			s.Sum, s.Size, s.Mode = deployment.SumOf(s.Data), int64(len(s.Data)), s.Info.Mode().Perm()
+		}
+	case fs.ModeSymlink:
+		s.Kind, s.Mode = deployment.Link, 0
+		s.Link, err = os.Readlink(path)
+	case fs.ModeDir:
+		s.Kind = deployment.Directory
+	default:
+		s.Kind = deployment.Special
+	}
+	return s, err
+}
+
+// Read is a file's bytes, a link followed. What is no file holds nothing.
+func Read(path string) (data []byte, found bool, err error) {
+	data, info, err := read(path)
+	if Absent(err) {
+		return nil, false, nil
+	}
+	return data, info != nil && info.Mode().IsRegular(), err
+}
+
+// read is a file's bytes and what the file system says of the very file that was read.
+func read(path string) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, info, err
+	}
+	data := make([]byte, 0, info.Size()+1)
+	for {
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return data, info, nil
+		case err != nil:
+			return nil, nil, err
+		case len(data) == cap(data):
+			data = append(data, 0)[:len(data)]
+		}
+	}
+}
+
+// Exactly reports that s is what was seen before: what stands there, its content or where it leads, and every permission bit.
+func Exactly(s, then deployment.Seen) bool { return Nearly(s, then) && s.Mode == then.Mode }
+
+// Nearly is Exactly, but of the mode only whether the file may be executed.
+func Nearly(s, then deployment.Seen) bool {
+	if s.Kind != then.Kind {
+		return false
+	}
+	switch s.Kind {
+	case deployment.Regular:
+		return s.Sum == then.Sum && deployment.ModeOf(s.Mode) == deployment.ModeOf(then.Mode)
+	case deployment.Link:
+		return s.Link == then.Link
+	}
+	return true
+}
+
+// Untouched reports that the file is still the very one that was looked at.
+func Untouched(now, then fs.FileInfo) bool {
+	if now == nil || then == nil {
+		return now == nil && then == nil
+	}
+	return os.SameFile(now, then) && now.ModTime().Equal(then.ModTime()) && now.Size() == then.Size() && now.Mode() == then.Mode()
+}
+
+const executeBits fs.FileMode = 0o111
+
+// FinalMode is the mode a file gets. Plain and Executable only say whether it may be executed: a new file's other bits are the user's umask's,
+// those of one that is there stay. Any other mode is meant as it is.
+func FinalMode(w deployment.Write, umask fs.FileMode) fs.FileMode {
+	mode := w.After.Mode.Perm()
+	switch {
+	case mode != deployment.Plain && mode != deployment.Executable:
+		return mode
+	case w.Before.Kind != deployment.Regular:
+		return mode &^ umask
+	}
+	kept := w.Before.Mode.Perm()
+	if deployment.ModeOf(kept) == mode {
+		return kept
+	}
+	if mode == deployment.Plain {
+		return kept &^ executeBits
+	}
+	return kept | kept>>2&executeBits | 0o100 // whoever may read may execute
+}

@@ -1,0 +1,152 @@
+// Package ledger is the ownership manifests in the roots of deployments: which files were written there, and by what (agentpack
+// contract §4.1).
+//
+// It refuses to know whether those files are still what they were. What cannot be understood of a manifest is left out and said: a
+// damaged manifest owns nothing, so nothing is deleted because of it.
+package observe
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+const (
+	// MaxSize is how large a manifest may be, in bytes; larger ones are not read.
+	MaxSize = 64 << 20
+
+	legacyName = ".agentpack.manifest.json"
+	prefix     = ".agentpack.manifest."
+	suffix     = ".json"
+	version    = 1
+
+	maxFiles = 1 << 18 // entries of a manifest
+	maxNamed = 20      // entries that are complained about one by one
+	maxPath  = 4096    // PATH_MAX and NAME_MAX of Linux
+	maxName  = 255
+)
+
+// ErrUnusable reports bytes that are no manifest of that target: no JSON, another version, another target's.
+var ErrUnusable = fault.New(fault.State, "deployment_manifest_unusable", "an ownership manifest cannot be used")
+
+// errOther is ErrUnusable for a manifest that is fine, but another target's.
+var errOther = errors.New("the manifest is another target's")
+
+// Name is the file name of a target's manifest; the target's name is made safe for it.
+func Name(target string) string { return prefix + deployment.SafeName(target) + suffix }
+
+// IsName reports the file name of a manifest of any target, or the legacy one.
+func IsName(file string) bool {
+	return file == legacyName ||
+		len(file) > len(prefix)+len(suffix) && strings.HasPrefix(file, prefix) && strings.HasSuffix(file, suffix)
+}
+
+// Manifest is what one says.
+type Manifest struct {
+	GeneratedAt time.Time // zero when the file tells none that can be read
+	Target      string
+	Root        string // absolute, native: what the files' paths are relative to
+	SnapshotID  string // empty when there is none
+	Files       []deployment.Owned
+}
+
+// Read is what the manifest of root.Target says in the directory root.Path. One that is missing is not Present, and so is one that
+// cannot be read or understood, with a warning. The legacy name counts only where the target's own is absent and only when it is this
+// target's, with a warning. A symbolic link is followed while it stays inside the root. It fails with ErrPathLong where the root's path
+// is too long for anything to be there.
+func OwnershipRead(root deployment.Root) (deployment.Ledger, []string, error) {
+	l := deployment.Ledger{Root: root}
+	info, err := os.Stat(root.Path)
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return l, nil, deployment.ErrPathLong.Sayf("%s is too long a path; move the root to a shorter one", root.Path).
+			With(deployment.Fields("hint", "use a shorter root").AddPath("path", root.Path)).Because(err)
+	case err == nil && !info.IsDir(): // a pipe, opened, would block
+		return l, nil, nil
+	}
+	for _, name := range []string{Name(root.Target), legacyName} {
+		file := filepath.Join(root.Path, name)
+		data, _, err := docfile.At(root.Path).Read(name, MaxSize)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err != nil {
+			return l, []string{"the manifest " + file + " cannot be read, so its files count as not deployed: " + ownershipCause(err)}, nil
+		}
+		m, warnings, err := Decode(data, root)
+		switch {
+		case errors.Is(err, errOther) && name == legacyName:
+			return l, nil, nil // it belongs to a neighbour
+		case err != nil:
+			return l, []string{"the manifest " + file + " is ignored, so its files count as not deployed: " + ownershipCause(err)}, nil
+		}
+		for i, w := range warnings {
+			warnings[i] = "the manifest " + file + ": " + w
+		}
+		if name == legacyName {
+			warnings = append(warnings, "the manifest "+file+" has a name that is no longer used; the next deployment writes "+Name(root.Target))
+		}
+		l.Present, l.Legacy, l.Owned = true, name == legacyName, m.Files
+		return l, warnings, nil
+	}
+	return l, nil, nil
+}
+
+// cause is the reason behind an error whose file the sentence around it names.
+func ownershipCause(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Message
+	}
+	return err.Error()
+}
+
+// inside is the shortest form of a manifest's path, or why it names no file below its root. Such a path is never touched.
+func inside(rel string) (clean, problem string) {
+	if filepath.Separator == '/' && (target.Paths{Sep: '/'}).Confined(rel) == nil && !IsName(rel) && !climbs(rel) {
+		return rel, "" // what almost all are
+	}
+	clean = path.Clean(rel)
+	switch {
+	case strings.IndexByte(rel, 0) >= 0:
+		return "", "it has a NUL byte"
+	case path.IsAbs(rel) || filepath.VolumeName(filepath.FromSlash(rel)) != "":
+		return "", "it is absolute"
+	case climbs(rel):
+		return "", `it goes up by ".."`
+	case clean == ".":
+		return "", "it names no file"
+	case !filepath.IsLocal(filepath.FromSlash(clean)):
+		return "", "it cannot be a file here"
+	case IsName(clean):
+		return "", "it is a manifest itself"
+	}
+	return clean, ""
+}
+
+// climbs reports a ".." component, also one between backslashes: the manifest may come from another system.
+func climbs(rel string) bool {
+	if !strings.Contains(rel, "..") {
+		return false
+	}
+	for part := range strings.FieldsFuncSeq(rel, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,354 @@
+// Package look is how deployments see the machine: what the manifests in the roots say, what stands at the paths that matter, which
+// files nobody deployed, and whether a root could be written to.
+//
+// It refuses to write anything, and to know what should be where.
+package observe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+const (
+	share    = 64 // paths that a goroutine takes at a time
+	attempts = 4  // looks at a path that keeps changing under our eyes
+)
+
+// Looker looks. It keeps nothing but the index; methods may be called from many goroutines.
+type Looker struct {
+	index *Index
+}
+
+// New is a Looker that asks index for sums. Saving the index is its owner's affair.
+func New(index *Index) *Looker { return &Looker{index} }
+
+// Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the
+// first of the ledgers, l.Paths and the ledgers' other paths is reported, unless l says to go on: ErrPermission, ErrPathLong, ErrPath, or what
+// the file system said.
+func (k *Looker) Observe(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
+	files := make(map[string]deployment.Seen, len(l.Paths))
+	paths := l.Paths
+	if mayRepeat(paths) {
+		paths = distinct(paths, files)
+	}
+	round := k.begin(ctx, paths, l.GoOn)
+	o, err := ledgers(ctx, l) // meanwhile
+	if err != nil {
+		round.stop.Store(true)
+	}
+	o.Files, o.Looked, o.Seen = files, paths, round.seen
+	if l.GoOn {
+		o.Unread = map[string]error{}
+	}
+	if failed := round.finish(o); err == nil {
+		err = failed
+	}
+	if err == nil {
+		err = k.begin(ctx, unseen(o, l.Paths), l.GoOn).finish(o)
+	}
+	if err != nil {
+		return deployment.Observed{}, err
+	}
+	o.Ways = ways(l, o)
+	return o, nil
+}
+
+// mayRepeat reports paths of which some may come twice. Those of a plan come sorted, target by target: as long as the targets' stretches
+// are apart, none does.
+func mayRepeat(paths []string) bool {
+	const most = 64
+	var stretches [][2]string // first and last
+	for i, path := range paths {
+		if i == 0 || path <= paths[i-1] {
+			if len(stretches) == most {
+				return true
+			}
+			stretches = append(stretches, [2]string{path})
+		}
+		stretches[len(stretches)-1][1] = path
+	}
+	sorting.By(stretches, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	for i := 1; i < len(stretches); i++ {
+		if stretches[i][0] <= stretches[i-1][1] {
+			return true
+		}
+	}
+	return false
+}
+
+// distinct is every path once; files serves to tell them apart.
+func distinct(paths []string, files map[string]deployment.Seen) []string {
+	once := make([]string, 0, len(paths))
+	for _, path := range paths {
+		if _, known := files[path]; !known {
+			files[path] = deployment.Seen{}
+			once = append(once, path)
+		}
+	}
+	return once
+}
+
+// unseen are the paths in manifests at which nothing was seen yet. Manifests mostly list the very paths that were looked at, in their
+// order; what was absent may be looked at again.
+func unseen(o deployment.Observed, looked []string) (rest []string) {
+	next := 0
+	added := map[string]bool{}
+	for have := range o.Entries() {
+		for next < len(looked) && looked[next] < have.Path {
+			next++
+		}
+		if next < len(looked) && looked[next] == have.Path {
+			continue
+		}
+		if _, seen := o.Files[have.Path]; !seen && !added[have.Path] {
+			added[have.Path] = true
+			rest = append(rest, have.Path)
+		}
+	}
+	return rest
+}
+
+// ledgers reads the roots' manifests, each once; no warning comes twice.
+func ledgers(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
+	var o deployment.Observed
+	looked, said := map[deployment.Root]bool{}, map[string]bool{}
+	for _, root := range l.Roots {
+		if looked[root] {
+			continue
+		}
+		looked[root] = true
+		if err := ctx.Err(); err != nil {
+			return deployment.Observed{}, fault.From(err)
+		}
+		read, warnings, err := OwnershipRead(root)
+		if err != nil {
+			if !l.GoOn {
+				return deployment.Observed{}, err
+			}
+			read, warnings = deployment.Ledger{Root: root}, []string{"the manifest of " + root.Target + " in " + root.Path + " cannot be read: " + fault.From(err).Message}
+		}
+		o.Ledgers = append(o.Ledgers, read)
+		for _, w := range warnings {
+			if !said[w] {
+				said[w] = true
+				o.Warnings = append(o.Warnings, w)
+			}
+		}
+	}
+	return o, nil
+}
+
+// round is one look at many paths, by several goroutines.
+type round struct {
+	*Looker
+	ctx    context.Context
+	paths  []string
+	seen   []deployment.Seen
+	failed []error // of shares
+	unread []error // of paths; nil where one that cannot be looked at ends the round
+	next   atomic.Int64
+	stop   atomic.Bool
+	others errgroup.Group
+}
+
+// begin has others begin to look; finish lends a hand.
+func (k *Looker) begin(ctx context.Context, paths []string, goOn bool) *round {
+	shares := (len(paths) + share - 1) / share
+	r := &round{Looker: k, ctx: ctx, paths: paths, seen: make([]deployment.Seen, len(paths)), failed: make([]error, shares)}
+	if goOn {
+		r.unread = make([]error, len(paths))
+	}
+	for range min(runtime.GOMAXPROCS(0), shares) - 1 {
+		r.others.Go(r.work)
+	}
+	return r
+}
+
+// work takes shares in order and finishes them, so that all before the first that fails are looked at: its error is always the same.
+func (r *round) work() error {
+	eye := r.index.Eye()
+	defer eye.Close()
+	for !r.stop.Load() {
+		n := int(r.next.Add(1)) - 1
+		if n >= len(r.failed) {
+			break
+		}
+		if err := r.ctx.Err(); err != nil {
+			return fault.From(err)
+		}
+		for i := n * share; i < min((n+1)*share, len(r.paths)) && r.failed[n] == nil; i++ {
+			why := &r.failed[n]
+			if r.unread != nil {
+				why = &r.unread[i]
+			}
+			r.seen[i], *why = r.Looker.seen(eye, r.paths[i])
+		}
+		if r.failed[n] != nil {
+			r.stop.Store(true)
+		}
+	}
+	return nil
+}
+
+// finish puts what was seen among o's files.
+func (r *round) finish(o deployment.Observed) error {
+	if err := errors.Join(r.work(), r.others.Wait()); err != nil {
+		return fault.From(err)
+	}
+	for _, err := range r.failed {
+		if err != nil {
+			return err
+		}
+	}
+	for i, path := range r.paths {
+		if r.seen[i].Kind == deployment.Absent {
+			delete(o.Files, path)
+		} else {
+			o.Files[path] = r.seen[i]
+		}
+		if r.unread != nil && r.unread[i] != nil {
+			o.Unread[path] = r.unread[i]
+		}
+	}
+	return nil
+}
+
+// Seen looks at one path, as Observe does. Of a symbolic link, Size and Sum are those of the file it leads to and Mode is zero.
+func (k *Looker) Seen(path string) (deployment.Seen, error) {
+	eye := k.index.Eye()
+	defer eye.Close()
+	return k.seen(eye, path)
+}
+
+func (k *Looker) seen(eye *Eye, path string) (deployment.Seen, error) {
+	var err error
+	for range attempts {
+		var seen deployment.Seen
+		if seen, err = k.once(eye, path); err == nil {
+			return seen, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, deployment.ErrPath) {
+			break
+		}
+		eye.Close() // it was there a moment ago, or was a file: somebody is at work on it, or on its directory
+	}
+	return deployment.Seen{}, refused("looked at", path, err)
+}
+
+func (k *Looker) once(eye *Eye, path string) (deployment.Seen, error) {
+	st, err := eye.Lstat(path)
+	switch {
+	case absent(err):
+		return deployment.Seen{}, nil
+	case err != nil:
+		return deployment.Seen{}, err
+	}
+	seen := deployment.Seen{Mode: st.Mode.Perm()}
+	switch st.Mode.Type() {
+	case 0:
+		seen.Kind, seen.Size = deployment.Regular, st.Size
+		seen.Sum, err = eye.SumOf(path, st)
+		return seen, err
+	case fs.ModeSymlink:
+		return k.link(path)
+	case fs.ModeDir:
+		seen.Kind = deployment.Directory
+	default:
+		seen.Kind = deployment.Special
+	}
+	return seen, nil
+}
+
+// link looks at a symbolic link. That it leads nowhere we can see is no error: then it leads to nothing of ours.
+func (k *Looker) link(path string) (deployment.Seen, error) {
+	to, err := os.Readlink(path)
+	if errors.Is(err, syscall.EINVAL) {
+		return deployment.Seen{}, deployment.ErrPath // no link any more
+	}
+	if err != nil {
+		return deployment.Seen{}, err
+	}
+	seen := deployment.Seen{Kind: deployment.Link, Link: to}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return seen, nil
+	}
+	seen.Size = info.Size()
+	seen.Sum, err = k.index.Sum(path, info)
+	return seen, err
+}
+
+// Read implements deployport.Machine. It follows symbolic links; anything but a file is ErrPath.
+func (k *Looker) Read(ctx context.Context, path string) ([]byte, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, fault.From(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	if absent(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, refused("read", path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = deployment.ErrPath
+	}
+	if err != nil {
+		return nil, false, refused("read", path, err)
+	}
+	data := make([]byte, 0, info.Size()+1)
+	for {
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return data, true, nil
+		case err != nil:
+			return nil, false, refused("read", path, err)
+		case len(data) == cap(data):
+			data = append(data, 0)[:len(data)]
+		}
+	}
+}
+
+// absent reports an error that says: nothing is there.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// refused is the fault behind an error of the file system (agentpack contract §6.2).
+func refused(what, path string, err error) error {
+	details := func(hint string) deployment.Details {
+		return deployment.Fields("hint", hint).AddPath("path", path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return deployment.ErrPermission.Sayf("%s may not be %s; make it and the directories above it readable for this user", path, what).
+			With(details("make the file readable, or exclude it").Add("io_kind", "permission_denied")).Because(err)
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return deployment.ErrPathLong.Sayf("%s is a path too long to be %s; shorten a name in it", path, what).
+			With(details("shorten the path").Add("io_kind", "path_too_long")).Because(err)
+	case errors.Is(err, deployment.ErrPath):
+		return deployment.ErrPath.Sayf("%s cannot be %s: it is no file, or keeps changing", path, what).
+			With(details("move away what stands there")).Because(err)
+	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
+		return deployment.ErrPath.Sayf("%s cannot be %s: it is no path that leads anywhere", path, what).With(details("mend the path")).Because(err)
+	}
+	return fault.From(err)
+}

@@ -1,0 +1,142 @@
+package observe
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// Spot is a directory, with links resolved: rel below root, which is where a root really is. It need not exist.
+type Spot struct {
+	Root, Rel string
+	Missing   bool
+}
+
+// File is the path of a file in it.
+func (s Spot) File(name string) string { return filepath.Join(s.Root, s.Rel, name) }
+
+// Map finds out where directories really are, and that none leads out of its root. A root may be a link itself.
+type Map struct {
+	Gone  map[string]bool // paths that are removed before anything is made
+	spots map[[2]string]Spot
+	real  map[string]Spot // of roots
+	Made  []string        // directories that will have to be made, parents first
+}
+
+// NewMap knows nothing yet. gone are files that make way for directories before anything is made.
+func NewMap(gone map[string]bool) *Map {
+	return &Map{Gone: gone, spots: map[[2]string]Spot{}, real: map[string]Spot{}}
+}
+
+// Parent is the directory of a file that has to stay below root.
+func (t *Map) Parent(root, path string) (Spot, error) {
+	switch {
+	case !utf8.ValidString(path):
+		return Spot{}, Unusable(path, "it is no valid UTF-8")
+	case !filepath.IsAbs(path) || filepath.Clean(path) != path || !filepath.IsAbs(root):
+		return Spot{}, Unusable(path, "it is not absolute, or not in its shortest form")
+	case path == filepath.Clean(root) || !deployment.Below(filepath.Clean(root), path, filepath.Separator):
+		return Spot{}, Unusable(path, "it is not below "+root)
+	}
+	return t.dir(filepath.Clean(root), filepath.Dir(path))
+}
+
+// Unusable is ErrPath, with the reason.
+func Unusable(path, why string) error {
+	return deployment.ErrPath.Sayf("%q cannot be written: %s", path, why).
+		With(deployment.Fields("hint", "use a path below the root, through directories that are there").AddPath("path", path))
+}
+
+func (t *Map) dir(root, dir string) (Spot, error) {
+	key := [2]string{root, dir}
+	if at, ok := t.spots[key]; ok {
+		return at, nil
+	}
+	at, err := t.lookUp(root, dir)
+	if err == nil {
+		t.spots[key] = at
+	}
+	return at, err
+}
+
+func (t *Map) lookUp(root, dir string) (Spot, error) {
+	if dir == root {
+		return t.base(root)
+	}
+	above, err := t.dir(root, filepath.Dir(dir))
+	if err != nil {
+		return Spot{}, err
+	}
+	at := Spot{Root: above.Root, Rel: filepath.Join(above.Rel, filepath.Base(dir)), Missing: true}
+	if above.Missing {
+		t.Made = append(t.Made, dir)
+		return at, nil
+	}
+	info, err := os.Lstat(at.File(""))
+	switch {
+	case Absent(err) || err == nil && !info.IsDir() && t.Gone[dir]:
+		t.Made = append(t.Made, dir)
+		return at, nil
+	case err != nil:
+		return Spot{}, Fault(err, dir)
+	case info.IsDir():
+		at.Missing = false
+		return at, nil
+	case info.Mode().Type() != fs.ModeSymlink:
+		return Spot{}, Unusable(dir, "something that is no directory stands there")
+	}
+	return follow(at, dir)
+}
+
+// follow resolves a link among the directories, which must not lead out of the root.
+func follow(at Spot, dir string) (Spot, error) {
+	real, err := filepath.EvalSymlinks(at.File(""))
+	if err != nil {
+		return Spot{}, Unusable(dir, "it is a symbolic link that leads nowhere")
+	}
+	if !deployment.Below(at.Root, real, filepath.Separator) {
+		return Spot{}, Unusable(dir, "it is a symbolic link that leads out of the root, to "+real)
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return Spot{}, Unusable(dir, "it is a symbolic link to something that is no directory")
+	}
+	rel, err := filepath.Rel(at.Root, real)
+	return Spot{Root: at.Root, Rel: rel}, err
+}
+
+// base is where a root really is.
+func (t *Map) base(root string) (Spot, error) {
+	if at, ok := t.real[root]; ok {
+		return at, nil
+	}
+	at := Spot{Rel: "."}
+	real, err := filepath.EvalSymlinks(root)
+	switch {
+	case err == nil:
+		at.Root = real
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return Spot{}, Unusable(root, "it is no directory")
+		}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENAMETOOLONG):
+		return Spot{}, Fault(err, root)
+	case !errors.Is(err, fs.ErrNotExist):
+		return Spot{}, Unusable(root, "no directory can be there: "+cause(err).Error())
+	default:
+		if _, err := os.Lstat(root); err == nil {
+			return Spot{}, Unusable(root, "it is a symbolic link that leads nowhere")
+		}
+		above, err := t.base(filepath.Dir(root))
+		if err != nil {
+			return Spot{}, err
+		}
+		at.Root, at.Missing = filepath.Join(above.Root, filepath.Base(root)), true
+		t.Made = append(t.Made, root)
+	}
+	t.real[root] = at
+	return at, nil
+}

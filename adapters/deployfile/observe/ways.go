@@ -1,0 +1,55 @@
+package observe
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// ways finds out where the directories of the paths, and the roots, really are. Each is looked at once.
+func ways(l deployport.Look, o deployment.Observed) *deployment.Ways {
+	f := follower{real: map[string]string{}, ways: deployment.NewWays()}
+	for _, root := range l.Roots {
+		f.dir(filepath.Clean(root.Path))
+	}
+	last := "" // paths mostly stand together
+	for _, path := range l.Paths {
+		if dir := filepath.Dir(path); dir != last {
+			f.dir(dir)
+			last = dir
+		}
+	}
+	for have := range o.Entries() {
+		if dir := filepath.Dir(have.Path); dir != last {
+			f.dir(dir)
+			last = dir
+		}
+	}
+	return f.ways
+}
+
+type follower struct {
+	real map[string]string
+	ways *deployment.Ways
+}
+
+// dir is where a directory really is; of one that is not there, where it would be made.
+func (f *follower) dir(dir string) string {
+	if real, known := f.real[dir]; known {
+		return real
+	}
+	real := dir
+	if above := filepath.Dir(dir); above != dir {
+		real = filepath.Join(f.dir(above), filepath.Base(dir))
+		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			if to, err := filepath.EvalSymlinks(real); err == nil { // one that leads nowhere is refused when something is to be written
+				real = to
+			}
+		}
+	}
+	f.real[dir] = real
+	f.ways.Lead(dir, real)
+	return real
+}

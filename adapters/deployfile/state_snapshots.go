@@ -1,0 +1,178 @@
+package deployfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// foreignChars is how much of a path's sum the original tool names a stored file by, in hex digits (agentpack contract §4.5).
+const foreignChars = 16
+
+// damaged is ErrSnapshotDamaged for a record, with what is wrong with it.
+func damaged(id string, err error) error {
+	return deployment.ErrSnapshotDamaged.Sayf("the snapshot %s cannot be used: %v", id, err).
+		With(deployment.Fields("snapshot_id", id)).Because(err)
+}
+
+// Load reads one record.
+func (h *Home) Load(id string) (Decoded, error) {
+	if !ValidID(id) {
+		return Decoded{}, deployment.ErrSnapshot.Sayf("%q is no snapshot; list the snapshots to see which there are", id)
+	}
+	data, err := h.Document(RecordName(id))
+	switch {
+	case err != nil:
+		return Decoded{}, damaged(id, err)
+	case data == nil:
+		return Decoded{}, deployment.ErrSnapshot.Sayf("there is no snapshot %s; list the snapshots to see which there are", id).
+			With(deployment.Fields("snapshot_id", id))
+	}
+	d, err := Decode(data)
+	if err == nil && d.ID != id {
+		err = errors.New("it is the record of " + d.ID)
+	}
+	if err != nil {
+		return Decoded{}, damaged(id, err)
+	}
+	return d, nil
+}
+
+// DecodeOriginals reads the registry, which is never given up on: what it lists is kept for ever.
+func (h *Home) DecodeOriginals(data []byte) ([]deployment.Original, error) {
+	all, err := DecodeOriginals(data)
+	if err != nil {
+		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it lists what stood here before deployments, so restore it from a backup",
+			h.Files.File(OriginalsName)).Because(err)
+	}
+	return all, nil
+}
+
+// Blob is kept content, also from beside the records of the original tool.
+func (h *Home) Blob(sum deployment.Sum) ([]byte, error) {
+	data, err := h.Vault.Blob(sum)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, observe.Fault(err, h.Vault.Dir())
+	}
+	ids, err := h.IDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		if data := h.foreign(id, sum); data != nil {
+			return data, nil
+		}
+	}
+	return nil, deployment.ErrSnapshotDamaged.Sayf("the content %s is kept nowhere; the snapshots that need it cannot be used", sum).
+		With(deployment.Fields("sha256", sum.String()))
+}
+
+// foreign is a content that the original tool stored with that snapshot, or nil.
+func (h *Home) foreign(id string, sum deployment.Sum) []byte {
+	beside := h.Files.File(snapshotsName + "/" + id)
+	if info, err := os.Lstat(beside); err != nil || !info.IsDir() {
+		return nil // one of ours has no such directory
+	}
+	d, err := h.Load(id)
+	if err != nil || !d.Foreign {
+		return nil
+	}
+	read := func(kind, target, path string) []byte {
+		name := deployment.SumOf([]byte(path)).Short(foreignChars)
+		data, _, err := h.Files.Read(snapshotsName+"/"+id+"/"+kind+"/"+deployment.SafeName(target)+"/"+name, maxDocument)
+		if err != nil || deployment.SumOf(data) != sum {
+			return nil
+		}
+		return data
+	}
+	for _, f := range d.Managed {
+		if f.Sum == sum {
+			if data := read("state", f.Target, deployment.Posix(f.Path)); data != nil {
+				return data
+			}
+		}
+	}
+	for _, c := range d.Changes {
+		var data []byte
+		switch sum {
+		case c.After.Sum:
+			data = read("state", c.Target, deployment.Posix(c.Path))
+		case c.Before.Sum:
+			data = read("backup", c.Target, c.Path)
+		}
+		if data != nil {
+			return data
+		}
+	}
+	return nil
+}
+
+// Needed are the contents that originals and snapshots need, but for those that go. A record that cannot be read may need anything.
+func (h *Home) Needed(ctx context.Context, without []string) (map[deployment.Sum]bool, error) {
+	needed := map[deployment.Sum]bool{}
+	data, err := h.Document(OriginalsName)
+	if err != nil {
+		return nil, err
+	}
+	originals, err := h.DecodeOriginals(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range originals {
+		needed[o.Sum] = true
+	}
+	ids, err := h.IDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if slices.Contains(without, id) {
+			continue
+		}
+		d, err := h.Load(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range d.Managed {
+			needed[f.Sum] = true
+		}
+		for _, c := range d.Changes {
+			needed[c.Before.Sum], needed[c.After.Sum] = true, true
+		}
+	}
+	return needed, nil
+}
+
+// Forget removes a record and, first, what the original tool stored beside it: without its record that would be found by nobody.
+func (h *Home) Forget(id string) (freed int64, err error) {
+	beside := h.Files.File(snapshotsName + "/" + id)
+	_ = filepath.WalkDir(beside, func(_ string, e fs.DirEntry, err error) error { // only to tell how much it is
+		if info, wrong := infoOf(e, err); wrong == nil && info.Mode().IsRegular() {
+			freed += info.Size()
+		}
+		return nil
+	})
+	if err := os.RemoveAll(beside); err != nil {
+		return 0, observe.Fault(err, beside)
+	}
+	if info, err := h.Files.Stat(RecordName(id)); err == nil {
+		freed += info.Size()
+	}
+	return freed, observe.Fault(h.Files.Remove(RecordName(id)), h.Files.File(RecordName(id)))
+}
+
+func infoOf(e fs.DirEntry, err error) (fs.FileInfo, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e.Info()
+}

@@ -1,0 +1,400 @@
+// Package carry carries operations out, finishes interrupted ones and takes them back: file by file, each in one step, so that dying anywhere
+// leaves every file as it was or as it was to be.
+//
+// It refuses to know why: a journal says what is to be where, and what stood there.
+package deployfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Direction is where an operation goes.
+type Direction bool
+
+// The directions.
+const (
+	Forward  Direction = true  // to what is to be there after it
+	Backward Direction = false // to what was there before it
+)
+
+// Work is an operation to carry out, to finish or to take back.
+type Work struct {
+	Home    *Home
+	Journal Journal
+	To      Direction
+	Fsync   bool
+	Step    func(step, path string) // called after everything that changes the disk
+	Done    func(done, total int)   // called after each file, or nil
+
+	// Of an operation that was just prepared, so that nothing has to be looked at again. Without Jobs the journal's are looked at first, what
+	// is still to do is done, and what is neither as before nor as after is left alone: so that can be repeated after dying anywhere.
+	Jobs   []Job
+	Ground *observe.Map
+	Umask  fs.FileMode
+}
+
+// run is a work on its way.
+type run struct {
+	Work
+	prepared bool
+	todo     []bool // by job
+	left     Paths
+
+	mu    sync.Mutex
+	count int
+	total int
+	roots map[string]*os.Root
+}
+
+// Run does the work, and reports the files that it left alone.
+func Run(ctx context.Context, work Work) (left []string, err error) {
+	w := &run{Work: work, prepared: work.Jobs != nil, roots: map[string]*os.Root{}}
+	if !w.prepared {
+		for i, c := range w.Journal.Changes {
+			w.Jobs = append(w.Jobs, Job{Record: c, Root: w.Journal.Roots[i]})
+		}
+	}
+	err = w.run(ctx)
+	slices.Sort(w.left.All)
+	return slices.Compact(w.left.All), err
+}
+
+// target is what a job's path is to be.
+func (w *run) target(j *Job) deployment.Seen {
+	if w.To == Forward {
+		return j.After
+	}
+	return j.Before
+}
+
+func (w *run) run(ctx context.Context) error {
+	w.todo = make([]bool, len(w.Jobs))
+	if err := w.look(ctx); err != nil {
+		return err
+	}
+	for _, todo := range w.todo {
+		if todo {
+			w.total++
+		}
+	}
+	removes := func(j *Job) bool { return w.target(j).Kind == deployment.Absent }
+	if err := w.each(ctx, removes, w.remove); err != nil {
+		return err
+	}
+	if err := w.folders(); err != nil {
+		return err
+	}
+	if w.Ground == nil || len(w.Ground.Gone) > 0 || !w.prepared {
+		if err := w.settle(observe.NewMap(nil)); err != nil { // directories went, and others gave way
+			return err
+		}
+	}
+	puts := func(j *Job) bool { return !removes(j) }
+	if err := w.each(ctx, puts, w.put); err != nil {
+		return err
+	}
+	return w.lists()
+}
+
+// look finds out what is to do.
+func (w *run) look(ctx context.Context) error {
+	if w.prepared {
+		for i := range w.Jobs {
+			w.todo[i] = !w.Jobs[i].Twin
+		}
+		return nil
+	}
+	var err error
+	if w.Umask, err = w.Home.Umask(); err != nil {
+		return err
+	}
+	if err := w.settle(observe.NewMap(w.gone())); err != nil {
+		return err
+	}
+	err = Each(ctx, len(w.Jobs), func(i int) error {
+		where, err := w.where(i)
+		if err != nil {
+			return err
+		}
+		w.todo[i] = where == there
+		if where == lost {
+			w.left.Add(w.Jobs[i].Path)
+		}
+		return nil
+	})
+	known := map[string]bool{}
+	for i := range w.Jobs {
+		if w.todo[i] {
+			real := w.Jobs[i].At.File(filepath.Base(w.Jobs[i].Path))
+			w.todo[i], known[real] = !known[real], true // twins want the same
+		}
+	}
+	return err
+}
+
+// gone are the files that give way to directories on the way.
+func (w *run) gone() map[string]bool {
+	gone := map[string]bool{}
+	for i := range w.Jobs {
+		gone[w.Jobs[i].Path] = w.target(&w.Jobs[i]).Kind == deployment.Absent
+	}
+	return gone
+}
+
+// settle finds every job's directory. One whose directory leads out of its root by now is left alone, unless that cannot have happened yet.
+func (w *run) settle(land *observe.Map) error {
+	w.Ground = land
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		at, err := land.Parent(j.Root, j.Path)
+		if err != nil && w.prepared {
+			return err
+		}
+		if err != nil {
+			at = observe.Spot{}
+		}
+		if err != nil && w.todo[i] {
+			w.todo[i] = false
+			w.left.Add(j.Path)
+		}
+		j.At = at
+	}
+	return nil
+}
+
+// standing is how far a job is.
+type standing int
+
+const (
+	here  standing = iota // as it is to be
+	there                 // as it was
+	lost                  // neither
+)
+
+// where says how far a job is, by what stands at its path.
+func (w *run) where(i int) (standing, error) {
+	j := &w.Jobs[i]
+	if j.At == (observe.Spot{}) {
+		return lost, nil
+	}
+	if err := os.Remove(j.At.File(w.temp(i))); err != nil && !observe.Absent(err) {
+		return lost, observe.Fault(err, j.Path)
+	}
+	now, err := observe.See(j.At.File(filepath.Base(j.Path)))
+	if err != nil {
+		return lost, observe.Fault(err, j.Path)
+	}
+	if now.Kind == deployment.Directory && w.passing(j.Path) {
+		now = observe.Sight{}
+	}
+	from, to := j.Before, j.After
+	if w.To == Backward {
+		from, to = to, from
+	}
+	j.Then = now.Info
+	for _, same := range []func(a, b deployment.Seen) bool{observe.Exactly, observe.Nearly} {
+		switch {
+		case same(now.Seen, to):
+			return here, nil
+		case same(now.Seen, from):
+			return there, nil
+		}
+	}
+	return lost, nil
+}
+
+// passing reports a directory that the operation makes or removes.
+func (w *run) passing(path string) bool {
+	return slices.Contains(w.Journal.Made, path) || slices.ContainsFunc(w.Journal.Pruned, func(f Folder) bool { return f.Path == path })
+}
+
+// temp is the name of a file that is being written, the same whenever the operation goes on, so that none is left behind.
+func (w *run) temp(i int) string {
+	return ".agentpack-" + w.Journal.ID + "-" + strconv.Itoa(i) + ".tmp"
+}
+
+// each does something to every job that is still to do, directory by directory.
+func (w *run) each(ctx context.Context, which func(*Job) bool, do func(dir *os.Root, i int) error) error {
+	const row = 128 // files of one directory that are written in a row
+	var all []int
+	for i := range w.Jobs {
+		if w.todo[i] && which(&w.Jobs[i]) {
+			all = append(all, i)
+		}
+	}
+	at := func(i int) observe.Spot { return w.Jobs[i].At }
+	sorting.Stable(all, func(a, b int) int {
+		return cmp.Or(cmp.Compare(at(a).Root, at(b).Root), cmp.Compare(at(a).Rel, at(b).Rel))
+	})
+	var groups [][]int
+	for begin, i := 0, 1; i <= len(all); i++ {
+		if i == len(all) || at(all[i]) != at(all[begin]) || i-begin == row {
+			groups = append(groups, all[begin:i])
+			begin = i
+		}
+	}
+	defer w.closeRoots()
+	if err := w.openRoots(groups); err != nil {
+		return err
+	}
+	return spreadGroups(ctx, groups, func(ctx context.Context, group []int) error { return w.group(ctx, group, do) })
+}
+
+func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int) error) error {
+	first := &w.Jobs[all[0]]
+	dir, err := w.enter(first)
+	if err != nil {
+		return observe.Fault(err, filepath.Dir(first.Path))
+	}
+	defer dir.Close()
+	for _, i := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := do(dir, i)
+		switch {
+		case errors.Is(err, errLeft):
+			w.left.Add(w.Jobs[i].Path)
+		case err != nil:
+			return observe.Fault(err, w.Jobs[i].Path)
+		}
+		w.tell()
+	}
+	if !w.Fsync {
+		return nil
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return observe.Fault(err, filepath.Dir(first.Path))
+	}
+	if err = f.Sync(); errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return observe.Fault(errors.Join(err, f.Close()), filepath.Dir(first.Path))
+}
+
+// openRoots opens the roots of all groups, making those that are missing. What is opened is the directory that was found there, reached without a
+// link: whoever puts one in its place, or in that of a directory above, is not followed.
+func (w *run) openRoots(groups [][]int) error {
+	for _, g := range groups {
+		real := w.Jobs[g[0]].At.Root
+		if w.roots[real] != nil {
+			continue
+		}
+		root, err := os.OpenRoot(real)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(real, fs.ModePerm); err == nil {
+				w.Step("made", real)
+				root, err = os.OpenRoot(real)
+			}
+		}
+		if err != nil {
+			if info, gone := os.Stat(real); gone == nil && !info.IsDir() {
+				err = syscall.ENOTDIR // os.OpenRoot has words for it, and no number
+			}
+			return observe.Fault(err, real)
+		}
+		w.roots[real] = root
+		if !stands(root, real) {
+			return Stale([]string{w.Jobs[g[0]].Path})
+		}
+	}
+	return nil
+}
+
+// stands reports whether an open directory is the one at that path, and no part of the path is a link.
+func stands(root *os.Root, real string) bool {
+	now, err := filepath.EvalSymlinks(real)
+	if err != nil || now != real {
+		return false
+	}
+	open, err := root.Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(real)
+	return err == nil && os.SameFile(open, there)
+}
+
+func (w *run) closeRoots() {
+	for _, r := range w.roots {
+		_ = r.Close() // it was only entered
+	}
+	clear(w.roots)
+}
+
+// enter opens a directory below its root, one part of its path after the other: where links lead was found out before, and one that stands there now
+// is not followed. A missing directory is made.
+func (w *run) enter(j *Job) (*os.Root, error) {
+	at, made := j.At, false
+	dir, err := w.roots[at.Root].OpenRoot(".")
+	if err != nil || at.Rel == "." {
+		return dir, err
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(at.Rel), "/") {
+		next, fresh, err := step(dir, name)
+		if errors.Is(err, errLink) {
+			err = Stale([]string{j.Path})
+		}
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return nil, err
+		}
+		dir, made = next, made || fresh
+	}
+	if made {
+		w.Step("made", filepath.Join(at.Root, at.Rel))
+	}
+	return dir, nil
+}
+
+// errLink marks a link in the place of a directory.
+var errLink = errors.New("a link stands in the place of a directory")
+
+// step opens a directory in another one, and makes it when it is missing.
+func step(dir *os.Root, name string) (next *os.Root, made bool, err error) {
+	there, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = dir.Mkdir(name, fs.ModePerm); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, false, err
+		}
+		made = err == nil
+		there, err = dir.Lstat(name)
+	}
+	switch {
+	case err != nil:
+		return nil, made, err
+	case there.Mode()&fs.ModeSymlink != 0:
+		return nil, made, errLink
+	}
+	if next, err = dir.OpenRoot(name); err != nil {
+		return nil, made, err
+	}
+	if open, err := next.Stat("."); err != nil || !os.SameFile(open, there) {
+		return nil, made, errors.Join(err, errLink, next.Close())
+	}
+	return next, made, nil
+}
+
+func (w *run) tell() {
+	if w.Done == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count++
+	w.Done(w.count, w.total)
+}

@@ -1,0 +1,168 @@
+package deployfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// remove deletes one file.
+func (w *run) remove(dir *os.Root, i int) error {
+	j := &w.Jobs[i]
+	name := filepath.Base(j.Path)
+	if err := w.unmoved(dir, name, j); err != nil {
+		return err
+	}
+	if err := dir.Remove(name); err != nil && !observe.Absent(err) {
+		return err
+	}
+	w.Step("removed", j.Path)
+	return nil
+}
+
+// unmoved fails when somebody changed a file since it was looked at: what they wrote is kept nowhere. It is a moment before the change, and as
+// near as a file system lets us come.
+func (w *run) unmoved(dir *os.Root, name string, j *Job) error {
+	now, err := dir.Lstat(name)
+	if observe.Absent(err) {
+		now, err = nil, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case observe.Untouched(now, j.Then):
+		return nil
+	case w.prepared:
+		return Stale([]string{j.Path})
+	}
+	return errLeft
+}
+
+// errLeft marks a file that is not touched because somebody else is at work on it.
+var errLeft = errors.New("changed meanwhile")
+
+// put writes one file or link: beside its place first, then in one step into it.
+func (w *run) put(dir *os.Root, i int) error {
+	j := &w.Jobs[i]
+	to, temp, name := w.target(j), w.temp(i), filepath.Base(j.Path)
+	data, err := w.content(j, to)
+	if err != nil {
+		return err
+	}
+	if err := w.stage(dir, temp, to, data); err != nil {
+		return errors.Join(err, discard(dir, temp))
+	}
+	w.Step("staged", j.Path)
+	err = w.unmoved(dir, name, j)
+	if err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, discard(dir, temp))
+	}
+	w.Step("placed", j.Path)
+	return nil
+}
+
+func discard(dir *os.Root, temp string) error {
+	if err := dir.Remove(temp); err != nil && !observe.Absent(err) {
+		return err
+	}
+	return nil
+}
+
+// content is what is to be written: out of memory, or out of the vault.
+func (w *run) content(j *Job, to deployment.Seen) ([]byte, error) {
+	if to.Kind != deployment.Regular {
+		return nil, nil
+	}
+	if w.To == Forward && j.From.Data != nil {
+		return j.From.Data, nil
+	}
+	return w.Home.Blob(to.Sum)
+}
+
+// stage makes a file or link under another name.
+func (w *run) stage(dir *os.Root, temp string, to deployment.Seen, data []byte) error {
+	if to.Kind == deployment.Link {
+		return dir.Symlink(to.Link, temp)
+	}
+	mode := to.Mode.Perm()
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && mode&w.Umask != 0 {
+		err = f.Chmod(mode)
+	}
+	if err == nil && w.Fsync {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// folders removes the directories that are to go and, on the way back, makes again those that went.
+func (w *run) folders() error {
+	goes, comes := w.Journal.Pruned, []Folder(nil)
+	if w.To == Backward {
+		goes, comes = nil, slices.Clone(w.Journal.Pruned)
+		for _, dir := range slices.Backward(w.Journal.Made) {
+			goes = append(goes, Folder{Path: dir})
+		}
+		slices.Reverse(comes) // parents first
+	}
+	for _, dir := range goes {
+		// One in which something is left stays, one that became something else is not ours.
+		if err := syscall.Rmdir(dir.Path); err != nil && !observe.Absent(err) && !errors.Is(err, fs.ErrExist) {
+			return observe.Fault(&fs.PathError{Op: "rmdir", Path: dir.Path, Err: err}, dir.Path)
+		}
+		w.Step("unmade", dir.Path)
+	}
+	for _, dir := range comes {
+		if err := comeBack(dir); err != nil {
+			return observe.Fault(err, dir.Path)
+		}
+		w.Step("made", dir.Path)
+	}
+	return nil
+}
+
+// comeBack makes a directory again, as it was. Where something else stands, or nothing to stand in, it is not made.
+func comeBack(dir Folder) error {
+	err := os.Mkdir(dir.Path, dir.Mode)
+	if err != nil && !errors.Is(err, fs.ErrExist) && !observe.Absent(err) {
+		return err
+	}
+	if info, err := os.Lstat(dir.Path); err != nil || !info.IsDir() || info.Mode().Perm() == dir.Mode {
+		return nil
+	}
+	return os.Chmod(dir.Path, dir.Mode)
+}
+
+// lists brings the home's own lists to where they are to be.
+func (w *run) lists() error {
+	for _, s := range w.Journal.State {
+		text := s.After
+		if w.To == Backward {
+			text = s.Before
+		}
+		var err error
+		if text == nil {
+			err = w.Home.Files.Remove(s.Name)
+		} else {
+			err = w.Home.Files.Write(s.Name, text)
+		}
+		if err != nil {
+			return observe.Fault(err, w.Home.Files.File(s.Name))
+		}
+		w.Step("listed", w.Home.Files.File(s.Name))
+	}
+	return nil
+}

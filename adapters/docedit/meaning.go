@@ -1,0 +1,219 @@
+// Package meaning is what a document says, apart from how it is written, and what is to be changed in it.
+//
+// It refuses to know text: formats find their way between the two.
+package docedit
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/tailscale/hujson"
+)
+
+// MaxDepth is how deeply a document and a value may nest.
+const ValueMaxDepth = canon.MaxDepth
+
+// ErrFormat reports a document, or a value to set, that is not of its format. The message has the line and the column.
+var ErrValueFormat = fault.New(fault.Invalid, "document_invalid", "the document is not of its format")
+
+// ErrShape reports a document, or a set of paths, whose shape leaves no safe edit: a path passes through something that is no object,
+// a key is there twice, or the text cannot be changed without changing more than was asked.
+var ErrValueShape = fault.New(fault.Conflict, "document_shape", "the document's shape leaves no safe edit")
+
+// Unsafe is the ErrShape for keys whose edit would change something else as well.
+func Unsafe(paths ...[]string) error {
+	names := make([]string, 0, len(paths))
+	for _, path := range paths {
+		names = append(names, KeyText(path))
+	}
+	return ErrValueShape.Sayf("%s cannot be edited without changing more of the document; write the tables around it as plain [table] sections or "+
+		"objects, or make this change by hand", strings.Join(names, ", "))
+}
+
+// Document is what a document says. The values in it are map[string]any, []any, string, bool, nil, json.Number in the form of Number,
+// and Special; nobody changes them.
+type Document struct {
+	Root  map[string]any // never nil
+	Twice [][]string     // the keys that are there more than once, with the last one winning in Root
+}
+
+// Special is a TOML value that JSON has no kind for: a date, a time, infinity or NaN. It is no string, though JSON shows it as one.
+type Special string
+
+// Of is the meaning of an object of JSON.
+func Of(object *hujson.Object) Document {
+	m := Document{}
+	m.Root = m.tree(hujson.Value{Value: object}, nil).(map[string]any)
+	return m
+}
+
+// tree is what a JSON value means; repeated keys below it are noted in m.
+func (m *Document) tree(v hujson.Value, path []string) any {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		object := make(map[string]any, len(v.Members))
+		for _, member := range v.Members {
+			key := Text(member.Name)
+			below := append(slices.Clip(path), key)
+			if _, there := object[key]; there {
+				m.Twice = append(m.Twice, below)
+			}
+			object[key] = m.tree(member.Value, below)
+		}
+		return object
+	case *hujson.Array:
+		array := make([]any, 0, len(v.Elements))
+		for i, element := range v.Elements {
+			array = append(array, m.tree(element, append(slices.Clip(path), strconv.Itoa(i))))
+		}
+		return array
+	case hujson.Literal:
+		switch v.Kind() {
+		case '"':
+			return v.String()
+		case '0':
+			return Number(string(v))
+		case 't', 'f':
+			return v.Bool()
+		}
+	}
+	return nil
+}
+
+// Text is the name of a member.
+func Text(name hujson.Value) string {
+	text, _ := name.Value.(hujson.Literal)
+	return text.String()
+}
+
+// At is the value at path, and whether there is one. A path through something that is no object fails with ErrShape.
+func (m Document) At(path []string) (any, bool, error) {
+	var v any = m.Root
+	for i, key := range path {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil, false, ErrValueShape.Sayf("%s is %s, so there can be no %s in it; make it an object (a table), or take it out",
+				KeyText(path[:i]), kind(v), KeyText(path[i:]))
+		}
+		if v, ok = object[key]; !ok {
+			return nil, false, nil
+		}
+	}
+	return v, true, nil
+}
+
+// Has reports whether there is a value at path.
+func (m Document) Has(path []string) bool {
+	_, found, err := m.At(path)
+	return found && err == nil
+}
+
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	}
+	return "a plain value"
+}
+
+// Unique fails with ErrShape if one of the objects that path passes through has a key twice.
+func (m Document) Unique(path []string) error {
+	for _, key := range m.Twice {
+		if len(key) <= len(path) && Within(path, key[:len(key)-1]) {
+			return repeated(key)
+		}
+	}
+	return nil
+}
+
+// Unambiguous fails with ErrShape if path, or anything below it, depends on a key that is there twice.
+func (m Document) Unambiguous(path []string) error {
+	for _, key := range m.Twice {
+		if Within(key, path) {
+			return repeated(key)
+		}
+	}
+	return m.Unique(path)
+}
+
+func repeated(key []string) error {
+	return ErrValueShape.Sayf("the key %s is in the document twice, and nobody can say which one counts; take one of them out", KeyText(key))
+}
+
+// Absent lists the containers of path that are not there, outermost first.
+func (m Document) Absent(path []string) (missing [][]string) {
+	for n := 1; n < len(path); n++ {
+		if !m.Has(path[:n]) {
+			missing = append(missing, slices.Clone(path[:n]))
+		}
+	}
+	return missing
+}
+
+// With is the document with value at path.
+func (m Document) With(path []string, value any) Document {
+	return Document{Root: with(m.Root, path, value)}
+}
+
+func with(root map[string]any, path []string, value any) map[string]any {
+	if root = maps.Clone(root); root == nil {
+		root = map[string]any{}
+	}
+	if len(path) > 1 {
+		below, _ := root[path[0]].(map[string]any)
+		value = with(below, path[1:], value)
+	}
+	root[path[0]] = value
+	return root
+}
+
+// Without is the document without the key at path.
+func (m Document) Without(path []string) Document {
+	return Document{Root: without(m.Root, path)}
+}
+
+func without(root map[string]any, path []string) map[string]any {
+	root = maps.Clone(root)
+	if len(path) == 1 {
+		delete(root, path[0])
+	} else if below, ok := root[path[0]].(map[string]any); ok {
+		root[path[0]] = without(below, path[1:])
+	}
+	return root
+}
+
+// Pruned is the document without the containers that are empty and were made, or stand on the way to a removed key: TOML has tables
+// that exist only because something is in them.
+func (m Document) Pruned(removed, made [][]string) Document {
+	containers := slices.Clone(made)
+	for _, path := range removed {
+		containers = append(containers, path[:len(path)-1])
+	}
+	for _, path := range containers {
+		for n := len(path); n > 0; n-- {
+			v, _, err := m.At(path[:n])
+			if object, ok := v.(map[string]any); err == nil && ok && len(object) == 0 {
+				m = m.Without(path[:n])
+			}
+		}
+	}
+	return m
+}
+
+// Says reports whether two documents mean the same.
+func (m Document) Says(other Document) bool { return Same(m.Root, other.Root) }
+
+// Same reports whether two values mean the same.
+func Same(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// Within reports whether path is outer or something below it.
+func Within(path, outer []string) bool {
+	return len(path) >= len(outer) && slices.Equal(path[:len(outer)], outer)
+}

@@ -1,0 +1,205 @@
+package docfile
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The files of a Signer: the seed of its key, and the newest head that was put beside it.
+const (
+	SignFile = "audit.key"
+	HeadFile = "audit.head"
+)
+
+// ErrSigner reports a key that has signed and is not there any more, is another one now, or cannot be used.
+var ErrSigner = fault.New(fault.State, "audit_key_unusable", "the key that signs the audit cannot be used")
+
+// Signer is a ports.Signer: an ed25519 key in a file that nobody but its owner may read. It is made when something is signed for the first time, and
+// never silently again. Its methods may be called from many goroutines, and many processes may use the same key.
+type Signer struct {
+	dir           *Dir
+	home, machine string
+	now           func() time.Time
+
+	mu   sync.Mutex
+	info fs.FileInfo // of the file that key was read from
+	key  ed25519.PrivateKey
+}
+
+// Signing is the signer whose key is kept in dir, for the record of that home on that machine. Nothing is opened before it is needed.
+func Signing(dir, home, machine string, now func() time.Time) *Signer {
+	return &Signer{dir: At(dir), home: home, machine: machine, now: now}
+}
+
+// File is where the key is.
+func (s *Signer) File() string { return s.dir.File(SignFile) }
+
+// Key is the key that signs after had has; zero where nothing was signed yet. One that is missing is made only where none has ever been.
+func (s *Signer) Key(had audit.Key) (audit.Key, error) {
+	was := had
+	if was == (audit.Key{}) {
+		if beside, err := s.Head(); err != nil {
+			return audit.Key{}, err
+		} else if beside != nil {
+			was = beside.Key
+		}
+	}
+	key, err := s.Peek()
+	if errors.Is(err, fs.ErrNotExist) && was == (audit.Key{}) {
+		if err = s.make(context.Background(), false); err == nil {
+			key, err = s.Peek()
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return audit.Key{}, s.Missing(was)
+	case err != nil:
+		return audit.Key{}, err
+	case was != (audit.Key{}) && key != was:
+		return audit.Key{}, ErrSigner.Sayf("the key %s is %s, and the audit was signed with %s; put that file back from a copy, or begin with a new key on record: countersign audit key new", s.File(), key, was)
+	}
+	return key, nil
+}
+
+// Missing is the fault of a key that has signed and is not there any more.
+func (s *Signer) Missing(was audit.Key) error {
+	return ErrSigner.Sayf("the key %s, which has signed the audit (%s), is missing; put that file back from a copy, or begin with a new key on record: countersign audit key new", s.File(), was)
+}
+
+// Peek is the key there is, or fs.ErrNotExist.
+func (s *Signer) Peek() (audit.Key, error) {
+	k, err := s.current()
+	if err != nil {
+		return audit.Key{}, err
+	}
+	return audit.Key(k.Public().(ed25519.PublicKey)), nil
+}
+
+// Sign signs the end of the chain with that key, which Key or Renew came up with.
+func (s *Signer) Sign(key audit.Key, seq int64, hash canon.Hash) (audit.Head, error) {
+	k, err := s.current()
+	if err != nil {
+		return audit.Head{}, err
+	}
+	h := audit.Head{Seq: seq, Hash: hash, At: s.now().UTC().Truncate(time.Millisecond), Home: s.home, Machine: s.machine, Key: audit.Key(k.Public().(ed25519.PublicKey))}
+	if h.Key != key {
+		return audit.Head{}, ErrSigner.Sayf("the key %s was exchanged meanwhile", s.File())
+	}
+	h.Sig = ed25519.Sign(k, h.Statement())
+	return h, nil
+}
+
+// Renew puts a new key in the place of the one there is, if any. Whoever does so puts it on record.
+func (s *Signer) Renew(ctx context.Context) (audit.Key, error) {
+	if err := s.make(ctx, true); err != nil {
+		return audit.Key{}, err
+	}
+	return s.Peek()
+}
+
+// Head is the newest head that was put beside the key; nil for none. One that cannot be read is a fault.
+func (s *Signer) Head() (*audit.Head, error) {
+	data, _, err := s.dir.Read(HeadFile, 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // none is none
+	}
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	h, err := audit.ReadHead(data)
+	if err != nil {
+		return nil, ErrSigner.Sayf("%s, which says how far the audit had come, is damaged; put it back from a copy, or have countersign audit accept write it anew", s.dir.File(HeadFile))
+	}
+	return &h, nil
+}
+
+// PutHead puts a head beside the key, unless a newer one is there already. Over says to put it there whatever there is.
+func (s *Signer) PutHead(ctx context.Context, h audit.Head, over bool) error {
+	return s.locked(ctx, func() error {
+		if !over {
+			have, err := s.Head()
+			if err != nil || have != nil && have.Seq >= h.Seq {
+				return err
+			}
+		}
+		return s.write(HeadFile, append(h.Line(), '\n'))
+	})
+}
+
+// current is the key as the file holds it now, or fs.ErrNotExist.
+func (s *Signer) current() (ed25519.PrivateKey, error) {
+	info, err := os.Stat(s.File())
+	if err != nil {
+		return nil, s.unusable(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key != nil && os.SameFile(s.info, info) && s.info.ModTime().Equal(info.ModTime()) && s.info.Size() == info.Size() && s.info.Mode() == info.Mode() {
+		return s.key, nil
+	}
+	seed, info, err := s.dir.Read(SignFile, 2*ed25519.SeedSize)
+	if err != nil && !errors.Is(err, ErrTooLarge) {
+		return nil, s.unusable(err)
+	}
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, ErrSigner.Sayf("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, or begin with a new key on record: countersign audit key new",
+			s.File(), ed25519.SeedSize)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&others != 0 {
+		return nil, ErrSigner.Sayf("others may use the key that signs the audit (mode %#o); chmod 600 %s", mode, s.File())
+	}
+	s.key, s.info = ed25519.NewKeyFromSeed(seed), info
+	return s.key, nil
+}
+
+// make makes a key: processes that find none at the same time agree on the first. Over says to put it in the place of another.
+func (s *Signer) make(ctx context.Context, over bool) error {
+	return s.locked(ctx, func() error {
+		if _, err := os.Lstat(s.File()); !over && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return s.write(SignFile, fresh())
+	})
+}
+
+func (s *Signer) locked(ctx context.Context, f func() error) error {
+	lock, err := s.dir.Lock(ctx, SignFile+".lock") // of its own: sealing locks while it waits for the database, and this is waited for within it
+	if err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return ended
+		}
+		return s.unusable(err)
+	}
+	defer lock.Release() //nolint:errcheck // what was done under it is done
+	return f()
+}
+
+func (s *Signer) write(name string, data []byte) error {
+	if err := s.dir.Write(name, data); err != nil {
+		return s.unusable(err)
+	}
+	return nil
+}
+
+// unusable names the file in what the file system says; fs.ErrNotExist stays in it.
+func (s *Signer) unusable(err error) error {
+	var said *fault.Error
+	if errors.As(err, &said) {
+		return err
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return ErrSigner.Sayf("the key that signs the audit cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+	}
+	return ErrSigner.Sayf("the key %s that signs the audit cannot be used", s.File()).Because(err)
+}

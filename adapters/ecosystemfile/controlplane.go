@@ -1,0 +1,100 @@
+// Package controlplane is the optional HTTP listener of a server that ecosystems are worked on with: on loopback alone, it answers whoever asks
+// whether the server lives (amof contract §17 and §20.7).
+//
+// It refuses to listen anywhere else, and to do anything.
+package ecosystemfile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// patience is how long a listener waits for answers under way when it stops, and for a request to come in.
+const patience = 5 * time.Second
+
+// Listener is an ecosystemport.ControlPlane; New makes it. It is safe for concurrent use.
+type Listener struct {
+	version string
+	began   time.Time
+	mu      sync.Mutex
+	server  *http.Server
+	host    string
+	port    int
+}
+
+var _ ecosystemport.ControlPlane = (*Listener)(nil)
+
+// New is a listener that does not listen yet. It calls itself that version.
+func NewServer(version string, clock ports.Clock) *Listener {
+	return &Listener{version: version, began: clock.Now()}
+}
+
+// Start has it listen on a loopback address. It fails with ecosystem.ErrServer.
+func (l *Listener) Start(ctx context.Context, host string, port int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.server != nil {
+		return ecosystem.ErrServer.Sayf("this server listens on port %d already; amof_server_restart has it listen elsewhere", l.port)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return ecosystem.ErrServer.Sayf("%q is no loopback address; the listener is for this machine alone (127.0.0.1)", host)
+	}
+	var config net.ListenConfig
+	at, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return ecosystem.ErrServer.Sayf("port %d of %s cannot be listened on; name another one", port, host).Because(err)
+	}
+	server := &http.Server{Handler: l.handler(host, port), ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, IdleTimeout: 4 * patience, MaxHeaderBytes: 16 << 10}
+	l.server, l.host, l.port = server, host, port
+	go server.Serve(at) //nolint:errcheck // it ends with http.ErrServerClosed
+	return nil
+}
+
+// handler answers /health to requests that name this very address: no page of a browser gets an answer through a name of its own.
+func (l *Listener) handler(host string, port int) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != net.JoinHostPort(host, strconv.Itoa(port)) || r.Header.Get("Origin") != "" {
+			http.Error(w, "forbidden", http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(map[string]any{"status": "ok", "version": l.version, "pid": os.Getpid()}) //nolint:errcheck // nobody is left to be told
+	})
+	return mux
+}
+
+// Stop has it listen no more; it reports whether it did.
+func (l *Listener) Stop(ctx context.Context) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.server == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := l.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, l.server.Close())
+	}
+	l.server, l.port = nil, 0
+	return true, err
+}
+
+// Status is what there is.
+func (l *Listener) Status(context.Context) ecosystemport.ServerStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ecosystemport.ServerStatus{PID: os.Getpid(), Host: l.host, Port: l.port, StartedAt: l.began, Version: l.version}
+}

@@ -1,0 +1,134 @@
+package ecogit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// origin is a repository's as git is told of it.
+type origin struct{ url, shown, protocols string }
+
+// address checks what a manifest says. Credentials in a URL would be stored and shown, so that they are refused (amof contract §20.9).
+func address(r ecosystem.Repo) (origin, error) {
+	is, err := git.Parse(r.URL)
+	if err != nil {
+		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
+	}
+	if git.CarriesCredentials(r.URL) {
+		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: its url holds credentials, which would be stored in the clone; leave them out, and use an SSH key or a credential helper of git", r.Name)
+	}
+	if _, err := git.ParseBranch(r.Branch); err != nil {
+		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
+	}
+	o := origin{url: strings.TrimSpace(r.URL), protocols: worktree.Transports}
+	if host, _, _ := strings.Cut(o.url, "/"); host != "" && !strings.Contains(host, ":") {
+		o.url = is.String() // host.tld/owner/repo, which git would take for a path
+	}
+	if is.IsLocal() {
+		o.protocols = "file"
+	}
+	o.shown = gitcli.Mask(o.url)
+	return o, nil
+}
+
+// Address implements ecosystemport.Clones.
+func (c Clones) Address(r ecosystem.Repo) (string, error) {
+	o, err := address(r)
+	return o.shown, err
+}
+
+// partial is where a clone is made. Whoever has the ecosystem's lock owns it.
+func partial(dir string) string {
+	return filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".cloning")
+}
+
+// Sweep implements ecosystemport.Clones.
+func (c Clones) Sweep(_ context.Context, dir string) error {
+	worktree.Discard(partial(dir))
+	if exists(partial(dir)) {
+		return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", partial(dir))
+	}
+	return nil
+}
+
+// Clone implements ecosystemport.Clones.
+func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ecosystemport.Tell) (string, error) {
+	o, err := address(r)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), dirMode); err != nil {
+		return "", disk(err, filepath.Dir(dir))
+	}
+	defer worktree.Discard(partial(dir))
+	if err := c.persistently(ctx, tell, func() error { return c.attempt(ctx, r, o, partial(dir), tell) }); err != nil {
+		return "", err
+	}
+	at, err := c.open(partial(dir))
+	if err != nil {
+		return "", err
+	}
+	said, err := at.Main().Word(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
+	if err != nil {
+		return "", ours(err)
+	}
+	commit, ref, _ := strings.Cut(said, "\n")
+	if ref != sandbox.Heads+r.Branch {
+		return "", ecosystemport.ErrBranch.Sayf("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
+	}
+	_ = os.Remove(dir) // goes only when nothing is in it
+	if exists(dir) {
+		return "", ecosystem.ErrConflict.Sayf("repository %s: something is at %s already; move it away", r.Name, dir)
+	}
+	if err := os.Rename(partial(dir), dir); err != nil {
+		return "", disk(err, dir)
+	}
+	return commit, nil
+}
+
+// attempt is one clone into dir.
+func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir string, tell ecosystemport.Tell) error {
+	worktree.Discard(dir)
+	if err := os.Mkdir(dir, dirMode); err != nil {
+		return disk(err, dir)
+	}
+	args := []string{"clone", "--progress", "--origin=origin", "--template=", "--no-recurse-submodules", "--upload-pack=git-upload-pack", "--branch=" + r.Branch}
+	if r.ReadOnly {
+		args = append(args, "--config=remote.origin.pushurl=DISABLED")
+	}
+	_, err := c.afar(ctx, nil, "git clone of "+o.shown, gitcli.Command{Dir: dir, Protocols: o.protocols, Watch: &sandbox.Progress{Tell: sparingly(tell)},
+		Env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir)}, Args: append(args, "--", o.url, ".")})
+	return unknown(r, o, err)
+}
+
+// unknown names the branch that an origin does not have.
+func unknown(r ecosystem.Repo, o origin, err error) error {
+	var exit *gitcli.ExitError
+	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+sandbox.Heads+r.Branch)) {
+		return ecosystemport.ErrBranch.Sayf("repository %s: %s has no branch %q; push it, or name another one as branch in the manifest", r.Name, o.shown, r.Branch).Because(err)
+	}
+	return err
+}
+
+const often = 25 // percent between lines of progress
+
+func sparingly(tell ecosystemport.Tell) func(int, string) {
+	next := often
+	return func(percent int, what string) {
+		if percent >= next && percent < 100 {
+			next = percent + often
+			tell("info", fmt.Sprintf("%d%%, %s", percent, what))
+		}
+	}
+}

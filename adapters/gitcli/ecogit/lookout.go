@@ -1,0 +1,189 @@
+// Package lookout looks at many checkouts at once: one git status each, and a second git only where files do not tell whether a remote branch has the
+// commit. No remote is asked, nothing is written, and no program runs that a repository names.
+//
+// It refuses to know what an ecosystem wants of its checkouts.
+package ecogit
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// patience is how long one git may take: the others' answers wait for it.
+const statusPatience = 20 * time.Second
+
+// Surveyor is an ecosystemport.Surveyor. It is safe for concurrent use.
+type Surveyor struct{ answers answers }
+
+// New is a Surveyor that remembers what git told of commits and remote branches, which does not change.
+func NewStatus() *Surveyor { return &Surveyor{} }
+
+// Survey looks at the checkouts, two at a time for each processor.
+func (s *Surveyor) Survey(ctx context.Context, checkouts []ecosystem.Checkout) []ecosystem.Standing {
+	found := make([]ecosystem.Standing, len(checkouts))
+	var group errgroup.Group
+	group.SetLimit(2 * runtime.GOMAXPROCS(0))
+	for i := range checkouts {
+		group.Go(func() error {
+			found[i] = s.look(ctx, checkouts[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them fails
+	return found
+}
+
+// look is what git says of one checkout.
+func (s *Surveyor) look(ctx context.Context, c ecosystem.Checkout) ecosystem.Standing {
+	t, problem, err := open(c.Dir)
+	if t == nil && err == nil {
+		return ecosystem.Standing{Name: c.Name, Dir: c.Dir, Missing: true, Problem: problem}
+	}
+	st := ecosystem.Standing{}
+	if err == nil {
+		st, err = status(ctx, t)
+	}
+	st.Name, st.Dir = c.Name, c.Dir
+	if err != nil {
+		st.Problem = say(err)
+		return st
+	}
+	st.Operation = operation(t)
+	if st.Detached {
+		st.Taken = worktree.Rebased(t.Admin)
+	}
+	if st.Head == "" || st.Head == c.Pushed {
+		return st
+	}
+	if st.Unpushed, err = s.nowhere(ctx, t, st); err != nil {
+		st.Unpushed, st.Problem = true, say(err) // what cannot be found out must not look safe
+	}
+	return st
+}
+
+// nowhere reports whether no remote branch has the commit. Git is asked where files do not tell, and only once.
+func (s *Surveyor) nowhere(ctx context.Context, t *gitcli.Tree, st ecosystem.Standing) (bool, error) {
+	tips, plain := remoteTips(t.Common)
+	if !plain {
+		return worktree.Only(ctx, t, st.Head)
+	}
+	if is, known := told(st, tips); known {
+		return is, nil
+	}
+	key := question(t.Common, st.Head, tips)
+	if is, known := s.answers.get(key); known {
+		return is, nil
+	}
+	is, err := worktree.Only(ctx, t, st.Head)
+	if _, shallow := os.Lstat(filepath.Join(t.Common, "shallow")); err == nil && shallow != nil { // a shallow history may be deepened
+		s.answers.keep(key, is)
+	}
+	return is, err
+}
+
+// say is an error for people.
+func say(err error) string { return fault.From(err).Message }
+
+// status asks git, once.
+func status(ctx context.Context, t *gitcli.Tree) (ecosystem.Standing, error) {
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=normal", "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
+	if err != nil {
+		return ecosystem.Standing{}, err
+	}
+	return ecosystem.Parse(out)
+}
+
+// open is the working tree at dir, found there and nowhere above: a checkout within a workspace must not be taken for that. It is nil where there is
+// no repository, with what there is instead.
+func open(dir string) (t *gitcli.Tree, problem string, err error) {
+	own := filepath.Join(dir, ".git")
+	info, err := os.Lstat(own)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, instead(dir), nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, dir + " is no directory", nil
+	case err != nil:
+		return nil, "", gitcli.Disk(err, own)
+	case !info.Mode().IsRegular():
+		r, err := clone(dir)
+		if err != nil {
+			return nil, "", err
+		}
+		return r.Main(), "", nil
+	}
+	admin, err := pointer(own, "gitdir: ")
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := os.Lstat(admin); errors.Is(err, fs.ErrNotExist) {
+		return nil, "the repository that " + dir + " was a working tree of is gone (" + admin + ")", nil
+	}
+	common, err := pointer(filepath.Join(admin, "commondir"), "")
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := clone(filepath.Dir(common))
+	if err != nil {
+		return nil, "", err
+	}
+	return &gitcli.Tree{Repo: r, Dir: dir, Admin: admin}, "", nil
+}
+
+// clone is the repository in dir, which has to be a directory .git there.
+func clone(dir string) (*gitcli.Repo, error) {
+	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !info.IsDir() {
+		return nil, ecosystem.ErrGit.Sayf("%s is no plain clone: its .git is no directory; clone it anew there", dir).Because(err)
+	}
+	return gitcli.Open(dir, statusPatience)
+}
+
+// instead is what is at dir, where no repository is; empty when nothing is.
+func instead(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) == 0 {
+		return ""
+	}
+	return "there is no repository in the directory " + dir + ", which holds other files; move them away and call amof_sync_ecosystem"
+}
+
+// pointer is the path that a small file of git's states, which is relative to the file's directory.
+func pointer(file, before string) (string, error) {
+	said, err := os.ReadFile(file)
+	if err != nil {
+		return "", gitcli.Disk(err, file)
+	}
+	path, ok := strings.CutPrefix(strings.TrimRight(string(said), "\r\n"), before)
+	if !ok || path == "" {
+		return "", gitcli.Disk(errors.New("it does not say where the repository is"), file)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(file), path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// operation is what git is in the middle of.
+func operation(t *gitcli.Tree) string {
+	for _, sign := range [][2]string{{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_START", "bisect"}} {
+		if t.Has(sign[0]) {
+			return sign[1]
+		}
+	}
+	return ""
+}

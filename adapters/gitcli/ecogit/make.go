@@ -1,0 +1,334 @@
+package ecogit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// indexPatience is how long an index that another git has locked is waited for.
+const indexPatience = 3 * time.Second
+
+// step is a release's step on its repository.
+type step struct {
+	*gitcli.Tree
+	ecosystemport.ReleaseStep
+	branch, tag string // objects that branch and tag have now
+}
+
+func on(ctx context.Context, s ecosystemport.ReleaseStep, do func(*step) error) error {
+	return alone(ctx, s.Dir, func(t *gitcli.Tree) error {
+		at := &step{Tree: t, ReleaseStep: s}
+		if err := at.look(ctx); err != nil {
+			return err
+		}
+		return do(at)
+	})
+}
+
+// look reads what branch and tag are.
+func (s *step) look(ctx context.Context) error {
+	args := []string{"for-each-ref", "--format=%(refname) %(objectname)", heads + s.Branch}
+	if s.Tag != "" {
+		args = append(args, tags+s.Tag)
+	}
+	out, err := s.Git(ctx, gitcli.Command{Args: args})
+	for line := range strings.Lines(string(out)) {
+		switch ref, object, _ := strings.Cut(strings.TrimSpace(line), " "); ref {
+		case heads + s.Branch:
+			s.branch = object
+		case tags + s.Tag:
+			s.tag = object
+		}
+	}
+	return err
+}
+
+// Tagged implements ecosystemport.ReleaseMaker.
+func (c *ReleaseClient) Tagged(ctx context.Context, s ecosystemport.ReleaseStep) (is bool, err error) {
+	if gone(s.Dir) {
+		return false, nil
+	}
+	err = on(ctx, s, func(at *step) error {
+		is = at.tag == s.TagObject
+		return nil
+	})
+	return is, err
+}
+
+// Make implements ecosystemport.ReleaseMaker.
+func (c *ReleaseClient) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
+	return on(ctx, s, func(at *step) error {
+		if at.branch != s.Old && at.branch != s.New {
+			return ecosystem.ErrChanged.Sayf("%s: somebody has committed to %s meanwhile", s.Name, s.Branch)
+		}
+		if at.tag != "" && at.tag != s.TagObject {
+			return ecosystem.ErrChanged.Sayf("%s: tag %s exists already", s.Name, s.Tag)
+		}
+		out, err := worktree.Branch(ctx, at.Tree)
+		if err == nil && out != s.Branch {
+			err = ecosystem.ErrChanged.Sayf("%s: %s is not checked out any more", s.Name, s.Branch)
+		}
+		if err == nil {
+			err = at.refer(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		left, err := at.sync(ctx, false)
+		if err == nil && len(left) > 0 {
+			err = ecosystem.ErrChanged.Sayf("%s", left[0])
+		}
+		return err
+	})
+}
+
+// Finish implements ecosystemport.ReleaseMaker.
+func (c *ReleaseClient) Finish(ctx context.Context, s ecosystemport.ReleaseStep) (left []string, err error) {
+	if gone(s.Dir) {
+		return []string{s.Name + ": the checkout is gone"}, nil
+	}
+	err = on(ctx, s, func(at *step) error {
+		if at.branch != s.Old && at.branch != s.New {
+			left = append(left, s.Name+": "+s.Branch+" has gone on since, and stays as it is")
+			return nil
+		}
+		if err := at.refer(ctx); err != nil {
+			return err
+		}
+		more, err := at.sync(ctx, false)
+		left = append(left, more...)
+		return err
+	})
+	return left, err
+}
+
+// Undo implements ecosystemport.ReleaseMaker.
+func (c *ReleaseClient) Undo(ctx context.Context, s ecosystemport.ReleaseStep) (left []string, err error) {
+	if gone(s.Dir) {
+		return nil, nil
+	}
+	err = on(ctx, s, func(at *step) error {
+		moved := at.branch != s.Old && at.branch != s.New
+		if err := at.retract(ctx); err != nil {
+			return err
+		}
+		if moved {
+			left = append(left, s.Name+": "+s.Branch+" has gone on since, and keeps the release's commit if it had it")
+			return nil
+		}
+		more, err := at.sync(ctx, true)
+		left = append(left, more...)
+		return err
+	})
+	return left, err
+}
+
+// refer moves branch and tag to what they become, both or neither.
+func (s *step) refer(ctx context.Context) error {
+	var orders []string
+	if s.branch != s.New {
+		orders = append(orders, "update "+heads+s.Branch, s.New, s.zero(s.branch))
+	}
+	if s.Tag != "" && s.tag == "" {
+		orders = append(orders, "create "+tags+s.Tag, s.TagObject)
+	}
+	return s.transact(ctx, orders, "release "+s.Tag)
+}
+
+// retract moves them back where they are still the step's.
+func (s *step) retract(ctx context.Context) error {
+	var orders []string
+	if s.Tag != "" && s.tag == s.TagObject {
+		orders = append(orders, "delete "+tags+s.Tag, s.TagObject)
+	}
+	switch {
+	case s.branch != s.New || s.New == s.Old:
+	case s.Old == "":
+		orders = append(orders, "delete "+heads+s.Branch, s.New)
+	default:
+		orders = append(orders, "update "+heads+s.Branch, s.Old, s.New)
+	}
+	return s.transact(ctx, orders, "release "+s.Tag+" taken back")
+}
+
+// zero is an object's name, that of no object for a ref that is not there.
+func (s *step) zero(object string) string {
+	if object == "" {
+		return strings.Repeat("0", len(s.New))
+	}
+	return object
+}
+
+// transact changes refs, all or none, if they are still what they were seen to be.
+func (s *step) transact(ctx context.Context, orders []string, reason string) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	return gitcli.Patiently(ctx, indexPatience, func() error {
+		_, err := s.Git(ctx, gitcli.Command{Args: []string{"update-ref", "-m", reason, "--stdin", "-z"}, Stdin: []byte(strings.Join(orders, "\x00") + "\x00")})
+		if words := gitcli.Words(err); strings.Contains(words, "but expected") || strings.Contains(words, "reference already exists") {
+			return ecosystem.ErrChanged.Sayf("%s: branch or tag was changed meanwhile", s.Name).Because(err)
+		}
+		return err
+	})
+}
+
+// sync has index and working tree follow the branch, forwards or back, where they are still as they were.
+func (s *step) sync(ctx context.Context, back bool) (left []string, err error) {
+	if len(s.Files) == 0 {
+		return nil, nil
+	}
+	out, err := worktree.Branch(ctx, s.Tree)
+	if err != nil {
+		return nil, err
+	}
+	if out != s.Branch {
+		return []string{s.Name + ": " + s.Branch + " is not checked out any more, so that the files stay as they are"}, nil
+	}
+	err = gitcli.Patiently(ctx, indexPatience, func() error {
+		left, err = s.index(ctx, back)
+		return err
+	})
+	if err != nil {
+		return left, err
+	}
+	more, err := s.write(ctx, back)
+	if err == nil { // only so that git need not compare the files again: it fails where others have changed
+		_, _ = s.Git(ctx, gitcli.Command{Args: []string{"update-index", "-q", "--refresh"}})
+	}
+	return append(left, more...), err
+}
+
+// index moves the entries.
+func (s *step) index(ctx context.Context, back bool) (left []string, err error) {
+	paths := make([]string, len(s.Files))
+	for i, f := range s.Files {
+		paths[i] = f.Path
+	}
+	now, err := entries(ctx, s.Tree, paths)
+	if err != nil {
+		return nil, err
+	}
+	var info strings.Builder
+	for _, f := range s.Files {
+		from, to := f.Was, f.Becomes
+		if back {
+			from, to = to, from
+		}
+		switch is := now[f.Path].object; {
+		case is == to:
+		case is != from:
+			left = append(left, s.Name+": what is staged of "+f.Path+" was changed meanwhile, and stays as it is")
+		case to == "":
+			info.WriteString("0 " + strings.Repeat("0", len(from)) + "\t" + f.Path + "\x00")
+		default:
+			info.WriteString(f.Mode + " " + to + "\t" + f.Path + "\x00")
+		}
+	}
+	if info.Len() == 0 {
+		return left, nil
+	}
+	_, err = s.Git(ctx, gitcli.Command{Args: []string{"update-index", "-z", "--index-info"}, Stdin: []byte(info.String())})
+	return left, err
+}
+
+// write moves the files.
+func (s *step) write(ctx context.Context, back bool) (left []string, err error) {
+	root, err := os.OpenRoot(s.Tree.Dir)
+	if err != nil {
+		return nil, ecosystem.ErrStorage.Sayf("%s cannot be opened: %v", s.Tree.Dir, err).Because(err)
+	}
+	defer root.Close()
+	for _, f := range s.Files {
+		_ = root.Remove(filepath.FromSlash(aside(f.Path))) // of a process that was killed
+		from, to := f.Before, f.After
+		if back {
+			from, to = to, from
+		}
+		is, err := content(root, f.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			left = append(left, s.Name+": "+f.Path+" is something else by now, and stays as it is")
+			continue
+		}
+		before, err := s.blob(ctx, from)
+		if err != nil {
+			return left, err
+		}
+		after, err := s.blob(ctx, to)
+		if err != nil {
+			return left, err
+		}
+		switch {
+		case same(is, after):
+		case !same(is, before):
+			left = append(left, s.Name+": "+f.Path+" was changed meanwhile, and stays as it is")
+		default:
+			if err := replace(root, f.Path, after, f.Mode == scriptMode); err != nil {
+				return left, ecosystem.ErrStorage.Sayf("%s in %s cannot be written: %v", f.Path, s.Tree.Dir, err).Because(err)
+			}
+		}
+	}
+	return left, nil
+}
+
+// same reports equal bytes; nil is no file.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+// blob is a blob's bytes, nil for none.
+func (s *step) blob(ctx context.Context, id string) ([]byte, error) {
+	if id == "" {
+		return nil, nil
+	}
+	out, err := s.Git(ctx, gitcli.Command{Args: []string{"cat-file", "blob", id}})
+	if out == nil && err == nil {
+		out = []byte{}
+	}
+	return out, err
+}
+
+// aside is where a file is written before it takes its place.
+func aside(name string) string {
+	return path.Join(path.Dir(name), ".countersign-release-"+path.Base(name))
+}
+
+// replace puts a file in place of another, whole or not at all, with the permissions of the one before; data nil takes it away.
+func replace(root *os.Root, name string, data []byte, script bool) error {
+	name = filepath.FromSlash(name)
+	if data == nil {
+		return root.Remove(name)
+	}
+	mode := fs.FileMode(0o644)
+	if script {
+		mode = 0o755
+	}
+	if info, err := root.Lstat(name); err == nil {
+		mode = info.Mode().Perm()
+	} else if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	next := filepath.FromSlash(aside(filepath.ToSlash(name)))
+	file, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err == nil {
+		err = root.Rename(next, name)
+	}
+	if err != nil {
+		_ = root.Remove(next)
+	}
+	return err
+}

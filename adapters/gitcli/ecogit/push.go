@@ -1,0 +1,148 @@
+package ecogit
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Push implements ecosystemport.Shipping. Commits of submodules that are on no remote have git refuse, as what was pushed would be of no use.
+func (c *PushClient) Push(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
+	ref := "refs/heads/" + branch
+	cmd := gitcli.Command{Hooks: true, Protocols: gitcli.Network, Timeout: netTime,
+		Args: []string{"push", "--porcelain", "--no-progress", "--set-upstream", "--no-follow-tags", "--recurse-submodules=check", "--", "origin", ref + ":" + ref}}
+	wait := c.pause
+	for attempt := 1; ; attempt++ {
+		out, err := gitPush(ctx, dir, cmd)
+		if ctx.Err() != nil {
+			return ecosystemport.Pushed{}, fault.From(ctx.Err())
+		}
+		if err != nil {
+			out = printed(err)
+		}
+		pushed := outcome(string(out), ref, err)
+		if pushed.Status != "failed" || attempt == attempts || !pushPassing(pushed.Reason) {
+			return pushed, nil
+		}
+		select {
+		case <-ctx.Done():
+			return ecosystemport.Pushed{}, fault.From(ctx.Err())
+		case <-time.After(wait):
+		}
+		wait *= 2
+	}
+}
+
+// outcome reads what git push --porcelain printed of one branch: a flag, the refs and what came of it, with tabs between.
+func outcome(text, ref string, err error) ecosystemport.Pushed {
+	for _, line := range lines(text) {
+		fields := strings.SplitN(line, "\t", 3)
+		if len(fields) != 3 || !strings.HasSuffix(fields[1], ":"+ref) {
+			continue
+		}
+		switch {
+		case fields[0] == "=":
+			return ecosystemport.Pushed{Status: "up_to_date"}
+		case fields[0] == "!" || err != nil:
+			return ecosystemport.Pushed{Status: "rejected", Reason: reason(fields[2], err)}
+		}
+		return ecosystemport.Pushed{Status: "pushed"}
+	}
+	if err == nil {
+		return ecosystemport.Pushed{Status: "up_to_date"}
+	}
+	return ecosystemport.Pushed{Status: "failed", Reason: words(err)}
+}
+
+// reason is git's summary of a refusal, and what the other side said about it.
+func reason(summary string, err error) string {
+	said := []string{gitcli.Mask(summary)}
+	for line := range strings.SplitSeq(stderr(err), "\n") {
+		if text, ok := strings.CutPrefix(line, "remote:"); ok && strings.TrimSpace(text) != "" && len(said) < 6 {
+			said = append(said, strings.TrimSpace(text))
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// passing reports words of a network that may be there again in a moment.
+func pushPassing(words string) bool {
+	words = strings.ToLower(words)
+	for _, sign := range []string{"could not resolve host", "temporary failure in name resolution", "connection refused", "connection timed out", "connection reset", "operation timed out",
+		"network is unreachable", "failed to connect", "hung up unexpectedly", "early eof", "rpc failed", "the requested url returned error: 5"} {
+		if strings.Contains(words, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// Heads implements ecosystemport.Shipping. Of a branch that is asked for by its name, commits that another branch has count as kept.
+func (c *PushClient) Heads(ctx context.Context, dir, prefix string) ([]ecosystemport.Head, error) {
+	if !repository(dir) {
+		return nil, nil
+	}
+	text, err := word(ctx, dir, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"+prefix)
+	if err != nil {
+		return nil, named(dir, err)
+	}
+	elsewhere := []string{"--not", "--remotes"}
+	if prefix != "" {
+		elsewhere = []string{"--not", "--remotes", "--exclude=refs/heads/" + prefix, "--branches"}
+	}
+	var heads []ecosystemport.Head
+	for _, line := range lines(text) {
+		commit, ref, _ := strings.Cut(line, " ")
+		heads = append(heads, ecosystemport.Head{Branch: strings.TrimPrefix(ref, "refs/heads/"), Commit: commit})
+	}
+	if prefix == "" && len(heads) > 1 { // most often there is nothing to count
+		some, err := word(ctx, dir, "rev-list", "--max-count=1", "--branches", "--not", "--remotes")
+		if err != nil || some == "" {
+			return heads, named(dir, err)
+		}
+	}
+	for i := range heads {
+		count, err := word(ctx, dir, append([]string{"rev-list", "--count", heads[i].Commit}, elsewhere...)...)
+		if err != nil {
+			return nil, named(dir, err)
+		}
+		heads[i].Unpushed, _ = strconv.Atoi(count)
+	}
+	return heads, nil
+}
+
+// Lop implements ecosystemport.Shipping. That the branch is where it was is checked by origin itself, in the moment it goes.
+func (c *PushClient) Lop(ctx context.Context, dir string, h ecosystemport.Head, into string) (string, error) {
+	ref, trunk := "refs/heads/"+h.Branch, "refs/heads/"+into
+	heads, err := remoteHeads(ctx, dir, ref, trunk)
+	switch {
+	case err != nil:
+		return "", err
+	case heads[ref] == "":
+		return "it is not at origin", nil
+	case heads[ref] != h.Commit:
+		return "origin has other commits on it", nil
+	case heads[trunk] == "":
+		return "origin has no branch " + into, nil
+	}
+	if _, err := gitPush(ctx, dir, gitcli.Command{Protocols: gitcli.Network, Timeout: netTime, Args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", "origin", trunk}}); err != nil {
+		return "", named(dir, err)
+	}
+	if _, err := word(ctx, dir, "merge-base", "--is-ancestor", h.Commit, heads[trunk]); err != nil {
+		if exited(err) {
+			return "it is not merged into " + into + " at origin", nil
+		}
+		return "", named(dir, err)
+	}
+	_, err = gitPush(ctx, dir, gitcli.Command{Hooks: true, Protocols: gitcli.Network, Timeout: netTime,
+		Args: []string{"push", "--porcelain", "--no-progress", "--force-with-lease=" + ref + ":" + h.Commit, "--", "origin", ":" + ref}})
+	if exited(err) {
+		return words(err), nil
+	}
+	return "", named(dir, err)
+}

@@ -1,0 +1,225 @@
+package ecogit
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Stake says what would go.
+func (c TicketClient) Stake(ctx context.Context, t ecosystemport.TicketTree, origin bool) (ecosystemport.Stake, error) {
+	if gitcli.Gone(t.Clone) {
+		return ecosystemport.Stake{}, orphaned(t)
+	}
+	at, err := openTicket(t)
+	if err != nil {
+		return ecosystemport.Stake{}, err
+	}
+	if _, err := git.ParseBranch(t.Branch); err != nil {
+		return ecosystemport.Stake{}, ecosystem.ErrArguments.Sayf("the ticket's branch in %s cannot be deleted: %v", t.Repo, err).Because(err)
+	}
+	e := examination{Repo: at, tree: t, origin: origin}
+	err = e.look(ctx)
+	return e.stake, namedTicket(err)
+}
+
+// orphaned refuses files whose clone is gone, because nothing could keep them; nil where there are none.
+func orphaned(t ecosystemport.TicketTree) error {
+	if left, err := worktree.Stray(t.Dir); err == nil && len(left) == 0 {
+		return nil
+	}
+	return ecosystem.ErrConflict.Sayf("the clone of %s is missing, so nothing can keep what lies in %s; move that away, or end the ticket without cleanup", t.Repo, t.Dir)
+}
+
+// examination finds out what a ticket has in a repository.
+type examination struct {
+	*gitcli.Repo
+	tree   ecosystemport.TicketTree
+	origin bool
+	stake  ecosystemport.Stake
+}
+
+func (e *examination) look(ctx context.Context) (err error) {
+	s := &e.stake
+	if s.Head, err = worktree.Resolve(ctx, e.Main(), sandbox.Heads+e.tree.Branch); err != nil {
+		return err
+	}
+	detached, err := e.files(ctx)
+	if err != nil {
+		return err
+	}
+	if e.origin {
+		if err := e.ask(ctx); err != nil {
+			return err
+		}
+	}
+	commits := []string{s.Head, detached}
+	if !s.Foreign {
+		commits = append(commits, s.Origin)
+	}
+	s.Unmerged, err = lost(ctx, e.Repo, e.but(), commits...)
+	return err
+}
+
+// files counts what is not committed, and is the commit that a detached worktree stands on.
+func (e *examination) files(ctx context.Context) (detached string, err error) {
+	linked, ok, err := e.Tree(e.tree.Dir)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		left, err := worktree.Stray(e.tree.Dir)
+		e.stake.Changes = len(left)
+		return "", err
+	}
+	h, err := worktree.Holds(ctx, linked)
+	e.stake.Changes = len(h.Changes) + len(h.Stashes)
+	if h.Branch == "" {
+		detached = h.Head
+	}
+	return detached, err
+}
+
+// but is the remote branch that will not be there any more.
+func (e *examination) but() string {
+	if e.stake.Origin == "" {
+		return ""
+	}
+	return "origin/" + e.tree.Branch
+}
+
+// ask looks at origin, where there is one.
+func (e *examination) ask(ctx context.Context) error {
+	if url, err := worktree.Origin(ctx, e.Main()); err != nil || url == "" {
+		return err
+	}
+	ref := sandbox.Heads + e.tree.Branch
+	out, err := ticketAfar(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
+	if err != nil {
+		return ecosystem.ErrGit.Sayf("origin of %s cannot be asked for branch %s (%s); cleanup local leaves the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref {
+			e.stake.Origin = commit
+		}
+	}
+	if e.stake.Origin != "" {
+		have, err := worktree.Resolve(ctx, e.Main(), e.stake.Origin)
+		e.stake.Foreign = have == "" || err != nil // git knows no object of that name
+	}
+	return nil
+}
+
+func last(err error) string { return gitcli.Last(gitcli.Words(err)) }
+
+// lost reports commits that no remote branch has but that one.
+func lost(ctx context.Context, at *gitcli.Repo, but string, commits ...string) (bool, error) {
+	args := []string{"rev-list", "--max-count=1", "--ignore-missing"}
+	none := len(args)
+	for _, commit := range commits {
+		if commit != "" {
+			args = append(args, commit)
+		}
+	}
+	if len(args) == none {
+		return false, nil
+	}
+	args = append(args, "--not")
+	if but != "" {
+		args = append(args, "--exclude="+but)
+	}
+	out, err := at.Main().Word(ctx, append(args, "--remotes", "--")...)
+	return out != "", err
+}
+
+// Remove takes the worktree and its branch away: at origin first, so that a removal that could not be completed can be repeated.
+func (c TicketClient) Remove(ctx context.Context, t ecosystemport.TicketTree, e ecosystemport.Ending) (done ecosystemport.Ended, err error) {
+	if gitcli.Gone(t.Clone) {
+		if err := orphaned(t); err != nil {
+			return done, err
+		}
+		cleared(t)
+		return done, nil
+	}
+	s, err := c.Stake(ctx, t, e.Origin)
+	if err == nil {
+		err = s.Refusal(t, e.Force)
+	}
+	if err != nil {
+		return done, err
+	}
+	at, err := openTicket(t)
+	if err != nil {
+		return done, err
+	}
+	name := keptAs(t)
+	if s.Origin != "" {
+		if done.Kept, err = c.withdraw(ctx, at, t, s); err != nil {
+			return done, err
+		}
+		done.Origin = true
+	}
+	refs, err := c.trees.Remove(ctx, t.Clone, t.Dir, sandboxport.Removal{Name: name, Branch: t.Branch, DeleteBranch: true, Force: e.Force, At: c.clock.Now()})
+	for _, ref := range refs {
+		if len(done.Kept) == 0 || done.Kept[0] != ref {
+			done.Kept = append(done.Kept, ref)
+		}
+	}
+	if err != nil {
+		return done, namedTicket(err)
+	}
+	if head, err := worktree.Resolve(ctx, at.Main(), sandbox.Heads+t.Branch); err == nil {
+		done.Stays = head != ""
+	}
+	cleared(t)
+	return done, nil
+}
+
+// cleared takes the ticket's own directory away with its last worktree.
+func cleared(t ecosystemport.TicketTree) {
+	vacate(t.Dir)
+	vacate(filepath.Dir(t.Dir))
+}
+
+// withdraw deletes the branch at origin if it still is where it was looked at, after its commits were kept that are nowhere else.
+func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree, s ecosystemport.Stake) ([]string, error) {
+	var refs []string
+	if alone, err := lost(ctx, at, "origin/"+t.Branch, s.Origin); err != nil {
+		return nil, namedTicket(err)
+	} else if alone {
+		k, err := worktree.Begin(ctx, at, keptAs(t), c.clock.Now())
+		if err != nil {
+			return nil, namedTicket(err)
+		}
+		if err := k.Keep(ctx, sandbox.Branch, s.Origin); err != nil {
+			return nil, namedTicket(err)
+		}
+		refs = k.Refs
+	}
+	ref := sandbox.Heads + t.Branch
+	_, err := ticketAfar(ctx, at, ticketLongTime, "push", "--quiet", "--no-verify", "--force-with-lease="+ref+":"+s.Origin, "--", "origin", ":"+ref)
+	if err != nil {
+		return refs, ecosystem.ErrGit.Sayf("branch %s was not deleted at origin of %s: %s", t.Branch, t.Repo, last(err)).Because(err)
+	}
+	return refs, nil
+}
+
+// keptAs is under which name a ticket's work is kept: letters, digits and dashes.
+func keptAs(t ecosystemport.TicketTree) string {
+	name := "ticket-" + strings.ReplaceAll(filepath.Base(filepath.Dir(t.Dir)), ".", "-")
+	return name[:min(len(name), sandbox.MaxName)]
+}
+
+// afar runs a git that asks origin.
+func ticketAfar(ctx context.Context, at *gitcli.Repo, most time.Duration, args ...string) ([]byte, error) {
+	return at.Main().Git(ctx, gitcli.Command{Args: args, Protocols: gitcli.Network, Machine: true, Timeout: most, Env: []string{gitcli.SSH("")}})
+}

@@ -1,0 +1,133 @@
+// Package shipgit is git for pushing, archiving and discarding: it looks at what could be pushed and pushes it, commits what was not committed,
+// finds and bundles what is nowhere else, and keeps the root's repository right while a workspace moves to the trash and back.
+//
+// It refuses to know what is confirmed, what is protected, and what of all that a use case needs.
+package ecogit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The limits of amof contract §20.9.
+const (
+	localTime = 30 * time.Second
+	askTime   = 10 * time.Second
+	netTime   = 300 * time.Second
+	attempts  = 3
+)
+
+// Client is ecosystemport.Shipping, Committing, Saving and Moorings. Several goroutines and processes may use it at once. Where no other error is
+// named, it fails with ecosystem.ErrGit, saying git's own masked words.
+type PushClient struct{ pause time.Duration }
+
+// New makes a client that waits so long, and then twice as long, before it pushes again when the network failed; zero is a second. It starts
+// nothing.
+func NewPush(pause time.Duration) *PushClient {
+	if pause <= 0 {
+		pause = time.Second
+	}
+	return &PushClient{pause}
+}
+
+// repository reports whether a directory is the top of a repository's working tree.
+func repository(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// git runs a command in a working tree, and never in one that is around it or that the repository's configuration names.
+func gitPush(ctx context.Context, dir string, cmd gitcli.Command) ([]byte, error) {
+	cmd.Dir, cmd.Machine = dir, true
+	if cmd.Timeout == 0 {
+		cmd.Timeout = localTime
+	}
+	cmd.Env = append(cmd.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	if repository(dir) {
+		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+dir)
+	}
+	cmd.Settings = append(cmd.Settings, gitcli.Setting{Name: "core.quotePath", Value: "false"})
+	out, err := cmd.Output(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, fault.From(ctx.Err())
+	}
+	return out, err
+}
+
+// word is what a command prints, without the end of its line.
+func word(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := gitPush(ctx, dir, gitcli.Command{Args: args})
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// quiet is word for questions that git answers by failing: an empty text is no.
+func quiet(ctx context.Context, dir string, args ...string) (string, error) {
+	text, err := word(ctx, dir, args...)
+	if exited(err) {
+		return "", nil
+	}
+	return text, named(dir, err)
+}
+
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
+
+// exited reports a git that ran, and failed.
+func exited(err error) bool {
+	var exit *gitcli.ExitError
+	return errors.As(err, &exit)
+}
+
+// named gives git's failures the capability's name.
+func named(dir string, err error) error {
+	var known *fault.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return ecosystem.ErrGit.Sayf("git failed in %s: %s", dir, words(err)).Because(err)
+}
+
+// words is the end of what git said, in one line: what went wrong stands in the last lines that are no hints.
+func words(err error) string {
+	var exit *gitcli.ExitError
+	if !errors.As(err, &exit) {
+		return err.Error()
+	}
+	var said []string
+	for _, line := range lines(exit.Words) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
+			said = append(said, line)
+		}
+	}
+	if len(said) == 0 {
+		return err.Error()
+	}
+	return strings.Join(said[max(0, len(said)-4):], "; ")
+}
+
+// printed is what a git that failed had printed.
+func printed(err error) []byte {
+	var exit *gitcli.ExitError
+	if errors.As(err, &exit) {
+		return exit.Output
+	}
+	return nil
+}
+
+// stderr is the end of what it had said.
+func stderr(err error) string {
+	var exit *gitcli.ExitError
+	if errors.As(err, &exit) {
+		return exit.Words
+	}
+	return ""
+}

@@ -1,0 +1,203 @@
+// Package ticketwork is git for tickets: a worktree on the ticket's branch in every repository. It stands on what sandboxes make worktrees with,
+// which never loses work.
+//
+// It refuses to know which tickets are recorded.
+package ecogit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// The limits of amof contract §11 and §20.9.
+const (
+	ticketAskTime  = 10 * time.Second
+	ticketReadTime = 30 * time.Second
+	ticketLongTime = 300 * time.Second
+)
+
+// dirMode is that of directories above worktrees.
+const ticketDirMode = 0o755
+
+// Client is an ecosystemport.TicketWork; New makes it. Several goroutines and processes may use it at once.
+type TicketClient struct {
+	trees *worktree.Client
+	clock ports.Clock
+}
+
+// New makes a client. It starts nothing. The clock names what is kept.
+func NewTicket(clock ports.Clock) TicketClient {
+	return TicketClient{trees: worktree.New(worktree.Options{}), clock: clock}
+}
+
+// open is the clone.
+func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
+	if gitcli.Gone(t.Clone) {
+		return nil, ecosystem.ErrConflict.Sayf("the clone of %s is missing (%s); amof_sync_ecosystem clones it", t.Repo, t.Clone)
+	}
+	at, err := gitcli.Open(t.Clone, ticketReadTime)
+	if err != nil {
+		err = ecosystem.ErrGit.Sayf("%s, where the clone of %s is to be, is no clone; move it away, then amof_sync_ecosystem clones it", t.Clone, t.Repo).Because(err)
+	}
+	return at, err
+}
+
+// Plan says how the worktree would come to be.
+func (c TicketClient) Plan(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.Beginning, error) {
+	_, how, err := c.plan(ctx, t)
+	return how, err
+}
+
+func (c TicketClient) plan(ctx context.Context, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, how ecosystemport.Beginning, err error) {
+	at, err := openTicket(t)
+	if err != nil {
+		return p, "", err
+	}
+	if how, err = stands(ctx, at, t); how != "" || err != nil {
+		return p, how, err
+	}
+	p, err = c.trees.Plan(ctx, t.Clone, "ticket", t.Branch)
+	switch {
+	case errors.Is(err, sandbox.ErrBranch):
+		p, err = fresh(ctx, at, t)
+		return p, ecosystemport.Made, err
+	case err != nil:
+		return p, "", namedTicket(err)
+	case p.Branch != t.Branch:
+		return p, "", elsewhere(ctx, at, t)
+	case p.Track:
+		return p, ecosystemport.Tracked, nil
+	}
+	return p, ecosystemport.Reused, nil
+}
+
+// elsewhere says where the ticket's branch is checked out.
+func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) error {
+	place, err := at.Main().Word(ctx, "for-each-ref", "--format=%(worktreepath)", sandbox.Heads+t.Branch)
+	if err != nil || place == "" {
+		place = "another worktree of " + t.Clone
+	}
+	return ecosystem.ErrConflict.Sayf("branch %s of %s is checked out in %s; switch that to another branch first", t.Branch, t.Repo, place)
+}
+
+// fresh is a new branch for the ticket: on origin's base, else on the clone's own. Git keeps a branch as a file, so one whose name is a directory of
+// the other's is in its way.
+func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p sandboxport.BranchPlan, err error) {
+	heads, err := worktree.Refs(ctx, at.Main(), sandbox.Heads)
+	if err != nil {
+		return p, namedTicket(err)
+	}
+	for ref := range heads {
+		name := strings.TrimPrefix(ref, sandbox.Heads)
+		if strings.HasPrefix(name, t.Branch+"/") || strings.HasPrefix(t.Branch, name+"/") {
+			return p, ecosystem.ErrConflict.Sayf("branch %s of %s cannot be made beside its branch %s; rename that first", t.Branch, t.Repo, name)
+		}
+	}
+	for _, ref := range []string{sandbox.Remotes + t.Base, sandbox.Heads + t.Base} {
+		commit, err := worktree.Resolve(ctx, at.Main(), ref)
+		if err != nil {
+			return p, namedTicket(err)
+		}
+		if commit != "" {
+			return sandboxport.BranchPlan{Branch: t.Branch, From: commit, Create: true}, nil
+		}
+	}
+	return p, ecosystem.ErrConflict.Sayf("branch %s, which a ticket in %s stands on, is neither at origin nor in the clone; push a first commit, or correct the manifest", t.Base, t.Repo)
+}
+
+// stands is Standing when the ticket's worktree is there already, Reused when only an empty directory is left of it, and empty when nothing is in its
+// place. Anything else there is ecosystem.ErrConflict.
+func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (ecosystemport.Beginning, error) {
+	info, err := os.Lstat(t.Dir)
+	if os.IsNotExist(err) {
+		return "", nil
+	}
+	inTheWay := ecosystem.ErrConflict.Sayf("%s holds something that is no worktree of %s; move it away", t.Dir, t.Repo)
+	if err != nil || !info.IsDir() {
+		return "", inTheWay.Because(err)
+	}
+	entries, err := os.ReadDir(t.Dir)
+	if err != nil {
+		return "", inTheWay.Because(err)
+	}
+	linked, ok, err := at.Tree(t.Dir)
+	switch {
+	case err != nil:
+		return "", namedTicket(err)
+	case len(entries) == 0 && ok:
+		return ecosystemport.Reused, nil
+	case len(entries) == 0:
+		return "", nil
+	case !ok || !isPointer(filepath.Join(t.Dir, ".git")):
+		return "", inTheWay
+	}
+	branch, err := worktree.Branch(ctx, linked)
+	if err == nil && branch != t.Branch && worktree.Rebased(linked.Admin) != t.Branch {
+		err = ecosystem.ErrConflict.Sayf("the worktree %s is on %q and not on %s; switch it back, or end the ticket", t.Dir, branch, t.Branch)
+	}
+	return ecosystemport.Standing, namedTicket(err)
+}
+
+// vacate takes a directory away if it is empty.
+func vacate(dir string) {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		_ = os.Remove(dir)
+	}
+}
+
+// isPointer reports the file by which a worktree says where its repository is.
+func isPointer(file string) bool {
+	info, err := os.Lstat(file)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Add makes the worktree, all or nothing.
+func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecosystemport.Beginning, error) {
+	vacate(t.Dir)
+	p, how, err := c.plan(ctx, t)
+	if err != nil || how == ecosystemport.Standing {
+		return how, err
+	}
+	above := filepath.Dir(t.Dir)
+	if err := os.MkdirAll(above, ticketDirMode); err != nil {
+		return "", ecosystem.ErrStorage.Sayf("%s cannot be made", above).Because(err)
+	}
+	if _, err = c.trees.Add(ctx, t.Clone, t.Dir, p); err == nil {
+		return how, nil
+	}
+	vacate(above)
+	return "", namedTicket(err)
+}
+
+// named gives failures that sandboxes share the names that they have here.
+func namedTicket(err error) error {
+	told := fault.From(err)
+	if told == nil || !strings.HasPrefix(string(told.Code), "sandbox_") {
+		return err
+	}
+	is := ecosystem.ErrGit
+	switch {
+	case errors.Is(err, sandbox.ErrExists):
+		is = ecosystem.ErrConflict
+	case errors.Is(err, sandbox.ErrDirty):
+		is = ecosystem.ErrUnsaved
+	case errors.Is(err, sandbox.ErrArguments):
+		is = ecosystem.ErrArguments
+	case errors.Is(err, sandbox.ErrBusy):
+		is = ecosystem.ErrBusy
+	}
+	return is.Sayf("%s", told.Message).Because(err)
+}

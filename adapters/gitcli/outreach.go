@@ -1,0 +1,75 @@
+package gitcli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrRemote reports a remote that would be reached although no person has approved it.
+var ErrRemote = fault.New(fault.Denied, "remote_not_approved", "nobody has approved that this remote is reached")
+
+// Outreach implements ports.Outreach for every git that this package starts.
+type Outreach struct{}
+
+type outreachKey struct{}
+
+// outreach is what one context lets git reach, and what it refused.
+type outreach struct {
+	approved func(ctx context.Context, url string) (bool, error)
+
+	mu      sync.Mutex
+	refused []string
+}
+
+// Guard implements ports.Outreach.
+func (Outreach) Guard(ctx context.Context, approved func(ctx context.Context, url string) (bool, error)) (context.Context, func() []string) {
+	o := &outreach{approved: approved}
+	return context.WithValue(ctx, outreachKey{}, o), func() []string {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		slices.Sort(o.refused)
+		return slices.Compact(slices.Clone(o.refused))
+	}
+}
+
+// Reach fails with ErrRemote where ctx is guarded and url is not approved. Every Command that reaches out asks it by itself; callers ask beforehand where
+// they would do work for nothing.
+func Reach(ctx context.Context, url string) error {
+	o, ok := ctx.Value(outreachKey{}).(*outreach)
+	if !ok {
+		return nil
+	}
+	approved, err := o.approved(context.WithoutCancel(ctx), url) // also where another fetch of the same call has failed: all that are refused are asked about at once
+	if err != nil || approved {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refused = append(o.refused, url)
+	return ErrRemote.Sayf("nobody has approved that %s is reached; a person approves it, then call again", Mask(url))
+}
+
+// reaches holds a command that reaches out to what its context lets it reach: the remote it names, as git would find it.
+func (c Command) reaches(ctx context.Context) error {
+	if _, guarded := ctx.Value(outreachKey{}).(*outreach); !guarded || c.Protocols == "" || c.Protocols == "file" || len(c.Args) == 0 {
+		return nil
+	}
+	remote := ""
+	if i := slices.IndexFunc(c.Args, func(arg string) bool { return arg == "--" || arg == "--end-of-options" }); i >= 0 && i+1 < len(c.Args) {
+		remote = c.Args[i+1]
+	}
+	if remote == "" || strings.HasPrefix(remote, "-") {
+		return ErrRemote.Sayf("git %s does not say which remote it reaches", c.Args[0])
+	}
+	ask := c
+	ask.Args, ask.Stdin, ask.Sink, ask.Watch, ask.Protocols, ask.Hooks = []string{"ls-remote", "--get-url", "--", remote}, nil, nil, nil, "", false
+	out, err := ask.start(ctx) // it prints what the configuration makes of the name, and reaches nobody
+	if err != nil {
+		return err
+	}
+	return Reach(ctx, strings.TrimSpace(string(out)))
+}

@@ -1,0 +1,202 @@
+// Package pin starts git on one clone and one of its working trees, both named outright: whatever a file in them says, git is led to no other
+// repository.
+//
+// It refuses to know what the commands are for.
+package gitcli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/sandbox"
+)
+
+// The names that git gives.
+const (
+	gitDir    = ".git"
+	adminDir  = "worktrees"
+	backFile  = "gitdir" // of a linked tree's administration: where the tree's .git is
+	Modules   = ".gitmodules"
+	localTime = 30 * time.Second
+)
+
+// Repo is a clone with its main working tree. Several goroutines may use it at once.
+type Repo struct {
+	Dir     string // the main working tree
+	Common  string // its .git
+	timeout time.Duration
+	busy    *os.File // the lock that its gits hold along with us (Alone)
+}
+
+// Open is the clone in dir, whose .git has to be a directory. timeout is of one git that says no other; 0 is 30 seconds. It fails with
+// sandbox.ErrGit.
+func Open(dir string, timeout time.Duration) (*Repo, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, Disk(err, dir)
+	}
+	common := filepath.Join(dir, gitDir)
+	if info, err := os.Lstat(common); err != nil || !info.IsDir() {
+		return nil, sandbox.ErrGit.Sayf("%s is no clone: it has no directory %s; start the project again to have it cloned", dir, gitDir).Because(err)
+	}
+	if timeout <= 0 {
+		timeout = localTime
+	}
+	return &Repo{Dir: dir, Common: common, timeout: timeout}, nil
+}
+
+// Gone reports a clone that is not there any more.
+func Gone(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, gitDir))
+	return os.IsNotExist(err)
+}
+
+// Main is the clone's own working tree.
+func (r *Repo) Main() *Tree { return &Tree{Repo: r, Dir: r.Dir, Admin: r.Common} }
+
+// Linked are the clone's other working trees by their cleaned directories, which need not exist. Half-made ones are left out.
+func (r *Repo) Linked() (map[string]*Tree, error) {
+	below := filepath.Join(r.Common, adminDir)
+	entries, err := os.ReadDir(below)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, Disk(err, below)
+	}
+	trees := make(map[string]*Tree, len(entries))
+	for _, entry := range entries {
+		admin := filepath.Join(below, entry.Name())
+		back, err := os.ReadFile(filepath.Join(admin, backFile))
+		if err != nil {
+			continue
+		}
+		path := strings.TrimRight(string(back), " \t\r\n")
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(admin, path)
+		}
+		if filepath.Base(path) == gitDir {
+			dir := filepath.Dir(path)
+			trees[dir] = &Tree{Repo: r, Dir: dir, Admin: admin}
+		}
+	}
+	return trees, nil
+}
+
+// Tree is the working tree of the clone at dir, main or linked; ok is false for a directory that is none. Links in the way to it do not matter.
+func (r *Repo) Tree(dir string) (t *Tree, ok bool, err error) {
+	dir = filepath.Clean(dir)
+	if dir == r.Dir || real(dir) == real(r.Dir) {
+		return r.Main(), true, nil
+	}
+	linked, err := r.Linked()
+	if err != nil {
+		return nil, false, err
+	}
+	if t, ok = linked[dir]; ok {
+		return t, true, nil
+	}
+	for path, t := range linked {
+		if real(path) == real(dir) {
+			return t, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// Spelled is a path that git gave with its links resolved, as it is when one begins at the directory that the clone's was given in.
+func (r *Repo) Spelled(path string) string {
+	base := filepath.Dir(r.Dir)
+	if rel, err := filepath.Rel(real(base), path); err == nil && filepath.IsLocal(rel) {
+		return filepath.Join(base, rel)
+	}
+	return path
+}
+
+// real is where a path leads; of one that does not exist, where its parent leads.
+func real(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	if found, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(found, filepath.Base(path))
+	}
+	return path
+}
+
+// Provisional is a directory of which git knows nothing, as if it were a detached worktree at that commit; an empty one is a branch without
+// commits. Its administration is a new directory outside of the clone, which the caller removes.
+func (r *Repo) Provisional(dir, commit string) (*Tree, error) {
+	admin, err := os.MkdirTemp("", "countersign-tree-*")
+	if err != nil {
+		return nil, Disk(err, os.TempDir())
+	}
+	if commit == "" {
+		commit = "ref: refs/heads/none"
+	}
+	if err := os.WriteFile(filepath.Join(admin, "HEAD"), []byte(commit+"\n"), 0o600); err != nil {
+		return nil, Disk(err, admin)
+	}
+	return &Tree{Repo: r, Dir: dir, Admin: admin}, nil
+}
+
+// Submodule is one that Submodules named, as a clone's main tree.
+func (t *Tree) Submodule(ctx context.Context, path string) (*Tree, error) {
+	out, err := t.Inner(ctx, path, Command{Args: []string{"rev-parse", "--absolute-git-dir"}})
+	if err != nil {
+		return nil, err
+	}
+	common := strings.TrimSuffix(string(out), "\n")
+	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: common, timeout: t.timeout, busy: t.busy}
+	return r.Main(), nil
+}
+
+// Tree is one working tree of a clone. It belongs to one goroutine.
+type Tree struct {
+	*Repo
+	Dir   string
+	Admin string // where git keeps what is the tree's own
+
+	looked bool
+	links  []string // of submodules that are there
+}
+
+// Fresh is the same tree, about which nothing is remembered: for after its files have changed.
+func (t *Tree) Fresh() *Tree { return &Tree{Repo: t.Repo, Dir: t.Dir, Admin: t.Admin} }
+
+// Exists reports whether the tree's directory is there.
+func (t *Tree) Exists() bool {
+	info, err := os.Lstat(t.Dir)
+	return err == nil && info.IsDir()
+}
+
+// Has reports whether the tree's administration has a file or directory of that name.
+func (t *Tree) Has(name string) bool {
+	_, err := os.Lstat(filepath.Join(t.Admin, name))
+	return err == nil
+}
+
+// Git runs a command.
+func (t *Tree) Git(ctx context.Context, cmd Command) ([]byte, error) {
+	if cmd.Dir == "" {
+		cmd.Dir = t.Dir
+	}
+	if cmd.Timeout <= 0 {
+		cmd.Timeout = t.timeout
+	}
+	cmd.Inherit = t.busy
+	cmd.Env = append([]string{"GIT_DIR=" + t.Admin, "GIT_COMMON_DIR=" + t.Common, "GIT_WORK_TREE=" + t.Dir}, cmd.Env...)
+	return Start(ctx, cmd)
+}
+
+// Word is what Git prints, without the line's end.
+func (t *Tree) Word(ctx context.Context, args ...string) (string, error) {
+	out, err := t.Git(ctx, Command{Args: args})
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// Submodules are the paths of the repositories in the tree that are there, submodules of theirs included.
+func (t *Tree) Submodules(ctx context.Context) ([]string, error) {
+	err := t.find(ctx)
+	return t.links, err
+}

@@ -1,0 +1,156 @@
+// Package projgit answers what projects want to know of their repositories: branch, status, staged changes, worktrees, remote. It reads
+// the repository's files where they say it plainly, and else asks the git binary, started as package run starts it, with every program that
+// a repository can configure switched off.
+//
+// It refuses to know which directories are registered, to write anything, and to use a network.
+package gitcli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/project"
+)
+
+const (
+	gitTime  = 30 * time.Second // packageflow-security contract §4.1
+	headTime = 2 * time.Second  // packageflow contract §2.5
+	diffSize = 1 << 30          // bytes of a diff that are read to be counted; few of them are kept
+)
+
+// Options are what a Client is made of.
+type Options struct {
+	Timeout     time.Duration // of one git; 0 is 30 seconds
+	HeadTimeout time.Duration // of one repository in Heads; 0 is 2 seconds
+}
+
+// Client is projectport.Repositories, projectport.Heads and projectport.Worktrees. Several goroutines may use it at once.
+type Client struct{ options Options }
+
+// New makes a client. It starts nothing.
+func New(o Options) *Client {
+	if o.Timeout <= 0 {
+		o.Timeout = gitTime
+	}
+	if o.HeadTimeout <= 0 {
+		o.HeadTimeout = headTime
+	}
+	return &Client{o}
+}
+
+// Status implements projectport.Repositories.
+func (c *Client) Status(ctx context.Context, dir string) (project.GitStatus, error) {
+	at, err := open(ctx, dir)
+	if err != nil {
+		return project.GitStatus{}, err
+	}
+	out, err := c.inTree(ctx, at, Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind",
+		"--untracked-files=normal", "--ignored=no", "--find-renames", "--ignore-submodules=dirty"}})
+	if err != nil {
+		return project.GitStatus{}, err
+	}
+	s, err := project.ParseStatus(out)
+	if err == nil && s.Detached { // which is also how git prints a branch whose name is "(detached)"
+		if head, err := c.head(ctx, at); err == nil {
+			s.Branch, s.Detached = head.Branch, head.Detached
+		}
+	}
+	return s, err
+}
+
+// Staged implements projectport.Repositories. Whatever the repository configures, the text is a plain git diff.
+func (c *Client) Staged(ctx context.Context, dir string, limit int) (project.Diff, error) {
+	at, err := open(ctx, dir)
+	if err != nil {
+		return project.Diff{}, err
+	}
+	reader := project.NewDiffReader(limit)
+	_, err = c.inTree(ctx, at, Command{Sink: reader, Limit: diffSize, Settings: []Setting{{Name: "diff.suppressBlankEmpty", Value: "false"}},
+		Args: []string{"diff", "--staged", "--numstat", "--patch", "-z", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames",
+			"--diff-filter=u", "--submodule=short", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/", "-O/dev/null",
+			"--no-relative", "--unified=3", "--inter-hunk-context=0"}})
+	if err != nil {
+		return project.Diff{}, err
+	}
+	return reader.Diff()
+}
+
+// Remote implements projectport.Repositories.
+func (c *Client) Remote(ctx context.Context, dir string) (string, error) {
+	at, err := open(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	if !at.plain { // git config answers from the user's own files where there is no repository
+		if _, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"rev-parse", "--git-dir"}}); err != nil {
+			return "", err
+		}
+	}
+	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"config", "-z", "--get-all", "remote.origin.url"}})
+	if exitOf(err) == 1 { // there is none
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	url, _, _ := strings.Cut(string(out), "\x00") // the first one is fetched from
+	return Mask(project.PublicURL(url)), nil
+}
+
+// git runs one command, and gives its failures the names of the capability.
+func (c *Client) git(ctx context.Context, cmd Command) ([]byte, error) {
+	cmd.Timeout = c.options.Timeout
+	cmd.Settings = append(cmd.Settings, Setting{Name: "core.quotePath", Value: "false"})
+	out, err := cmd.Output(ctx)
+	if err == nil {
+		return out, nil
+	}
+	var missing *MissingError
+	var exit *ExitError
+	var named *fault.Error
+	switch {
+	case ctx.Err() != nil:
+		return nil, fault.From(ctx.Err())
+	case errors.As(err, &named): // the sink's
+		return nil, err
+	case errors.As(err, &missing):
+		return nil, project.ErrExecutionFailed.Sayf("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").Because(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, project.ErrExecutionTimeout.Sayf("git %s in %s took longer than %s and was stopped", cmd.Args[0], cmd.Dir, cmd.Timeout).Because(err)
+	case errors.Is(err, ErrLarge):
+		return nil, project.ErrExecutionFailed.Sayf("git %s in %s printed more than can be read; see whether files are missing from .gitignore", cmd.Args[0], cmd.Dir).Because(err)
+	case !errors.As(err, &exit):
+		return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed", cmd.Args[0], cmd.Dir).Because(err)
+	}
+	said := last(exit.Words)
+	if strings.HasPrefix(exit.Words, "fatal: not a git repository") || strings.HasPrefix(exit.Words, "fatal: invalid gitfile format") {
+		return nil, project.ErrNotRepository.Sayf("%s is in no git repository that can be used: %s", cmd.Dir, said).Because(err)
+	}
+	return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed: %s", cmd.Args[0], cmd.Dir, said).Because(err)
+}
+
+// exitOf is the exit status of a git that ran and failed, or 0.
+func exitOf(err error) int {
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
+	return 0
+}
+
+// last is git's words in one line.
+func last(words string) string {
+	var kept []string
+	for line := range strings.Lines(words) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "hint:") {
+			kept = append(kept, line)
+		}
+	}
+	if len(kept) == 0 {
+		return "it gave no reason"
+	}
+	return strings.Join(kept, "; ")
+}

@@ -1,0 +1,90 @@
+package worktree
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Backups implements sandboxport.TreeKeeping. Refs of other forms in their place are left out; a clone that is gone has none.
+func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup, error) {
+	if gitcli.Gone(repo) {
+		return nil, nil
+	}
+	at, err := c.open(repo)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := Refs(ctx, at.Main(), sandbox.Backups)
+	if err != nil {
+		return nil, err
+	}
+	var found []sandboxport.Backup
+	for ref, commit := range refs {
+		if set, kind, ok := sandbox.ParseBackup(ref); ok {
+			found = append(found, sandboxport.Backup{Ref: ref, Sandbox: set.Sandbox, Commit: commit, Stash: kind.IsStash(), At: set.At})
+		}
+	}
+	sorting.By(found, func(a, b sandboxport.Backup) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Ref, b.Ref)) })
+	return found, nil
+}
+
+// Restore implements sandboxport.TreeKeeping: a new branch at the commit that was kept, or that the kept changes were on, with the changes that
+// were kept with it put back. It is all or nothing. It fails with sandbox.ErrArguments for a ref that is no backup's, with sandbox.ErrNotFound
+// when it is gone, and else as Add.
+func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) error {
+	set, kind, ok := sandbox.ParseBackup(ref)
+	if !ok {
+		return sandbox.ErrArguments.Sayf("%.200q is no backup; choose one of those that are listed, like %smy-sandbox/1767323045", ref, sandbox.Backups)
+	}
+	at, release, err := c.alone(ctx, repo)
+	if err != nil {
+		return err
+	}
+	defer release()
+	t := at.Main()
+	commit, err := Resolve(ctx, t, ref)
+	if err != nil {
+		return err
+	}
+	if commit == "" {
+		return sandbox.ErrNotFound.Sayf("the backup %s is not there; choose one of those that are listed", ref)
+	}
+	base, changes := commit, ""
+	if kind.IsStash() {
+		if base, err = Base(ctx, t, commit); err != nil {
+			return err
+		}
+		changes = commit
+	} else if with, err := Resolve(ctx, t, set.Ref(kind.Changes())); err != nil {
+		return err
+	} else if with != "" {
+		if on, err := Base(ctx, t, with); err == nil && on == base {
+			changes = with
+		}
+	}
+	a, err := c.add(ctx, at, dir, sandboxport.BranchPlan{Branch: branch, From: base, Create: true})
+	if err != nil {
+		return err
+	}
+	if changes != "" {
+		made, ok, err := at.Tree(a.dir)
+		if err == nil && !ok {
+			err = sandbox.ErrGit.Sayf("the worktree %s vanished while the backup was put back", a.dir)
+		}
+		if err == nil {
+			err = Back(ctx, made, changes)
+		}
+		if err != nil {
+			a.undo(ctx)
+			return err
+		}
+	}
+	a.submodules(ctx)
+	return nil
+}

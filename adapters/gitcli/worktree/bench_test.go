@@ -1,0 +1,100 @@
+package worktree_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/treetest"
+)
+
+// wide makes a place of n files.
+func wide(b *testing.B, n int) *treetest.Place {
+	p := treetest.Open(b, house(b), "-- first --\nx\n")
+	for i := range n {
+		p.Put(p.Dir, fmt.Sprintf("d%02d/e%d/file-%d.txt", i%97, i%7, i), fmt.Sprintf("line %d\nanother line of text\n", i))
+	}
+	p.Commit("wide")
+	p.Git("push", "--quiet", "origin", "main")
+	require.NoError(b, p.Keeping.Fetch(b.Context(), p.Clone, p.Access()))
+	p.In(p.Clone, "reset", "--quiet", "--hard", "origin/main")
+	return p
+}
+
+// bare runs git without any care.
+func bare(b *testing.B, dir string, args ...string) {
+	cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(b, err, "%s", out)
+}
+
+// BenchmarkAdd compares a sandbox in a repository of 10,000 files with a bare git worktree add, turn by turn: ratio must stay below 1.2.
+func BenchmarkAdd(b *testing.B) {
+	p := wide(b, 10_000)
+	var ours, theirs time.Duration
+	for i := 0; b.Loop(); i++ {
+		name := fmt.Sprint("s", i)
+		begin := time.Now()
+		plan, err := p.Trees.Plan(b.Context(), p.Clone, name, "")
+		require.NoError(b, err)
+		_, err = p.Trees.Add(b.Context(), p.Clone, p.At(name), plan)
+		require.NoError(b, err)
+		ours += time.Since(begin)
+		b.StopTimer()
+		other := filepath.Join(p.Base, "bare", name)
+		begin = time.Now()
+		bare(b, p.Clone, "worktree", "add", "-b", "bare/"+name, other)
+		theirs += time.Since(begin)
+		_, err = p.Trees.Remove(b.Context(), p.Clone, p.At(name), treetest.Force(name, "sandbox/"+name))
+		require.NoError(b, err)
+		bare(b, p.Clone, "worktree", "remove", "--force", other)
+		require.NoError(b, os.RemoveAll(other))
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+}
+
+// BenchmarkSurvey compares the survey of 50 worktrees with the 50 status calls it needs, as many at a time, turn by turn: ratio must stay below 1.3.
+func BenchmarkSurvey(b *testing.B) {
+	p := wide(b, 300)
+	var dirs []string
+	for i := range 50 {
+		dir := p.Make(fmt.Sprint("s", i), "")
+		dirs = append(dirs, dir)
+		if i%3 == 0 {
+			p.Put(dir, "new", "x")
+		}
+		if i%5 == 0 {
+			p.Save(dir, "ahead")
+		}
+	}
+	var ours, theirs time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		list, err := p.Trees.Survey(b.Context(), p.Clone)
+		ours += time.Since(begin)
+		require.NoError(b, err)
+		require.Len(b, list, 50)
+		b.StopTimer()
+		begin = time.Now()
+		var group errgroup.Group
+		group.SetLimit(8)
+		for _, dir := range dirs {
+			group.Go(func() error {
+				cmd := exec.Command("git", "-C", dir, "status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--ignore-submodules=dirty")
+				cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+				return cmd.Run()
+			})
+		}
+		require.NoError(b, group.Wait())
+		theirs += time.Since(begin)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+}

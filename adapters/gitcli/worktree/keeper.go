@@ -1,0 +1,151 @@
+package worktree
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+)
+
+// Keeper puts commits under the backup refs of a sandbox.
+type Keeper struct {
+	Refs []string // that keep what had to be kept, older ones included
+
+	at    *gitcli.Repo
+	name  string
+	when  time.Time
+	there map[string]string // backups of the sandbox that exist: ref → commit
+	set   sandbox.WorktreeSet
+}
+
+// Begin begins a set of backups.
+func Begin(ctx context.Context, at *gitcli.Repo, name string, when time.Time) (*Keeper, error) {
+	there, err := Refs(ctx, at.Main(), sandbox.Below(name))
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{at: at, name: name, when: when, there: there}
+	k.next()
+	return k, nil
+}
+
+func (k *Keeper) next() {
+	k.set = sandbox.Next(k.name, k.when, func(ref string) bool { _, ok := k.there[ref]; return ok })
+}
+
+// Keep puts a commit under a ref, unless one of the sandbox has it already.
+func (k *Keeper) Keep(ctx context.Context, kind sandbox.Kind, commit string) error {
+	for ref, is := range k.there {
+		if is == commit {
+			k.note(ref)
+			return nil
+		}
+	}
+	if _, taken := k.there[k.set.Ref(kind)]; taken {
+		k.next()
+	}
+	ref := k.set.Ref(kind)
+	if _, err := k.at.Main().Word(ctx, "update-ref", ref, commit, strings.Repeat("0", len(commit))); err != nil {
+		return err
+	}
+	k.there[ref] = commit
+	k.note(ref)
+	return nil
+}
+
+func (k *Keeper) note(ref string) {
+	if !slices.Contains(k.Refs, ref) {
+		k.Refs = append(k.Refs, ref)
+	}
+}
+
+// Uncommitted keeps what of a worktree was not committed, and what of its submodules is nowhere else; base is what to stand on before the first
+// commit.
+func (k *Keeper) Uncommitted(ctx context.Context, t *gitcli.Tree, h Holding, base string) error {
+	if !t.Exists() {
+		h.Changes = nil
+	} else if err := k.submodules(ctx, t); err != nil {
+		return err
+	}
+	if len(h.Changes) > 0 {
+		about := k.name
+		if h.Branch != "" {
+			about += ", branch " + h.Branch
+		}
+		if h.Head != "" {
+			base = h.Head
+		}
+		commit, err := Make(ctx, t, base, about, k.when)
+		if err != nil {
+			return err
+		}
+		if err := k.Keep(ctx, sandbox.Stash, commit); err != nil {
+			return err
+		}
+	}
+	for _, commit := range h.Stashes {
+		if err := k.Keep(ctx, sandbox.Stash, commit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submodules keeps, in the clone, the commits of a worktree's submodules that none of their remotes has, and what was not committed in them:
+// their repositories go with the worktree.
+func (k *Keeper) submodules(ctx context.Context, t *gitcli.Tree) error {
+	paths, err := t.Submodules(ctx)
+	if err != nil {
+		return err
+	}
+	for i, path := range paths {
+		sub, err := t.Submodule(ctx, path)
+		if err != nil {
+			return err
+		}
+		h, err := Holds(ctx, sub)
+		if err != nil {
+			return err
+		}
+		alone, err := Only(ctx, sub, h.Head)
+		if err != nil {
+			return err
+		}
+		if alone {
+			if err := k.bring(ctx, sub, sandbox.Inner(i+1, false), h.Head); err != nil {
+				return err
+			}
+		}
+		if len(h.Changes) == 0 {
+			continue
+		}
+		commit, err := Make(ctx, sub, h.Head, k.name+", submodule "+path, k.when)
+		if err != nil {
+			return err
+		}
+		if err := k.bring(ctx, sub, sandbox.Inner(i+1, true), commit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const carried = "refs/countersign/carried" // in a submodule, while its commit is brought over
+
+// bring keeps a submodule's commit in the clone.
+func (k *Keeper) bring(ctx context.Context, sub *gitcli.Tree, kind sandbox.Kind, commit string) error {
+	if _, err := sub.Word(ctx, "update-ref", carried, commit); err != nil {
+		return err
+	}
+	if _, err := k.at.Main().Git(ctx, gitcli.Command{Protocols: "file", Args: []string{"fetch", "--quiet", "--no-tags", "--update-shallow", "--no-recurse-submodules",
+		"--no-write-fetch-head", "--no-auto-maintenance", "--upload-pack=git-upload-pack", "--", sub.Common, carried}}); err != nil {
+		return err
+	}
+	if _, err := sub.Word(ctx, "update-ref", "-d", carried); err != nil {
+		return err
+	}
+	return k.Keep(ctx, kind, commit)
+}

@@ -1,0 +1,142 @@
+// Package afar reaches, clones and fetches repositories. Nothing of their content is run, and a clone is there altogether or not at all.
+//
+// It refuses to know worktrees.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Transports are those that reach another machine.
+const Transports = "https:http:ssh:git"
+
+// Remotes is sandboxport.Remotes, and the fetching of sandboxport.TreeKeeping.
+type Remotes struct{ limits Limits }
+
+// New makes one. It starts nothing.
+func NewRemote(l Limits) *Remotes { return &Remotes{l} }
+
+// Limits are how long things take at most.
+type Limits struct {
+	Timeout  time.Duration // of one git on this machine
+	Reach    time.Duration // of asking a remote, or fetching from it
+	Clone    time.Duration // of a clone, waiting for another one of the same directory included
+	Patience time.Duration // how long another git's locks are waited for
+}
+
+func (c *Remotes) open(repo string) (*gitcli.Repo, error) { return gitcli.Open(repo, c.limits.Timeout) }
+
+// remote is a repository as git is told of it.
+type remote struct {
+	identity  git.URL
+	url       string
+	protocols string
+	ssh       string
+}
+
+// address checks what an access says. Credentials in a URL would be stored and shown, so that they are refused.
+func address(a sandboxport.Access) (remote, error) {
+	identity, err := git.Parse(a.URL)
+	if err != nil {
+		return remote{}, sandbox.ErrURL.Sayf("the repository cannot be reached: %v", err).Because(err)
+	}
+	if git.CarriesCredentials(a.URL) {
+		return remote{}, sandbox.ErrURL.Sayf("the git URL holds credentials, which would be stored; leave them out and use an SSH key")
+	}
+	r := remote{identity: identity, url: identity.String(), protocols: Transports, ssh: gitcli.SSH(a.Key)}
+	given := strings.TrimSpace(a.URL)
+	if scheme, _, ok := strings.Cut(given, "://"); ok && strings.HasPrefix(strings.ToLower(scheme), "http") {
+		r.url = given
+	}
+	if identity.IsLocal() {
+		r.protocols = "file"
+	}
+	return r, nil
+}
+
+// Reach implements sandboxport.Remotes.
+func (c *Remotes) Reach(ctx context.Context, a sandboxport.Access) error {
+	r, err := address(a)
+	if err != nil {
+		return err
+	}
+	_, err = gitcli.Start(ctx, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--", r.url, "HEAD"}, Timeout: c.limits.Reach, Protocols: r.protocols,
+		Env: []string{"GIT_DIR=" + os.DevNull, r.ssh}}) // no repository's configuration has a say
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return failed(sandbox.ErrGit, "cannot be read", r, err)
+}
+
+// failed says of a remote what git said.
+func failed(named *fault.Error, what string, r remote, err error) error {
+	reason := gitcli.Last(gitcli.Words(err))
+	if gitcli.ExitOf(err) == 0 {
+		reason = err.Error()
+		if told := (*fault.Error)(nil); errors.As(err, &told) {
+			reason = told.Message
+		}
+	}
+	return named.Sayf("%s %s: %s", r.identity, what, reason).Because(err)
+}
+
+// Root implements sandboxport.Remotes. Of several root commits it is the first by ID; before the first commit there is none.
+func (c *Remotes) Root(ctx context.Context, dir string) (sandboxport.Clone, error) {
+	r, err := c.open(dir)
+	if err != nil {
+		return sandboxport.Clone{}, err
+	}
+	t := r.Main()
+	var found sandboxport.Clone
+	if found.Branch, err = Branch(ctx, t); err != nil {
+		return sandboxport.Clone{}, err
+	}
+	if found.Origin, err = Origin(ctx, t); err != nil {
+		return sandboxport.Clone{}, err
+	}
+	head, err := Resolve(ctx, t, "HEAD")
+	if err != nil || head == "" {
+		return found, err
+	}
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"rev-list", "--max-parents=0", head, "--"}})
+	if err != nil {
+		return sandboxport.Clone{}, err
+	}
+	if roots := strings.Fields(string(out)); len(roots) > 0 {
+		found.RootCommit = slices.Min(roots)
+	}
+	return found, nil
+}
+
+// Fetch implements sandboxport.TreeKeeping. What the clone's configuration says of its origin is not asked; tags come along as git does it.
+func (c *Remotes) Fetch(ctx context.Context, repo string, a sandboxport.Access) error {
+	r, err := address(a)
+	if err != nil {
+		return err
+	}
+	at, err := c.open(repo)
+	if err != nil {
+		return err
+	}
+	err = gitcli.Patiently(ctx, c.limits.Patience, func() error {
+		_, err := at.Main().Git(ctx, gitcli.Command{Timeout: c.limits.Reach, Protocols: r.protocols, Env: []string{r.ssh},
+			Args: []string{"fetch", "--quiet", "--prune", "--no-prune-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
+				"--upload-pack=git-upload-pack", "--", r.url, "+" + sandbox.Heads + "*:" + sandbox.Remotes + "*"}})
+		return err
+	})
+	if err == nil || ctx.Err() != nil || errors.Is(err, sandbox.ErrBusy) {
+		return err
+	}
+	return failed(sandbox.ErrGit, "cannot be fetched from", r, err)
+}

@@ -1,0 +1,38 @@
+package worktree
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+)
+
+// ScriptFile is the file at the top of a repository with the commands that set a worktree up.
+const ScriptFile = ".worktreesetup"
+
+// MaxScript is how many bytes of commands are read: a person has to approve all of them.
+const MaxScript = 64 << 10
+
+// Script is the text of the commands as they stand in a commit, whatever lies in any working tree; empty when there are none. It fails with
+// sandbox.ErrArguments for a file that is a link, no text, or too long to be read by a person.
+func Script(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
+	entry, err := t.Word(ctx, "ls-tree", "--long", "-z", commit, "--", ScriptFile)
+	if err != nil || entry == "" {
+		return "", err
+	}
+	facts, _, _ := strings.Cut(entry, "\t")
+	fields := strings.Fields(facts) // mode, type, object, size
+	if len(fields) < 3 || !strings.HasPrefix(fields[0], "100") {
+		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is no regular file; replace it by one with a command a line", ScriptFile, commit)
+	}
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"cat-file", "blob", fields[2]}})
+	if err != nil {
+		return "", err
+	}
+	if len(out) > MaxScript || !utf8.Valid(out) {
+		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is longer than %d KiB, or no text in UTF-8; have it start a script that is in the repository", ScriptFile, commit, MaxScript>>10)
+	}
+	return string(out), nil
+}

@@ -1,0 +1,37 @@
+package worktree
+
+import (
+	"context"
+
+)
+
+// Include implements sandboxport.TreeSetup; see included.Copy.
+func (c *Client) Include(ctx context.Context, repo, dir string) ([]string, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return nil, err
+	}
+	return Copy(ctx, at.Main(), dir)
+}
+
+// Script implements sandboxport.TreeSetup; ref is what a plan stands on. It fails with sandbox.ErrBranch when that is gone.
+func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return "", err
+	}
+	commit, err := standing(ctx, at, ref, false)
+	if err != nil {
+		return "", err
+	}
+	return Script(ctx, at.Main(), commit)
+}
+
+// Commit implements sandboxport.TreeSetup.
+func (c *Client) Commit(ctx context.Context, repo, ref string) (string, error) {
+	at, err := c.open(repo)
+	if err != nil {
+		return "", err
+	}
+	return standing(ctx, at, ref, false)
+}

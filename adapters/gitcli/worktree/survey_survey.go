@@ -1,0 +1,194 @@
+// Package survey reads what a clone and its working trees hold: changes, commits that no remote has, branches, and what git is in the middle of.
+//
+// It refuses to change anything.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+)
+
+const manyCommits = 1 << 30 // bytes of a list of commits
+
+// Status is what git says of a working tree. all names every file that is not tracked, where else a directory may stand for what is in it.
+func Status(ctx context.Context, t *gitcli.Tree, all bool) (sandbox.WorktreeStatus, error) {
+	untracked := "--untracked-files=normal"
+	if all {
+		untracked = "--untracked-files=all"
+	}
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignored=no", "--no-renames", "--ignore-submodules=none"}})
+	if err != nil {
+		return sandbox.WorktreeStatus{}, err
+	}
+	return sandbox.ParseStatus(out)
+}
+
+// Resolve is the commit that a revision stands for; empty when there is none.
+func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, error) {
+	commit, err := t.Word(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
+	if gitcli.ExitOf(err) == 1 {
+		return "", nil
+	}
+	return commit, err
+}
+
+// Branch is the one that HEAD stands for, also before its first commit; empty when detached.
+func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
+	ref, err := t.Word(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if gitcli.ExitOf(err) == 1 {
+		return "", nil
+	}
+	name, ok := strings.CutPrefix(ref, sandbox.Heads)
+	if !ok {
+		name = ""
+	}
+	return name, err
+}
+
+// Origin is the URL that origin has, without credentials; empty when there is none.
+func Origin(ctx context.Context, t *gitcli.Tree) (string, error) {
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"config", "-z", "--get-all", "remote.origin.url"}})
+	if gitcli.ExitOf(err) == 1 {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return gitcli.Mask(sandbox.Records(out)[0]), nil
+}
+
+// Rebased is the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
+func Rebased(admin string) string {
+	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
+		said, err := os.ReadFile(filepath.Join(admin, filepath.FromSlash(name)))
+		if err != nil {
+			continue
+		}
+		text := strings.TrimSpace(string(said))
+		if branch, ok := strings.CutPrefix(text, sandbox.Heads); ok {
+			return branch
+		}
+		if name == "BISECT_START" && strings.Trim(text, "0123456789abcdef") != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// Nowhere is the commits that are reachable from heads and that no remote branch has. Heads that are not there count for nothing.
+func Nowhere(ctx context.Context, t *gitcli.Tree, heads []string, form ...string) (sandbox.Graph, error) {
+	heads = slices.DeleteFunc(slices.Clone(heads), func(head string) bool { return head == "" })
+	if len(heads) == 0 {
+		return sandbox.Graph{}, nil
+	}
+	args := append([]string{"rev-list", "--ignore-missing", "--topo-order"}, form...)
+	out, err := t.Git(ctx, gitcli.Command{Args: append(args, "--stdin", "--not", "--remotes"), Dir: t.Repo.Dir, Stdin: []byte(strings.Join(heads, "\n") + "\n"), Limit: manyCommits})
+	if err != nil {
+		return sandbox.Graph{}, err
+	}
+	return sandbox.ParseGraph(out)
+}
+
+// Holding is what a worktree holds.
+type Holding struct {
+	Head    string // commit; empty before the first one
+	Branch  string // empty when detached, also by a rebase
+	Taken   string // the branch that a rebase took the tree off
+	Changes []sandbox.Change
+	Stashes []string // commits of a rebase's or merge's own
+}
+
+// Dirty reports whether there is something that was not committed.
+func (h Holding) Dirty() bool { return len(h.Changes) > 0 || len(h.Stashes) > 0 }
+
+// Holds looks at a worktree, whose directory may be gone.
+func Holds(ctx context.Context, t *gitcli.Tree) (h Holding, err error) {
+	if h.Head, err = HeadOf(ctx, t); err != nil {
+		return h, err
+	}
+	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+	if err != nil && gitcli.ExitOf(err) != 1 {
+		return h, err
+	}
+	if name, ok := strings.CutPrefix(strings.TrimSuffix(string(out), "\n"), sandbox.Heads); ok {
+		h.Branch = name
+	} else {
+		h.Taken = Rebased(t.Admin)
+	}
+	for _, name := range []string{"rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"} {
+		said, _ := os.ReadFile(filepath.Join(t.Admin, filepath.FromSlash(name)))
+		if commit, err := git.ParseCommit(strings.TrimSpace(string(said))); err == nil {
+			h.Stashes = append(h.Stashes, commit.String())
+		}
+	}
+	if !t.Exists() {
+		return h, nil
+	}
+	s, err := Status(ctx, t, false)
+	h.Changes = s.Changes
+	return h, err
+}
+
+// HeadOf is the commit that a worktree stands on, whose directory may be gone; empty before the first one.
+func HeadOf(ctx context.Context, t *gitcli.Tree) (string, error) {
+	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
+	if gitcli.ExitOf(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// Only reports whether a commit, or one before it, is on no remote branch and not in one of the others.
+func Only(ctx context.Context, t *gitcli.Tree, commit string, others ...string) (bool, error) {
+	if commit == "" {
+		return false, nil
+	}
+	args := append([]string{"rev-list", "--max-count=1", commit, "--not", "--remotes"}, others...)
+	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: append(args, "--")})
+	return len(out) > 0, err
+}
+
+// Refs are the refs with that prefix and their objects.
+func Refs(ctx context.Context, t *gitcli.Tree, prefix string) (map[string]string, error) {
+	out, err := t.Git(ctx, gitcli.Command{Args: []string{"for-each-ref", "--format=%(refname) %(objectname)", prefix}})
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		ref, object, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs[ref] = object
+	}
+	return refs, nil
+}
+
+// Stray is what lies in a directory of which git knows nothing, as if nothing there were tracked. A file that tells where git's notes on it were is
+// left out, and a directory that is not there has nothing.
+func Stray(dir string) (changes []sandbox.Change, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, gitcli.Disk(err, dir)
+	}
+	for _, entry := range entries {
+		switch {
+		case entry.IsDir():
+			changes = append(changes, sandbox.Change{Code: "??", Path: entry.Name() + "/"})
+		case entry.Name() != ".git":
+			changes = append(changes, sandbox.Change{Code: "??", Path: entry.Name()})
+		}
+	}
+	return changes, nil
+}

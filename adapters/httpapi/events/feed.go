@@ -1,0 +1,94 @@
+// Package feed tells what happens behind the door as a stream of events: questions to people, how calls go on and end, audit records, and what
+// running programs say (packageflow-security contract §5.4). One pump looks at the shared database while anybody listens, so the events of every
+// process of this machine are in it.
+//
+// It refuses to know HTTP, to write anything, and to let a slow listener hold up another one. What it tells was redacted by the door.
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The kinds of events. The first two and their members are those of seed 001; the rest is ours.
+const (
+	Confirmation  = "ai-tool-confirmation"        // a call waits for a person
+	Result        = "ai-tool-result"              // a call that wanted to change something has ended
+	Closed        = "ai-tool-confirmation-closed" // a question waits no longer: it was answered, withdrawn, or has run out
+	State         = "ai-tool-state"               // a call that wants to change something is somewhere else now
+	Audit         = "audit"                       // a new record of the audit
+	ProcessStatus = TopicProcessStatus          // a background process has begun, or ended
+	ProcessOutput = TopicProcessOutput          // lines it printed
+	RunProgress   = TopicRunProgress            // a run of an ecosystem is somewhere else, or said something
+	Unreadable    = TopicUnreadable             // what a listener asked to hear of cannot be read, and is not any more
+	Gap           = "gap"                         // between what the listener knew and what follows, something is missing
+	Lagged        = "lagged"                      // the last event of a listener that was too slow; it may come again with what it has
+)
+
+// Kinds are all of them.
+func Kinds() []string {
+	return []string{Confirmation, Result, Closed, State, Audit, ProcessStatus, ProcessOutput, RunProgress, Unreadable, Gap, Lagged}
+}
+
+// Event is one thing that happened.
+type Event struct {
+	ID   int64           // of the audit record that it comes from: Filter.After, to go on from here; zero is none
+	Kind string          // one of Kinds
+	Data json.RawMessage // an object, on one line
+
+	Conversation string // the session it belongs to, empty for none
+	Tool         string // that it is about, empty for none
+	Call         string // id of the call, empty for none
+}
+
+// Filter says what a listener hears. The zero Filter hears every event from now on, and begins with the questions that wait.
+type Filter struct {
+	Conversation string           // only of that session
+	Kinds        []string         // only these; empty is all
+	Within       []tool.Narrowing // only about tools that every one of them covers
+	After        int64            // also what the audit has after that record: at most ReplayedEvents, and none older than ReplayedFor; zero is nothing
+	Topics       Topics           // what else; Kinds and Conversation do not narrow it
+}
+
+// Topics are what is looked for by calling tools, on behalf of a listener who may call them. The audit records each look, so they are few.
+type Topics = TopicTopics
+
+// Source is where the pump looks: an *app.App.
+type Source interface {
+	Records
+	// Stamp is another number once anything below may have changed; it is asked many times a second.
+	Stamp(ctx context.Context) (int64, error)
+	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
+	// Spec is what the door serves under that name.
+	Spec(n tool.Name) (tool.Spec, bool)
+}
+
+// Records is what is on record of calls.
+type Records interface {
+	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
+	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
+	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	RunRecord(ctx context.Context, id string) (tool.Record, error)
+}
+
+// keeps reports whether the listener hears the event. What it is told about its own listening it always hears.
+func (f *Filter) keeps(e Event, spec func(tool.Name) (tool.Spec, bool)) bool {
+	if e.Kind == Gap || e.Kind == Lagged {
+		return true
+	}
+	if len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind) || f.Conversation != "" && e.Conversation != f.Conversation {
+		return false
+	}
+	if len(f.Within) == 0 || e.Tool == "" {
+		return true
+	}
+	s, served := spec(tool.Name(e.Tool))
+	return served && tool.Covered(f.Within, s)
+}

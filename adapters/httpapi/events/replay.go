@@ -1,0 +1,145 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// How much of the past a listener may ask for (packageflow-security contract §5.4).
+const (
+	ReplayedEvents = 1000
+	ReplayedFor    = 24 * time.Hour
+)
+
+// again is how long a reading that failed waits before it is tried anew: the database may be locked.
+const again = 250 * time.Millisecond
+
+// replay makes events anew out of what is on record between two moments. A result may come again that the listener has heard already, because it
+// stands before the audit record that it belongs to; it never misses one.
+type replay struct {
+	source Source
+	filter *Filter
+	until  int64           // the last record that belongs to the past
+	told   map[string]bool // calls whose end is told
+	found  []Event
+}
+
+// events are those that the filter keeps, in the order they happened. A database that cannot be read is tried until ctx ends.
+func (r *replay) events(ctx context.Context) []Event {
+	for r.filter.After > 0 && r.filter.After < r.until {
+		r.found = r.found[:0]
+		clear(r.told)
+		err := r.read(ctx)
+		if err == nil {
+			return r.found
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(again):
+		}
+	}
+	return nil
+}
+
+func (r *replay) read(ctx context.Context) error {
+	oldest := time.Now().Add(-ReplayedFor)
+	start, since := max(r.filter.After, r.until-ReplayedEvents), oldest
+	cut := start > r.filter.After
+	for rec, err := range r.source.AuditTrail(ctx, start-1) {
+		if err != nil {
+			return err
+		}
+		if rec.Seq > r.until {
+			break
+		}
+		if old := rec.Event.Time.Before(oldest); old || rec.Seq <= start { // the first one is known to the listener, or the last that is left out
+			cut = cut || rec.Seq > start
+			if !old {
+				since = rec.Event.Time
+			}
+			continue
+		}
+		if err := r.call(ctx, rec); err != nil {
+			return err
+		}
+		r.add(recorded(rec))
+	}
+	if err := r.silent(ctx, since); err != nil {
+		return err
+	}
+	r.bound(cut)
+	return nil
+}
+
+// add keeps an event that the listener wants.
+func (r *replay) add(e Event) {
+	if r.filter.keeps(e, r.source.Spec) {
+		r.found = append(r.found, e)
+	}
+}
+
+// call tells the end of the call that a record is about, if it has ended.
+func (r *replay) call(ctx context.Context, rec audit.Record) error {
+	if !changes(rec.Event) || rec.Event.Phase == audit.Intent {
+		return nil
+	}
+	run, err := r.source.RunRecord(ctx, rec.Event.CallID)
+	if unknown(err) {
+		return nil
+	}
+	if err == nil {
+		r.end(run)
+	}
+	return err
+}
+
+func (r *replay) end(run tool.Record) {
+	if run.Status.Final() && !r.told[run.CallID] {
+		r.told[run.CallID] = true
+		r.add(moved(run))
+		r.add(ended(run))
+	}
+}
+
+// silent tells of the calls that ended since without a record in the audit, or whose record is still on its way.
+func (r *replay) silent(ctx context.Context, since time.Time) error {
+	runs, err := r.source.Runs(ctx, app.RunFilter{Limit: seeded})
+	if err != nil {
+		return err
+	}
+	sorting.Stable(runs, func(a, b tool.Record) int { return a.EndedAt.Compare(b.EndedAt) })
+	for _, run := range runs {
+		if run.EndedAt.After(since) {
+			r.end(run)
+		}
+	}
+	return nil
+}
+
+// bound keeps the last events, and says where something is missing.
+func (r *replay) bound(cut bool) {
+	if over := len(r.found) - ReplayedEvents; over > 0 {
+		r.found, cut = r.found[over:], true
+	}
+	if !cut {
+		return
+	}
+	first := r.until + 1
+	for _, e := range r.found {
+		if e.ID > 0 {
+			first = e.ID
+			break
+		}
+	}
+	gap := event(Gap, struct {
+		After int64 `json:"after"` // the last record that the listener knew
+		Next  int64 `json:"next"`  // the first one that follows
+	}{r.filter.After, first})
+	r.found = append([]Event{gap}, r.found...)
+}

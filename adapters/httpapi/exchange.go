@@ -1,0 +1,169 @@
+// Package exchange is one request and its answer: bodies read with care, answers written one way, and errors in one form.
+//
+// It refuses to know routes, and what is asked for.
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The ways a request is refused whatever it is for.
+var (
+	ErrRoute  = fault.New(fault.NotFound, "route_unknown", "there is no such route")
+	ErrMethod = fault.New(fault.Invalid, "method_not_allowed", "this is not for that method")
+	ErrMedia  = fault.New(fault.Invalid, "content_type_unsupported", "a body has to be application/json, and not compressed")
+	ErrBody   = fault.New(fault.Invalid, "body_invalid", "the body is not what this takes")
+	ErrLong   = fault.New(fault.Invalid, "body_too_long", "the body is longer than may be")
+	ErrQuery  = fault.New(fault.Invalid, "query_invalid", "the query is not understood")
+)
+
+// Exchange is a request and the way to answer it.
+type Exchange struct {
+	W       *Watched
+	R       *http.Request
+	Visitor httpauth.Visitor
+	Name    string // what stands in the path where its route has {name}
+}
+
+// statusOf is the status of a Refusal: that of its kind, but for what HTTP has a word of its own for.
+func statusOf(f *fault.Error) int {
+	switch f.Code {
+	case ErrMethod.Code:
+		return http.StatusMethodNotAllowed
+	case ErrMedia.Code:
+		return http.StatusUnsupportedMediaType
+	case ErrLong.Code:
+		return http.StatusRequestEntityTooLarge
+	}
+	return present.HTTPStatus(f.Kind)
+}
+
+// Refusal is the one form of this API's own errors.
+type Refusal struct {
+	Error Problem `json:"error"`
+}
+
+// Problem is what went wrong: a stable code, and words for people.
+type Problem struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Details any        `json:"details,omitempty"`
+}
+
+// Refuse answers with an error. What went wrong inside is for the log alone.
+func (x *Exchange) Refuse(log *slog.Logger, err error) {
+	f := fault.From(err)
+	if f.Err != nil && (f.Kind == fault.Internal || f.Kind == fault.Unavailable) {
+		log.Error("a request failed", "path", x.R.URL.Path, "code", f.Code, "cause", f.Err.Error())
+	}
+	x.Answer(statusOf(f), Refusal{Problem{f.Code, f.Message, f.Details}})
+}
+
+// Answer writes a value as JSON. Whoever asked may be gone; nobody is told then.
+func (x *Exchange) Answer(status int, value any) {
+	doc, err := tool.Encode(value)
+	if err != nil {
+		status, doc = http.StatusInternalServerError, json.RawMessage(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
+	}
+	x.Write(status, "application/json", doc)
+}
+
+// Write sends a whole body.
+func (x *Exchange) Write(status int, media string, body []byte) {
+	h := x.W.Header()
+	h.Set("Content-Type", media)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	x.W.WriteHeader(status)
+	_, _ = x.W.Write(body)
+}
+
+// Body is what was sent, as JSON text that nobody has looked at. Nothing is nil.
+func (x *Exchange) Body() (json.RawMessage, error) {
+	raw, err := io.ReadAll(x.R.Body)
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, ErrLong.Sayf("the body is longer than %d bytes, which is as long as one may be", long.Limit)
+	case err != nil:
+		return nil, ErrBody.Sayf("the body could not be read to its end")
+	case len(raw) == 0:
+		return nil, nil
+	}
+	media, params, err := mime.ParseMediaType(x.R.Header.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || x.R.Header.Get("Content-Encoding") != "" {
+		return nil, ErrMedia.Sayf("a body has to be application/json, and not compressed; this one is %q", Shorten(x.R.Header.Get("Content-Type")))
+	}
+	return raw, nil
+}
+
+// Decode reads the body of one of this API's own routes. Members there are not are refused: whoever sends them means something by them.
+func (x *Exchange) Decode(into any) error {
+	raw, err := x.Body()
+	if err != nil || raw == nil {
+		return err
+	}
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return ErrBody.Sayf("the body is not what this takes: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return ErrBody.Sayf("the body is more than one JSON value")
+	}
+	return nil
+}
+
+// Shorten keeps what somebody sent from filling an answer.
+func Shorten(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// Watched is a ResponseWriter that remembers the status.
+type Watched struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *Watched) WriteHeader(code int) {
+	if w.code == 0 {
+		w.code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (w *Watched) Write(b []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *Watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Status is the status that was answered with, so far.
+func (w *Watched) Status() int {
+	if w.code == 0 {
+		return http.StatusOK
+	}
+	return w.code
+}

@@ -1,0 +1,276 @@
+// Package gauges counts what the server does, in the text format of Prometheus: calls by tool and what came of them, how long they took, requests by
+// route and status, what waits for people, and the process itself.
+//
+// It refuses to take a label from what somebody sent: only names of tools and routes that there are, and codes out of the catalogue, become one. It
+// keeps no state outside a Gauges.
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Door is what is measured: an *app.App.
+type Door interface {
+	Specs() iter.Seq[tool.Spec]
+	Call(ctx context.Context, c tool.Call) tool.Outcome
+}
+
+// Book is where it is looked up, when somebody asks, what waits for people and what they answered, in whatever process.
+type MetricsBook interface {
+	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
+	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
+	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
+}
+
+// Options says what is counted besides calls and requests. Every function may be nil.
+type MetricsOptions struct {
+	Version  string       // of the product
+	Book     MetricsBook         // nil: nothing is said of confirmations
+	Streams  func() int   // streams of events that are open
+	Sessions func() int   // sessions of clients that are open
+	Dropped  func() int64 // records of reads that this process could not write into the audit
+}
+
+// Gauges counts. It is safe for concurrent use; New makes it.
+type Gauges struct {
+	o        MetricsOptions
+	calls    family
+	requests family
+	answers  family
+	flying   atomic.Int64 // calls under way
+	took     *histograms  // of calls by tool
+	served   *histograms  // of requests by route
+	mu       sync.Mutex   // one reading of the audit at a time
+	begun    bool
+	seq      int64 // of the last audit record that was counted
+}
+
+// New counts from zero.
+func NewMetrics(o MetricsOptions) *Gauges {
+	return &Gauges{o: o, calls: newFamily("countersign_calls_total", "Calls of tools by what came of them: ok, or the code of the failure.", "counter"),
+		requests: newFamily("countersign_http_requests_total", "Requests that were answered, by route and status.", "counter"),
+		answers:  newFamily("countersign_confirmations_answered_total", "Answers to confirmations since the server began, in whatever process they were given.", "counter"),
+		took:     newHistograms("countersign_call_seconds", "How long calls took.", "tool"),
+		served:   newHistograms("countersign_http_request_seconds", "How long requests took.", "route"),
+	}
+}
+
+// observed is a door whose calls are counted.
+type observed struct {
+	Door
+	gauges *Gauges
+}
+
+// Observe is the door with its calls counted.
+func (g *Gauges) Observe(door Door) Door { return observed{door, g} }
+
+// Call implements Door.
+func (o observed) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	o.gauges.flying.Add(1)
+	defer o.gauges.flying.Add(-1)
+	began := time.Now()
+	out := o.Door.Call(ctx, c)
+	o.gauges.called(out, time.Since(began))
+	return out
+}
+
+// called counts a call. What nobody knows as a tool is all one.
+func (g *Gauges) called(out tool.Outcome, took time.Duration) {
+	name, code := string(out.Spec.Name), "ok"
+	if name == "" {
+		name = "unknown"
+	}
+	if out.Err != nil {
+		code = string(fault.From(out.Err).Code)
+	}
+	g.calls.counter(pair{name, code}, `tool`, `outcome`).Inc()
+	g.took.of(name).observe(took)
+}
+
+// Requested counts a request that was answered. The route is one there is, never what somebody sent.
+func (g *Gauges) Requested(route string, status int, took time.Duration) {
+	if status < 100 || status > 599 {
+		status = 0
+	}
+	g.requests.counter(pair{route, strconv.Itoa(status)}, `route`, `status`).Inc()
+	g.served.of(route).observe(took)
+}
+
+// Route counts the requests that a handler serves, as that route.
+func (g *Gauges) Route(route string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, seen := time.Now(), &counted{ResponseWriter: w, code: http.StatusOK}
+		defer func() { g.Requested(route, seen.code, time.Since(began)) }()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+// counted is a ResponseWriter that remembers the status.
+type counted struct {
+	http.ResponseWriter
+	code int
+	told bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *counted) WriteHeader(code int) {
+	if !w.told {
+		w.code, w.told = code, code >= 200
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (w *counted) Write(b []byte) (int, error) {
+	w.told = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher, for handlers that ask for one.
+func (w *counted) Flush() {
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // what cannot is written in the end
+}
+
+// Unwrap is for http.ResponseController.
+func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Serve shows everything; it is an httpguard.Handler.
+func (g *Gauges) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
+	var body bytes.Buffer
+	g.Write(r.Context(), &body)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(body.Bytes()) // whoever asked may be gone
+}
+
+// Write writes everything in the text format of Prometheus.
+func (g *Gauges) Write(ctx context.Context, w io.Writer) {
+	g.calls.write(w)
+	g.took.write(w)
+	one(w, "countersign_calls_in_flight", "Calls under way.", float64(g.flying.Load()))
+	g.requests.write(w)
+	g.served.write(w)
+	g.people(ctx, w)
+	if g.o.Streams != nil {
+		one(w, "countersign_event_streams", "Streams of events that are open.", float64(g.o.Streams()))
+	}
+	if g.o.Sessions != nil {
+		one(w, "countersign_sessions", "Sessions of clients that are open.", float64(g.o.Sessions()))
+	}
+	if g.o.Dropped != nil {
+		head(w, "countersign_audit_dropped_total", "Records of reads that this process could not write into the audit.", "counter")
+		fmt.Fprintf(w, "countersign_audit_dropped_total %d\n", g.o.Dropped())
+	}
+	head(w, "countersign_build_info", "Which program this is.", "gauge")
+	fmt.Fprintf(w, "countersign_build_info{version=%s,go=%s} 1\n", quoted(g.o.Version), quoted(runtime.Version()))
+	process(w)
+}
+
+// process writes what there is to say of this process: its memory, its goroutines, its files. Where things lie on the machine is nobody's business.
+func process(w io.Writer) {
+	var all bytes.Buffer
+	metrics.WriteProcessMetrics(&all)
+	for line := range bytes.Lines(all.Bytes()) {
+		if !bytes.HasPrefix(line, []byte("go_info_ext{")) {
+			_, _ = w.Write(line) // whoever asked may be gone
+		}
+	}
+}
+
+// atOnce bounds how many audit records are read for one look; the next one goes on.
+const atOnce = 20_000
+
+// people writes what waits for people, and what they answered since the first look. What cannot be read just now is left out.
+func (g *Gauges) people(ctx context.Context, w io.Writer) {
+	if g.o.Book == nil {
+		return
+	}
+	if views, err := g.o.Book.Confirmations(ctx, ""); err == nil {
+		states := map[string]int{}
+		for _, v := range views {
+			states[v.State]++
+		}
+		head(w, "countersign_confirmations", "Confirmations that have not ended.", "gauge")
+		for _, state := range []string{confirm.Pending.String(), confirm.Approved.String()} {
+			fmt.Fprintf(w, "countersign_confirmations{state=%s} %d\n", quoted(state), states[state])
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(ctx)
+	g.answers.write(w)
+	if g.begun {
+		one(w, "countersign_audit_seq", "Number of the last audit record that was looked at.", float64(g.seq))
+	}
+}
+
+// Begin has answers counted from now on; else they are from the first time somebody looks.
+func (g *Gauges) Begin(ctx context.Context) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(ctx)
+}
+
+// count reads what is new in the audit. It runs under mu.
+func (g *Gauges) count(ctx context.Context) {
+	if g.o.Book == nil {
+		return
+	}
+	if !g.begun {
+		tail, err := g.o.Book.AuditTail(ctx, 1)
+		if err != nil {
+			return
+		}
+		for _, r := range tail {
+			g.seq = r.Seq
+		}
+		g.begun = true
+		return
+	}
+	read := 0
+	for r, err := range g.o.Book.AuditTrail(ctx, g.seq) {
+		if err != nil {
+			return
+		}
+		if g.seq = r.Seq; r.Event.Phase == audit.Answer && r.Event.Code == "" && slices.Contains(verdicts, r.Event.Verdict) {
+			g.answers.counter(pair{r.Event.Verdict, channel(r.Event.ApprovedBy)}, `verdict`, `by`).Inc()
+		}
+		if read++; read == atOnce {
+			return
+		}
+	}
+}
+
+// verdicts are the words that an answer to a confirmation can be. Credentials stand in the audit as answers, too.
+var verdicts = []string{"approve", "deny", "cancel", "revoke"}
+
+// channel is on which of the ways that there are somebody answered.
+func channel(by string) string {
+	first, _, _ := strings.Cut(by, " ")
+	switch first {
+	case "terminal", "console", "elicitation", "client", "changed", "superseded":
+		return first
+	}
+	return "other"
+}

@@ -1,0 +1,224 @@
+// Package openapi describes the JSON API as an OpenAPI 3.1 document, made from the tools that are served: each one's arguments and answers, what is
+// refused in which form, and the routes beside them.
+//
+// It refuses to describe what is not there, and to say anything of a tool that its registry entry does not.
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Version is that of the standard which the document keeps.
+const Version = "3.1.0"
+
+// About is what the document cannot take from the tools.
+type About struct {
+	Version string // of the product
+	Prefix  string // that every path begins with: "/api/v1"
+	Cookie  string // name of the cookie of browsers
+}
+
+// object is a JSON object. Its members are written in the order of their names, so that a document has one form.
+type object = map[string]any
+
+// Document describes an API that serves these tools. The same tools give the same bytes.
+func Document(a About, tools []tool.Spec) (json.RawMessage, error) {
+	paths := object{}
+	for _, r := range routes() {
+		path, _ := paths[a.Prefix+r.path].(object)
+		if path == nil {
+			path = object{}
+			paths[a.Prefix+r.path] = path
+		}
+		path[r.method] = r.operation()
+	}
+	sets := []string{}
+	for _, s := range tools {
+		paths[a.Prefix+"/tools/"+string(s.Name)] = object{"post": call(s)}
+		sets = append(sets, s.Toolset)
+	}
+	sorting.By(sets, cmp.Compare[string])
+	tags := []any{tag("catalogue", "which tools there are"), tag("confirmations", "what waits for a person"), tag("records", "what was asked and done"),
+		tag("settings", "what people set"), tag("events", "what happens"), tag("api", "this document")}
+	responses := refusals()
+	contracts(responses, tools)
+	last := ""
+	for _, set := range sets {
+		if set != last {
+			tags = append(tags, tag("toolset "+set, "the tools of "+set))
+		}
+		last = set
+	}
+	return tool.Encode(object{
+		"openapi": Version,
+		"info": object{"title": "Countersign", "version": a.Version, "description": "Agents propose; you countersign. Every tool is called by POST with its arguments " +
+			"as a JSON object; what comes back is the answer of the tool's contract, and the status says of which kind a failure is.",
+			"license": object{"name": "MIT", "identifier": "MIT"}},
+		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+		"servers":           []any{object{"url": "/"}},
+		"security":          []any{object{"bearer": []any{}}, object{"cookie": []any{}}},
+		"tags":              tags,
+		"paths":             paths,
+		"components": object{
+			"schemas": schemas(), "responses": responses, "parameters": parameters(),
+			"securitySchemes": object{
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "a token of a program; its scope says which tools it reaches, and how far"},
+				"cookie": object{"type": "apiKey", "in": "cookie", "name": a.Cookie, "description": "a browser that a person has logged in. What changes something also carries X-Form-Token"},
+			},
+		},
+	})
+}
+
+func tag(name, description string) object { return object{"name": name, "description": description} }
+
+// call is the operation of a tool.
+func call(s tool.Spec) object {
+	op := object{
+		"operationId": "call_" + string(s.Name), "summary": s.Title, "description": s.Description, "tags": []any{"toolset " + s.Toolset},
+		"parameters":  []any{parameter("wait"), parameter("confirmWait")},
+		"requestBody": object{"required": required(s.Input), "content": content(s.Input)},
+		"responses":   answers(s),
+		"x-countersign": object{"contract": s.Contract, "class": s.Class, "effects": s.Effects.String(), "permission": s.Permission(), "confirm": s.Confirm,
+			"risk": risk(s.Risk)},
+	}
+	return op
+}
+
+func risk(r policy.Risk) string {
+	if r <= policy.RiskNone {
+		return "none"
+	}
+	return r.String()
+}
+
+// required reports arguments that cannot be left out as a whole.
+func required(input json.RawMessage) bool {
+	var schema struct {
+		Required []string `json:"required"`
+	}
+	_ = json.Unmarshal(input, &schema) // the registry has checked it
+	return len(schema.Required) > 0
+}
+
+// kinds are how a call can fail, with the words for it.
+var kinds = []struct {
+	kind fault.Kind
+	says string
+}{
+	{fault.Invalid, "the arguments are not what the tool takes"},
+	{fault.Denied, "policy, or a person, refuses the call"},
+	{fault.NotFound, "the tool, or what the arguments name, is not there"},
+	{fault.Conflict, "what is there is not what the call was made for"},
+	{fault.State, "as things stand, it cannot be done"},
+	{fault.Unconfirmed, "a person has to confirm the call first; the body has the confirmation"},
+	{fault.Canceled, "the client did not wait for the answer"},
+	{fault.Internal, "the tool failed in an unforeseen way"},
+	{fault.Unavailable, "something that is needed does not answer, or too many calls came; Retry-After says when to try again, where that is known"},
+	{fault.Timeout, "it took longer than it may"},
+}
+
+// answers are the responses of a tool: those of its contract, but for a success that it describes itself.
+func answers(s tool.Spec) object {
+	all := object{
+		"401": reference("responses", "Unauthorized"), "413": reference("responses", "TooLong"), "415": reference("responses", "UnsupportedMediaType"),
+		"429": reference("responses", "TooMany"),
+		"200": reference("responses", named(s.Contract, "200")),
+	}
+	if len(s.Output) > 0 {
+		all["200"] = success(s)
+	}
+	for _, k := range kinds {
+		status := strconv.Itoa(present.HTTPStatus(k.kind))
+		all[status] = reference("responses", named(s.Contract, status))
+	}
+	return all
+}
+
+// named is the name of a contract's response with that status.
+func named(c tool.Contract, status string) string { return string(c) + "." + status }
+
+// success is what a tool answers when it went well.
+func success(s tool.Spec) object {
+	form, _ := contractOf(s)
+	return object{"description": "what came of it, in the form of " + string(s.Contract), "headers": headers(false), "content": content(form)}
+}
+
+// headers are those of an answer to a call, which may ask for a confirmation.
+func headers(asks bool) object {
+	all := object{"X-Call-Id": object{"description": "id of the call", "schema": text()},
+		"X-Approval": object{"description": "caller where no person is asked; absent otherwise", "schema": text()}}
+	if asks {
+		all["X-Confirmation-Id"] = object{"description": "the confirmation that is asked for", "schema": text()}
+		all["X-Confirm-Token"] = object{"description": "confirm_token of the call when it is repeated; absent where only people confirm", "schema": text()}
+	}
+	return all
+}
+
+// contracts adds the responses of the contracts that tools have: their success, and their failure under the status of every kind.
+func contracts(to object, tools []tool.Spec) {
+	for _, s := range tools {
+		bare := tool.Spec{Contract: s.Contract}
+		_, failure := contractOf(bare)
+		to[named(s.Contract, "200")] = success(bare)
+		for _, k := range kinds {
+			to[named(s.Contract, strconv.Itoa(present.HTTPStatus(k.kind)))] = object{"description": k.says, "headers": headers(k.kind == fault.Unconfirmed), "content": content(failure)}
+		}
+	}
+}
+
+// content is a JSON body of that schema.
+func content(schema any) object { return object{"application/json": object{"schema": schema}} }
+
+func reference(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
+
+func schema(name string) object { return reference("schemas", name) }
+
+func parameter(name string) object { return reference("parameters", name) }
+
+// refusals are the responses that more than one route has. Who is not let in is told so in countersign.v1.
+func refusals() object {
+	all := object{}
+	for name, says := range map[string]string{
+		"NotFound": "it is not there", "Conflict": "it is not what it was, or somebody was faster; details say how", "Invalid": "the query or the body is not understood",
+		"UnsupportedMediaType": "the body is not application/json", "Unprocessable": "it is not what was asked for", "ApprovalRequired": "a person has to approve it first: details have the question", "Unavailable": "something that is needed does not answer",
+	} {
+		all[name] = object{"description": says, "content": content(schema("Error"))}
+	}
+	for name, says := range map[string]string{
+		"Unauthorized": "no credential, or one that opens nothing", "Forbidden": "not for this visitor, host or origin", "TooLong": "the body is longer than may be",
+		"TooMany": "too many requests at once; Retry-After says when to try again",
+	} {
+		all[name] = object{"description": says, "content": content(object{"anyOf": []any{schema("Error"), schema("CountersignFailure")}})}
+	}
+	return all
+}
+
+// parameters are those that more than one route has.
+func parameters() object {
+	path := object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string"}}
+	return object{
+		"wait":        query("wait", "how long to wait for a person where one has to confirm the call: 30s, at most 10m", text()),
+		"confirmWait": object{"name": "X-Confirm-Wait", "in": "header", "description": "the same as wait", "schema": object{"type": "string"}},
+		"id":          path,
+	}
+}
+
+// method is the key of an HTTP method in a path.
+func method(name string) string {
+	switch name {
+	case http.MethodPost:
+		return "post"
+	case http.MethodPut:
+		return "put"
+	}
+	return "get"
+}

@@ -1,0 +1,100 @@
+package httpauth
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways a request's body is refused.
+var (
+	ErrTooLarge   = fault.New(fault.Invalid, "request_too_large", "the request's body is too large")
+	ErrTooSlow    = fault.New(fault.Timeout, "request_too_slow", "the request's body took too long to arrive")
+	ErrIncomplete = fault.New(fault.Invalid, "request_incomplete", "the request ended before its body did")
+)
+
+// draining is how long the rest of a refused request is read, so that its sender sees the answer.
+const draining = time.Second
+
+// hasBody reports whether a body follows the request's headers.
+func hasBody(r *http.Request) bool {
+	return r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody
+}
+
+// timed gives the body its time to arrive, from now on. The server stops the time when it has.
+func (g *Guard) timed(w http.ResponseWriter, r *http.Request) {
+	if hasBody(r) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.limits.BodyTime)) // a connection without deadlines is a test's
+	}
+}
+
+// receive reads the whole body, and has the request carry it as if it had just arrived. It fails with ErrTooLarge, ErrTooSlow and ErrIncomplete.
+func receive(r *http.Request, most int64) ([]byte, error) {
+	if !hasBody(r) {
+		return nil, nil
+	}
+	if r.ContentLength > most {
+		return nil, ErrTooLarge.Sayf("the request's body has %d bytes; %d are taken", r.ContentLength, most)
+	}
+	var all bytes.Buffer
+	all.Grow(int(min(max(r.ContentLength, 0), 64<<10)) + bytes.MinRead)
+	n, err := all.ReadFrom(io.LimitReader(r.Body, most+1))
+	switch {
+	case n > most:
+		return nil, ErrTooLarge.Sayf("the request's body is too large; %d bytes are taken", most)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, ErrTooSlow
+	case err != nil:
+		return nil, ErrIncomplete.Because(err)
+	}
+	r.ContentLength = n
+	carry(r, all.Bytes())
+	return all.Bytes(), nil
+}
+
+// carry has the request's body be those bytes, from their beginning.
+func carry(r *http.Request, body []byte) { r.Body = io.NopCloser(bytes.NewReader(body)) }
+
+// drain reads a little of what is left of a refused request's body: who still sends does not look for an answer. What is left after that is left to
+// the end of the connection.
+func drain(w http.ResponseWriter, r *http.Request, most int64) {
+	if !hasBody(r) || r.ProtoMajor > 1 {
+		return // HTTP/2 has a word for it
+	}
+	control := http.NewResponseController(w)
+	if r.Header.Get("Expect") == "" && control.SetReadDeadline(time.Now().Add(draining)) == nil {
+		if _, err := io.CopyN(io.Discard, r.Body, most); errors.Is(err, io.EOF) {
+			return
+		}
+	}
+	w.Header().Set("Connection", "close")
+}
+
+// formOf is the form token that the request carries: in its header, else in the form that is its body. Never in the URL, which is written down
+// in too many places.
+func formOf(r *http.Request, body []byte) string {
+	if given := r.Header.Get(HeaderForm); given != "" {
+		return given
+	}
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || len(body) == 0 {
+		return ""
+	}
+	switch media {
+	case "application/x-www-form-urlencoded":
+		err = r.ParseForm()
+	case "multipart/form-data":
+		err = r.ParseMultipartForm(int64(len(body)))
+	}
+	carry(r, body) // the handler may read it in its own way
+	if err != nil {
+		return ""
+	}
+	return r.PostForm.Get(FieldForm)
+}

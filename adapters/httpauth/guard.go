@@ -1,0 +1,279 @@
+package httpauth
+
+import (
+	"context"
+	"crypto/subtle"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The ways a visitor is refused, besides those of package access.
+var (
+	ErrMissing  = fault.New(fault.Denied, "credential_missing", "this needs a credential")
+	ErrForm     = fault.New(fault.Denied, "form_token_invalid", "this was not sent by a page of this browser's; open the page again and repeat it there")
+	ErrFailures = fault.New(fault.Denied, "credential_attempts_exceeded", "too many credentials were not good; wait a second")
+	ErrInFlight = fault.New(fault.Unavailable, "requests_exceeded", "too many requests of this credential are under way; wait for some of them")
+)
+
+// longestSecret bounds what is taken for a secret, longestClient what clients say of themselves.
+const (
+	longestSecret = 256
+	longestClient = 120
+)
+
+// Options say who is let in.
+type Options struct {
+	Credentials Credentials
+	Owner       policy.Principal // the person at this machine, with what the operator grants
+	Account     string           // that person's, as the machine knows it; empty is the owner's id
+	Hosts       []Host           // names besides this machine's own
+	TLS         bool             // whether the server itself speaks TLS
+	Limits      Limits
+	Log         *slog.Logger     // nil: nothing is logged
+	Now         func() time.Time // nil: the machine's clock
+}
+
+// Guard lets visitors in. It is safe for concurrent use; New makes it.
+type Guard struct {
+	credentials Credentials
+	owner       policy.Principal
+	account     string
+	hosts       map[string]Host
+	tls         bool
+	limits      Limits
+	log         *slog.Logger
+	now         func() time.Time
+	headers     map[string][]string
+	failures    *bucket // of credentials that are not good
+	noise       *bucket // of refusals that are logged
+	flights     flights
+	life        context.Context
+	end         context.CancelFunc
+}
+
+// New is a guard. It starts nothing.
+func New(o Options) *Guard {
+	g := &Guard{credentials: o.Credentials, owner: o.Owner, account: o.Account, hosts: map[string]Host{}, tls: o.TLS, limits: o.Limits.complete(), log: o.Log, now: o.Now}
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	for _, h := range o.Hosts {
+		g.hosts[h.Name] = h
+	}
+	g.headers = always()
+	g.failures, g.noise = newBucket(g.limits.Failures), newBucket(g.limits.Failures)
+	g.flights = flights{most: g.limits.InFlight, of: map[string]int{}}
+	g.life, g.end = context.WithCancel(context.Background())
+	return g
+}
+
+// End ends every stream of events, so that a server can end. What else is under way goes on.
+func (g *Guard) End() { g.end() }
+
+// Around is what every request of a server passes first, whatever is behind: where it was sent to, whose page sent it, how fast its body comes. It
+// puts the headers on every answer, which next may replace.
+func (g *Guard) Around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := newWriter(w, r, g.limits.WriteTime)
+		head := w.Header()
+		for name, values := range g.headers {
+			head[name] = values
+		}
+		defer out.hurry() // the server sends the rest of the answer after this
+		defer g.recovered(out, r)
+		g.timed(w, r)
+		p, err := g.placed(r)
+		if err == nil {
+			err = sent(r, p)
+		}
+		if err != nil {
+			g.refuse(out, r, err)
+			return
+		}
+		next.ServeHTTP(out, r)
+	})
+}
+
+// recovered answers for a handler that panicked.
+func (g *Guard) recovered(w *writer, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == any(http.ErrAbortHandler) {
+		panic(p)
+	}
+	g.log.Error("a handler panicked", "path", r.URL.Path, "panic", p)
+	if w.wrote {
+		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+	}
+	g.refuse(w, r, fault.ErrInternal)
+}
+
+// who is let in by a handler.
+type who uint8
+
+const (
+	programs who = 1 << iota
+	people
+)
+
+// Program lets programs in, by their tokens.
+func (g *Guard) Program(h Handler) http.Handler { return g.admitting(programs, h) }
+
+// Person lets people in, by the cookies of browsers that were logged in.
+func (g *Guard) Person(h Handler) http.Handler { return g.admitting(people, h) }
+
+// Anyone lets programs and people in.
+func (g *Guard) Anyone(h Handler) http.Handler { return g.admitting(programs|people, h) }
+
+func (g *Guard) admitting(whom who, h Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := g.visitor(r, whom)
+		if err != nil {
+			g.refuse(w, r, err)
+			return
+		}
+		if !g.flights.begin(v.Credential) {
+			g.refuse(w, r, ErrInFlight)
+			return
+		}
+		defer g.flights.end(v.Credential)
+		body, err := receive(r, g.limits.Body)
+		if err == nil && v.Person && !safe(r.Method) {
+			err = v.sentBy(r, body)
+		}
+		if err != nil {
+			g.refuse(w, r, err)
+			return
+		}
+		ctx, done := g.lasting(r, v)
+		defer done()
+		h(w, r.WithContext(ctx), v)
+	})
+}
+
+// sentBy fails unless a page of the visitor's browser sent the request.
+func (v Visitor) sentBy(r *http.Request, body []byte) error {
+	switch {
+	case !told(r):
+		return ErrOrigin.Sayf("the browser does not say which page sent this; changes are taken from this server's own pages alone")
+	case subtle.ConstantTimeCompare([]byte(formOf(r, body)), []byte(v.Form)) != 1:
+		return ErrForm
+	}
+	return nil
+}
+
+// visitor is whoever sent the request, by the credential it carries. A token that is not good is not made good by a cookie.
+func (g *Guard) visitor(r *http.Request, whom who) (Visitor, error) {
+	if given := r.Header["Authorization"]; len(given) > 0 && whom&programs != 0 {
+		scheme, secret, _ := strings.Cut(given[0], " ")
+		secret = strings.TrimSpace(secret)
+		if len(given) > 1 || !strings.EqualFold(scheme, "Bearer") || secret == "" || len(secret) > longestSecret {
+			return Visitor{}, missing(r, whom)
+		}
+		return g.program(r, secret)
+	}
+	if whom&people != 0 {
+		return g.person(r, whom)
+	}
+	return Visitor{}, missing(r, whom)
+}
+
+// program is the program that has a token.
+func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
+	v := Visitor{kind: access.Token, digest: access.DigestOf(secret)}
+	c, err := g.admit(r.Context(), v)
+	if err != nil {
+		return Visitor{}, err
+	}
+	v.Principal = policy.Principal{ID: "token:" + c.Name, Ceiling: c.Scope.Ceiling}
+	v.Session = c.ID
+	g.reach(&v, r, c)
+	return v, nil
+}
+
+// person is the person whose browser has a cookie. A browser may send several of one name: other servers of this host name can set some.
+func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
+	p, err := g.placed(r)
+	if err != nil {
+		return Visitor{}, err
+	}
+	err = missing(r, whom)
+	for i, cookie := range r.CookiesNamed(cookieName(p)) {
+		if i == 3 || len(cookie.Value) > longestSecret {
+			break
+		}
+		v := Visitor{kind: access.Browser, digest: browserDigest(p, cookie.Value), Account: g.account, Person: true, Session: Session, Form: formToken(cookie.Value), Origin: p.origin()}
+		var c access.Credential
+		if c, err = g.admit(r.Context(), v); err == nil {
+			v.Principal = policy.Principal{ID: g.owner.ID, Ceiling: c.Scope.Ceiling}
+			g.reach(&v, r, c)
+			return v, nil
+		}
+	}
+	return Visitor{}, err
+}
+
+// admit is the credential that a visitor shows. Of those that are not good, only so many are judged in a second.
+func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error) {
+	c, err := g.credentials.Admit(ctx, v.kind, v.digest)
+	if err != nil && fault.From(err).Kind == fault.Denied && !g.failures.take(g.now()) {
+		err = ErrFailures
+	}
+	return c, err
+}
+
+// reach says how far the visitor reaches: never further than the operator, and no further than the credential.
+func (g *Guard) reach(v *Visitor, r *http.Request, c access.Credential) {
+	v.Credential, v.Client = c.ID, clientOf(r)
+	if v.Principal.Grants = g.owner.Grants; c.Scope.ReadOnly {
+		v.Principal.Grants &= app.ReadOnlyGrants
+	}
+	if len(c.Scope.Toolsets) > 0 || c.Scope.ReadOnly {
+		v.Within = []tool.Narrowing{c.Scope.Narrowing()}
+	}
+}
+
+// clientOf is what the client says it is, in one line.
+func clientOf(r *http.Request) string {
+	said := strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, r.UserAgent())
+	if len(said) > longestClient {
+		said = strings.ToValidUTF8(said[:longestClient], "")
+	}
+	return said
+}
+
+// missing says how one gets a credential.
+func missing(r *http.Request, whom who) error {
+	switch {
+	case whom&programs == 0:
+		return ErrMissing.Sayf("this browser is not logged in: countersign login prints a link that logs it in")
+	case inQuery(r):
+		return ErrMissing.Sayf("a token in the URL is not taken, and has to be revoked, because URLs are written down: send it as Authorization: Bearer TOKEN")
+	}
+	return ErrMissing.Sayf("this needs a token: countersign token create NAME makes one; send it as Authorization: Bearer TOKEN")
+}
+
+// inQuery reports a token in the request's URL.
+func inQuery(r *http.Request) bool {
+	_, rest, found := strings.Cut(r.URL.RawQuery, "="+TokenPrefix)
+	return found && len(rest) >= secretLength
+}

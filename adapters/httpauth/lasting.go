@@ -1,0 +1,64 @@
+package httpauth
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// lasting is the context of a request that was let in: it ends soon after the credential behind it stopped being good, and that of a stream of events
+// also when the server ends. The caller calls done when the request has been served.
+func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(r.Context())
+	look := &lookout{guard: g, ctx: ctx, cancel: cancel, kind: v.kind, digest: v.digest}
+	look.start()
+	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		return ctx, look.end
+	}
+	stay := context.AfterFunc(g.life, cancel)
+	return ctx, func() {
+		stay()
+		look.end()
+	}
+}
+
+// lookout looks now and then whether a credential is still good, and ends what it let in when it is not. For most requests it never comes to that.
+type lookout struct {
+	guard  *Guard
+	ctx    context.Context
+	cancel context.CancelFunc
+	kind   access.Kind
+	digest access.Digest
+
+	mu    sync.Mutex
+	timer *time.Timer
+}
+
+func (l *lookout) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer = time.AfterFunc(l.guard.limits.Recheck, l.look)
+}
+
+func (l *lookout) look() {
+	if err := l.guard.credentials.Still(l.ctx, l.kind, l.digest); err != nil && fault.From(err).Kind == fault.Denied {
+		l.cancel()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() == nil {
+		l.timer.Reset(l.guard.limits.Recheck)
+	}
+}
+
+func (l *lookout) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancel()
+	l.timer.Stop()
+}

@@ -1,0 +1,106 @@
+package httpauth
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways an address cannot be served at.
+var (
+	ErrAddress     = fault.New(fault.Invalid, "listen_address_invalid", "an address to serve at is an IP address and a port")
+	ErrUnprotected = fault.New(fault.Invalid, "listen_address_unprotected", "beyond this machine, nothing is served without TLS")
+	ErrTaken       = fault.New(fault.Conflict, "listen_address_taken", "another program serves at this address")
+	ErrCertificate = fault.New(fault.Invalid, "tls_certificate_invalid", "the certificate or its key cannot be used")
+)
+
+// Listen opens a listener at an address: "127.0.0.1:8317"; without a host, and with the host localhost, that is the loopback interface; with port 0,
+// a free port. Addresses that other machines reach are refused with ErrUnprotected unless they may be. It fails with ErrAddress and ErrTaken.
+func Listen(ctx context.Context, address string, beyond bool) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, ErrAddress.Sayf("%q is no address to serve at: write for example 127.0.0.1:8317, or 127.0.0.1:0 for any free port", address)
+	}
+	if host == "" || host == "localhost" { // not looked up: a hosts file may say anything
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n > 65535 {
+		return nil, ErrAddress.Sayf("%q is no address to serve at: write an IP address and a port, for example 127.0.0.1:8317", address)
+	}
+	if !ip.Unmap().IsLoopback() && !beyond {
+		return nil, ErrUnprotected.Sayf("other machines reach %s, so that it is served with TLS alone: give --tls-cert and --tls-key, or --allow-plain-http where "+
+			"something in front speaks TLS", address)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, ErrTaken.Sayf("%s is taken by %s; end that, or serve elsewhere: --addr 127.0.0.1:0 takes any free port", address, holder(port)).Because(err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, ErrAddress.Sayf("%s may not be served at by this user; ports from 1024 on may", address).Because(err)
+	case err != nil:
+		return nil, ErrAddress.Sayf("%s cannot be served at: %v", address, err).Because(err)
+	}
+	return l, nil
+}
+
+// Certificate is how TLS is spoken with the certificate and key of those files; nil for no files. It fails with ErrCertificate.
+func Certificate(cert, key string) (*tls.Config, error) {
+	if cert == "" && key == "" {
+		return nil, nil
+	}
+	if cert == "" || key == "" {
+		return nil, ErrCertificate.Sayf("--tls-cert and --tls-key belong together: the certificate (PEM) and its private key")
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, ErrCertificate.Sayf("the certificate %s with the key %s: %v", cert, key, err).Because(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// holder is the program that listens at the port, as far as this machine tells.
+func holder(port string) string {
+	const unknown = "another program"
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return unknown
+	}
+	sockets := map[string]bool{}
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			continue
+		}
+		for line := range strings.SplitSeq(string(text), "\n") {
+			const address, state, inode, listening = 1, 3, 9, "0A"
+			f := strings.Fields(line)
+			if len(f) > inode && f[state] == listening && strings.HasSuffix(f[address], fmt.Sprintf(":%04X", n)) {
+				sockets["socket:["+f[inode]+"]"] = true
+			}
+		}
+	}
+	if len(sockets) == 0 {
+		return unknown
+	}
+	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // other users' are not shown
+	for _, file := range open {
+		if to, err := os.Readlink(file); err == nil && sockets[to] {
+			process := filepath.Dir(filepath.Dir(file))
+			name, _ := os.ReadFile(filepath.Join(process, "comm"))
+			return strings.TrimSpace(fmt.Sprintf("process %s %s", filepath.Base(process), strings.TrimSpace(string(name))))
+		}
+	}
+	return unknown
+}

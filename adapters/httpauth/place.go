@@ -1,0 +1,169 @@
+package httpauth
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways a request is refused before anybody asks who sent it.
+var (
+	ErrHost     = fault.New(fault.Denied, "host_foreign", "this is not served under that name")
+	ErrOrigin   = fault.New(fault.Denied, "origin_foreign", "this is not served to pages of other origins")
+	ErrHostName = fault.New(fault.Invalid, "host_name_invalid", "a host is a name, an IP address or an https origin")
+)
+
+// Host is a name under which a server is reached that is not one of the machine's own.
+type Host struct {
+	Name   string // in lower case, without a port
+	Origin string // what is in front of the server, where something else ends TLS: "https://example.org"; else empty
+}
+
+// ParseHost reads a name ("example.org"), an IP address, or the origin of a proxy in front ("https://example.org:8443"). It fails with ErrHostName.
+func ParseHost(text string) (Host, error) {
+	name := strings.ToLower(strings.TrimSpace(text))
+	wrong := ErrHostName.Sayf("%q is no host: write a name or an IP address without a port, or the https origin of what stands in front", text)
+	if !strings.Contains(name, "://") {
+		bare := name
+		if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
+			bare = name[1 : len(name)-1]
+		}
+		if ip, err := netip.ParseAddr(bare); err == nil && ip.Zone() == "" {
+			return Host{Name: bare}, nil
+		}
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !inName(r) }) {
+			return Host{}, wrong
+		}
+		return Host{Name: name}, nil
+	}
+	u, err := url.Parse(name)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.TrimSuffix(name, "/") != "https://"+u.Host {
+		return Host{}, wrong
+	}
+	return Host{Name: u.Hostname(), Origin: "https://" + plainHost(u.Host, true)}, nil
+}
+
+func inName(r rune) bool {
+	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' || r == '_'
+}
+
+// BaseURL is how a browser reaches a server that listens at that address: under the first of its names, where it has any.
+func BaseURL(at net.Addr, names []Host, secure bool) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		host = at.String()
+	}
+	if len(names) > 0 {
+		if names[0].Origin != "" {
+			return names[0].Origin
+		}
+		host = names[0].Name
+	} else if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return place{host: plainHost(net.JoinHostPort(host, port), secure), secure: secure}.origin()
+}
+
+// Reached are the names of a server that listens at that address: those it was given, and the address itself, which no name can be led to.
+func Reached(at net.Addr, names []Host) []Host {
+	host, _, err := net.SplitHostPort(at.String())
+	if ip, wrong := netip.ParseAddr(host); err != nil || wrong != nil || ip.IsUnspecified() {
+		return names
+	}
+	if slices.ContainsFunc(names, func(h Host) bool { return h.Name == host }) {
+		return names
+	}
+	return append(slices.Clone(names), Host{Name: host})
+}
+
+// place is where a request was sent to.
+type place struct {
+	host   string // with a port unless it is the scheme's own, in lower case
+	port   string
+	secure bool // the browser speaks TLS, to us or to what stands in front
+}
+
+// placed is where the request was sent to. It fails with ErrHost unless that is a name of this machine's own, which no web page can make its own,
+// or one that the operator named.
+func (g *Guard) placed(r *http.Request) (place, error) {
+	name, port := split(r.Host)
+	front, named := g.hosts[name]
+	if !named && !loopback(name) {
+		return place{}, ErrHost
+	}
+	p := place{secure: g.tls || front.Origin != ""}
+	p.host, p.port = plainHost(r.Host, p.secure), portOf(port, p.secure)
+	return p, nil
+}
+
+// portOf is the port, or the scheme's own where none is said.
+func portOf(port string, secure bool) string {
+	switch {
+	case port != "":
+		return port
+	case secure:
+		return "443"
+	}
+	return "80"
+}
+
+// origin is what a browser says of pages of that place.
+func (p place) origin() string {
+	if p.secure {
+		return "https://" + p.host
+	}
+	return "http://" + p.host
+}
+
+// split is a Host header taken apart: the name in lower case, and the port.
+func split(host string) (name, port string) {
+	name = host
+	if n, p, err := net.SplitHostPort(host); err == nil {
+		name, port = n, p
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")), port
+}
+
+// plainHost is a host in lower case, without the port that its scheme has anyway.
+func plainHost(host string, secure bool) string {
+	if secure {
+		return strings.TrimSuffix(strings.ToLower(host), ":443")
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ":80")
+}
+
+// loopback reports a name that leads to this machine whoever asks.
+func loopback(name string) bool {
+	if name == "localhost" || name == "127.0.0.1" {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Zone() == "" && ip.Unmap().IsLoopback()
+}
+
+// safe reports a method that changes nothing.
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// sent fails with ErrOrigin when another origin's page sent the request, as far as a browser says so: a foreign Origin, or a change that did not come
+// from a page of this very origin.
+func sent(r *http.Request, p place) error {
+	if origins := r.Header["Origin"]; len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], p.origin()) {
+		return ErrOrigin
+	}
+	if site := r.Header["Sec-Fetch-Site"]; len(site) > 0 && !safe(r.Method) && (len(site) > 1 || site[0] != "same-origin" && site[0] != "none") {
+		return ErrOrigin.Sayf("changes are taken from this server's own pages alone")
+	}
+	return nil
+}
+
+// told reports whether a browser said that a page of this origin sent the request; sent has judged what it said.
+func told(r *http.Request) bool {
+	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") == "same-origin"
+}

@@ -1,0 +1,171 @@
+// Package serving serves HTTP on a listener within limits that no client can lift, and ends in good order.
+//
+// It refuses to know who is served, and what.
+package httpauth
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options say how a server serves. The zero Options speak plain HTTP; zero limits are the defaults.
+type ListenOptions struct {
+	TLS    *tls.Config  // nil: plain HTTP
+	Ending func()       // called when serving begins to end, to end what would not by itself; may be nil
+	Log    *slog.Logger // of what clients did wrong; nil: nothing
+
+	HeaderBytes int           // of a request's headers; 64 KiB
+	HeaderTime  time.Duration // for headers to arrive; 5 s
+	IdleTime    time.Duration // that a connection is kept between requests; 2 min
+	WriteTime   time.Duration // for an answer to be taken, unless the handler gives it another; 30 s; negative: for ever
+	Grace       time.Duration // for requests that are under way when serving ends, and as much again to notice that they are cancelled; 2 s
+	Connections int           // at once; 2048, then those that do nothing make room
+}
+
+// complete is the options with the defaults in place of zeros.
+func (o ListenOptions) complete() ListenOptions {
+	o.HeaderBytes = cmp.Or(o.HeaderBytes, 64<<10)
+	o.HeaderTime = cmp.Or(o.HeaderTime, 5*time.Second)
+	o.IdleTime = cmp.Or(o.IdleTime, 2*time.Minute)
+	o.WriteTime = cmp.Or(o.WriteTime, 30*time.Second)
+	o.Grace = cmp.Or(o.Grace, 2*time.Second)
+	o.Connections = cmp.Or(o.Connections, 2048)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Serve serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds before they are cancelled, and as much
+// to notice. That end is no error.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, o ListenOptions) error {
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	o = o.complete()
+	c := &crowd{most: o.Connections, seats: map[string]*seat{}}
+	server := &http.Server{
+		Handler: c.serving(h), TLSConfig: o.TLS, ConnState: c.turned, BaseContext: func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: o.HeaderTime, IdleTimeout: o.IdleTime, WriteTimeout: o.WriteTime, MaxHeaderBytes: o.HeaderBytes,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		HTTP2:    &http.HTTP2Config{SendPingTimeout: o.IdleTime, PingTimeout: max(o.WriteTime, 0), WriteByteTimeout: max(o.WriteTime, 0)},
+	}
+	over := make(chan error, 1)
+	go func() {
+		if o.TLS != nil {
+			over <- server.ServeTLS(l, "", "")
+		} else {
+			over <- server.Serve(l)
+		}
+	}()
+	select {
+	case err := <-over:
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	}
+	if o.Ending != nil {
+		o.Ending()
+	}
+	err := shutdown(server, o.Grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		cancel() // those that are left end now
+		if err = shutdown(server, o.Grace); errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close()
+		}
+	}
+	if ended := <-over; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	return err
+}
+
+// shutdown takes no request any more, and waits so long for those under way.
+func shutdown(server *http.Server, patience time.Duration) error {
+	ctx, done := context.WithTimeout(context.Background(), patience)
+	defer done()
+	return server.Shutdown(ctx)
+}
+
+// crowd is the connections of a server. Where there are too many, those make room that ask for nothing: who opens connections and says nothing, or
+// says it slowly, keeps nobody out.
+type crowd struct {
+	mu    sync.Mutex
+	most  int
+	seats map[string]*seat // by the address of the other side
+}
+
+// seat is one connection.
+type seat struct {
+	conn  net.Conn
+	since time.Time // when it began to ask for nothing
+	busy  int       // requests being served
+}
+
+// turned is told of everything that becomes of connections.
+func (c *crowd) turned(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := conn.RemoteAddr().String()
+	switch state {
+	case http.StateNew:
+		c.seats[key] = &seat{conn: conn, since: time.Now()}
+		if len(c.seats) > c.most {
+			c.makeRoom(key)
+		}
+	case http.StateClosed, http.StateHijacked:
+		if s, ok := c.seats[key]; ok && s.conn == conn {
+			delete(c.seats, key)
+		}
+	}
+}
+
+// makeRoom closes the connection that has asked for nothing for the longest time; when all the others are served, the one that is new.
+func (c *crowd) makeRoom(latest string) {
+	gone := latest
+	for key, s := range c.seats {
+		if s.busy == 0 && s.since.Before(c.seats[gone].since) {
+			gone = key
+		}
+	}
+	conn := c.seats[gone].conn
+	if ciphered, ok := conn.(*tls.Conn); ok {
+		conn = ciphered.NetConn() // a word of farewell might wait for who does not listen
+	}
+	_ = conn.Close() // whoever is behind it finds out
+	delete(c.seats, gone)
+}
+
+// serving is h, with its connection known to be busy.
+func (c *crowd) serving(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := c.sit(r.RemoteAddr)
+		defer c.rise(s)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (c *crowd) sit(address string) *seat {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.seats[address]
+	if s != nil {
+		s.busy++
+	}
+	return s
+}
+
+func (c *crowd) rise(s *seat) {
+	if s == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.busy--
+	s.since = time.Now()
+}

@@ -1,0 +1,111 @@
+package local
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// maxWorkers bounds the processes of ecosystems: workers that wait, and services of the built-in provisioner.
+const maxWorkers = 256
+
+// parts is what the tools about ecosystems work with on this machine.
+type parts struct {
+	files     *ecosystemfile.Store
+	processes *osproc.Processes
+	workers   ecosystemport.Workers
+	watch     ecosystemport.RunWatch
+	surveyor  ecosystemport.Surveyor
+	tickets   ecogit.TicketClient
+	clones    *ecogit.Client
+	shipping  *ecogit.PushClient
+	attic     *ecogit.Bin
+	tagging   *ecogit.ReleaseClient
+	finder    ecosystemfile.Finder
+}
+
+// pause is what comes before a push is tried again, doubled each time (amof contract §20.9).
+const pause = time.Second
+
+// grace is how long programs that a killed process had started have to end themselves.
+const grace = 5 * time.Second
+
+func (h *Host) adapters() parts {
+	o := h.options
+	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: func(ctx context.Context, dir string) error {
+		_, err := gitcli.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
+		return err
+	}, Carry: osproc.ForWork, End: orphans})
+	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
+	runs := files.Runs()
+	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs, runs), surveyor: ecogit.NewStatus(),
+		tickets: ecogit.NewTicket(o.Core.Clock), clones: ecogit.New(ecogit.Options{}), shipping: ecogit.NewPush(pause), attic: ecogit.NewTrash(nil), tagging: ecogit.NewRelease(), finder: ecosystemfile.Finder{}}
+}
+
+// orphans ends the programs that were started for that work.
+func orphans(work string) []int {
+	_, _, left := osproc.Kin{Mark: osproc.WorkMark(work)}.End(grace)
+	return left
+}
+
+// workers has a process of its own carry runs out; where nobody said which, this one.
+func (h *Host) workers(files *ecosystemfile.Store, processes *osproc.Processes) ecosystemport.Workers {
+	if len(h.options.Worker) == 0 || len(h.options.Supervisor) == 0 {
+		return &within{Workers: ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"-"}, Start: nil}), host: h}
+	}
+	return ecosystemfile.NewWorker(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: h.options.Worker, Start: func(ctx context.Context, argv []string, dir string) error {
+		_, err := processes.Start(ctx, process.Spec{Argv: argv, Dir: dir, Env: h.environment(), Labels: map[string]string{"ecosystem": "worker"}})
+		return err
+	}})
+}
+
+// environment is what a worker inherits: what programs need, where things are, who commits, and how SSH and proxies are reached.
+func (h *Host) environment() map[string]string {
+	inherited := os.Environ()
+	var pass []string
+	for _, v := range inherited {
+		name, _, _ := strings.Cut(v, "=")
+		for _, prefix := range []string{"AMOF_", "XDG_", "COUNTERSIGN_", "GIT_AUTHOR_", "GIT_COMMITTER_", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DOCKER_", "KUBECONFIG"} {
+			if strings.HasPrefix(name, prefix) {
+				pass = append(pass, name)
+			}
+		}
+	}
+	env, _ := process.Environment(inherited, pass, map[string]string{"COUNTERSIGN_HOME": h.options.State}, nil)
+	return env
+}
+
+// within carries runs out in this process.
+type within struct {
+	*ecosystemfile.Workers
+	host  *Host
+	going sync.WaitGroup
+}
+
+// Wake sees to the queue in a goroutine of its own.
+func (w *within) Wake(ctx context.Context, l ecosystem.Layout) error {
+	ctx = context.WithoutCancel(ctx)
+	w.going.Go(func() {
+		if err := w.host.Drain(ctx, l.Root, l.Name); err != nil {
+			w.host.options.Core.Log.Error("the runs of an ecosystem could not be carried out", "ecosystem", l.Name, "cause", err)
+		}
+	})
+	return nil
+}
+
+// Close waits for the runs that are carried out.
+func (w *within) Close() error {
+	w.going.Wait()
+	return nil
+}

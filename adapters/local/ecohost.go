@@ -1,0 +1,149 @@
+// Package ecohost is ecosystems on one machine: their tools over files, git and processes, and what carries their runs out.
+//
+// It refuses to know other toolsets.
+package local
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/projectfile"
+	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/control"
+	"github.com/countersign-dev/countersign/app/ecosystems"
+	appruns "github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
+	"github.com/countersign-dev/countersign/app/ecosystems/push"
+	"github.com/countersign-dev/countersign/app/ecosystems/environment"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Options are where things are, and how runs are carried out. All but Dir, Worker and Supervisor are required.
+type Options struct {
+	Core       app.Core
+	Operator   policy.Policy       // as the server was started
+	Version    string              // of the product
+	Env        func(string) string // variables of this process
+	Home       string              // the home directory
+	State      string              // directory of Countersign's own state
+	Dir        string              // stands for the working directory
+	Worker     []string            // a program, absolute, with arguments before --root and --ecosystem that make it call Drain; without one this process does
+	Supervisor []string            // a program, absolute, with arguments that make it call osproc.Supervise
+}
+
+// Host is the ecosystems of this machine; New makes it.
+type Host struct {
+	options Options
+	deps    ecosystems.Deps
+	table   ports.ProcessTable // of workers and services
+	atClose func() error
+}
+
+// New opens nothing.
+func New(o Options) *Host {
+	h := &Host{options: o, atClose: func() error { return nil }}
+	h.deps = h.assembled()
+	return h
+}
+
+// Close waits for the runs that this very process carries out.
+func (h *Host) Close() error { return h.atClose() }
+
+// Capability is the toolset.
+func (h *Host) Capability() tool.Capability {
+	c := ecosystems.Capability(h.deps)
+	c.Mode, c.Ceiling = h.modes()
+	return c
+}
+
+// Toolset is the toolset's name.
+const Toolset = ecosystems.Name
+
+// Over is the options of a door that serves the toolset: where its settings say so, only a person may confirm, by the client's form or in a
+// terminal (amof contract §14, rule 6), and confirmations live as long as they say (§20.8) unless the operator said it.
+func (h *Host) Over(o app.Options) app.Options {
+	s, err := h.deps.Basis.Places.Settings(context.Background())
+	if err != nil {
+		return o // nothing of the toolset changes anything then
+	}
+	// It loosens nothing, and switches no form on: people approve unless policy says otherwise (consent design, section 5).
+	if s.Confirm == "token" {
+		h.options.Core.Log.Warn("AMOF_CONFIRM=token is ignored: a person approves, unless a stored setting or the system's file says otherwise (countersign policy approval caller)")
+	}
+	if o.ConfirmTTL == 0 {
+		o.ConfirmTTL = time.Duration(s.TokenTTLSeconds) * time.Second
+	}
+	return o
+}
+
+// modes is the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
+// nothing change.
+func (h *Host) modes() (mode, ceiling policy.Mode) {
+	s, err := h.deps.Basis.Places.Settings(context.Background())
+	if err != nil {
+		return policy.Ask, policy.Ask
+	}
+	mode, ceiling = policy.Ask, policy.Execute
+	if s.DefaultMode != "" && mode.UnmarshalText([]byte(s.DefaultMode)) != nil || s.MaxMode != "" && ceiling.UnmarshalText([]byte(s.MaxMode)) != nil {
+		return policy.Ask, policy.Ask
+	}
+	return mode, ceiling
+}
+
+// assembled is what the tools work with.
+func (h *Host) assembled() ecosystems.Deps {
+	a, core := h.adapters(), h.options.Core
+	h.table = a.processes
+	if waiting, ok := a.workers.(io.Closer); ok {
+		h.atClose = waiting.Close
+	}
+	runs := a.files.Runs()
+	b := appruns.Deps{Places: a.files, Manifests: a.files, States: a.files.States(), Runs: runs, Logs: runs, Workers: a.workers, Sessions: core.Sessions, Owner: core.Owner,
+		Clock: core.Clock, UUIDs: system.IDs{},
+		Settle: func(ctx context.Context, l ecosystem.Layout) error { return h.worker().Settle(ctx, l) }}
+	door := control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Settings: core.Settings, Operator: h.options.Operator,
+		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode {
+			_, ceiling := h.modes()
+			return ceiling
+		}, Default: func() policy.Mode {
+			mode, _ := h.modes()
+			return mode
+		}}
+	standing := control.StandingOf(door)
+	return ecosystems.Deps{Basis: b, Control: control.Seed004(door),
+		Browsing: ecosystems.InfoDeps{Deps: b, Surveyor: a.surveyor, Gate: func(ctx context.Context, sc tool.Scope) (ecosystems.Gate, error) {
+			s, err := standing(ctx, sc)
+			return ecosystems.Gate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
+		}},
+		Installing: workspace.Deps{Deps: b, Grounds: a.clones, Publisher: a.clones, Clones: a.clones.Clones(), Tickets: workspace.Ensurer{Work: a.tickets}},
+		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor},
+		Shipping:   push.Deps{Deps: b, Shipping: a.shipping, Committing: a.shipping, Recording: a.shipping, Saving: a.shipping, Attic: a.attic, Moorings: a.shipping},
+		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Table: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
+		Releasing:  releases.Deps{Deps: b, Sources: a.tagging, Maker: a.tagging, Remotes: a.tagging, Records: a.tagging},
+		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewServer(h.options.Version, core.Clock)}}
+}
+
+// worker carries out the runs of ecosystems.
+func (h *Host) worker() appruns.Worker {
+	return appruns.Worker{QueueDeps: h.deps.Running, Performers: ecosystems.Performers(h.deps), Audit: h.options.Core.Audit}
+}
+
+// Drain carries out the queued runs of an ecosystem until none is left.
+func (h *Host) Drain(ctx context.Context, root, name string) error {
+	return h.worker().Drain(ctx, root, name)
+}
+
+// Recover ends what processes that are gone left running, and has somebody see to runs that wait although nobody is there to carry them out, and
+// to those whose process is gone. With nothing to do it costs next to nothing.
+func (h *Host) Recover(ctx context.Context) error {
+	_, err := h.table.Recover(ctx)
+	return errors.Join(err, h.worker().Recover(ctx))
+}

@@ -1,0 +1,99 @@
+// Package hostside is what agent hosts have to do with this computer, for the use cases that connect them: where this program lies, where links
+// lead, which programs there are, and the tokens with which hosts come in over HTTP.
+//
+// It refuses to know any host.
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// New is the surroundings of this process, with Countersign's home and an environment.
+func NewHost(home string, env func(string) string) mcpclients.Surroundings {
+	if abs, err := filepath.Abs(home); err == nil { // without a working directory a relative home is refused by whoever writes there
+		home = abs
+	}
+	return mcpclients.Surroundings{Home: home, Chosen: env(mcpclients.HomeVariable) != "", System: runtime.GOOS, Sep: filepath.Separator, Env: env,
+		Program: Program, Real: Real, Installed: installed(env)}
+}
+
+// Program is the absolute path of this executable, by the name under which it is found on PATH where that leads to it: package managers move
+// what such a name leads to. lasting is false for one that a build has put into a temporary directory.
+func Program() (path string, lasting bool, err error) {
+	path, err = os.Executable()
+	if err != nil {
+		return "", false, deployment.ErrPath.Sayf("where this program lies is not known: %v; name it by hand, with --print", err)
+	}
+	if named, err := exec.LookPath(mcpclients.Program); err == nil && filepath.IsAbs(named) && hostSame(named, path) {
+		path = named
+	}
+	return path, !temporary(path), nil
+}
+
+func hostSame(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// temporary reports what go run and go test make: it is gone when they end.
+func temporary(path string) bool {
+	return strings.Contains(path, string(filepath.Separator)+"go-build") && strings.Contains(path, string(filepath.Separator)+"exe"+string(filepath.Separator)) ||
+		strings.HasSuffix(path, ".test")
+}
+
+// Real is where a path leads once every symbolic link in it is followed, whether something stands there or not. It fails with deployment.ErrPath on
+// a link that leads nowhere, and on links that lead in a circle.
+func Real(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real, nil
+	}
+	info, absent := os.Lstat(path)
+	switch {
+	case absent == nil && info.Mode()&fs.ModeSymlink != 0 && errors.Is(err, fs.ErrNotExist):
+		return "", deployment.ErrPath.Sayf("%s is a symbolic link that leads nowhere; make what it leads to, or remove the link", path).
+			With(deployment.Details{}.AddPath("path", path))
+	case absent == nil && info.Mode()&fs.ModeSymlink != 0:
+		return "", deployment.ErrPath.Sayf("%s is a symbolic link that cannot be followed: %v", path, err).With(deployment.Details{}.AddPath("path", path))
+	case !errors.Is(absent, fs.ErrNotExist) || filepath.Dir(path) == path:
+		return path, nil // what cannot be looked at is told of by whoever looks
+	}
+	above, err := Real(filepath.Dir(path))
+	return filepath.Join(above, filepath.Base(path)), err
+}
+
+// installed looks for programs where that environment's PATH says.
+func installed(env func(string) string) func(program string) bool {
+	return func(program string) bool {
+		for _, dir := range filepath.SplitList(env("PATH")) {
+			for _, suffix := range suffixes() {
+				info, err := os.Stat(filepath.Join(dir, program+suffix))
+				if err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && (suffix != "" || info.Mode()&0o111 != 0) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// suffixes are those of programs on this system.
+func suffixes() []string {
+	if runtime.GOOS == "windows" {
+		return []string{".exe", ".cmd", ".bat"}
+	}
+	return []string{""}
+}

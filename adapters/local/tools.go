@@ -1,0 +1,53 @@
+package local
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/countersign-dev/countersign/adapters/deployfile"
+	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
+	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Parts is what the tools work with.
+type Parts struct {
+	Home      string // Countersign's own directory
+	Dir       string // stands for the working directory; the project is looked for from here
+	Env       func(string) string
+	Clock     ports.Clock
+	Admission Admission // nil: no host is connected over HTTP
+	Default   []string  // the toolsets that are served by themselves
+	Policy    func(ctx context.Context) (policy.Resolved, error)
+}
+
+// Tools are the tools that connect hosts. It opens nothing.
+func Tools(p Parts) []tool.Entry {
+	here := NewHost(p.Home, p.Env)
+	machine := deployfile.New(deployfile.Options{Index: observe.Open(""), Clock: p.Clock, Env: durable})
+	d := mcpclients.Deps{Places: configrepo.NewLocation(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
+		Clock: p.Clock, Here: here, Default: p.Default, Rules: func(ctx context.Context) (mcpclients.Rules, error) {
+			now, err := p.Policy(ctx)
+			rules := mcpclients.Rules{ByCaller: now.Approval.ByCaller(), By: cmp.Or(now.By["approval"], policy.BuiltIn)}
+			for _, needs := range now.Require {
+				rules.Needs = max(rules.Needs, needs)
+			}
+			return rules, err
+		}}
+	if p.Admission != nil {
+		d.Keys = Keys{p.Admission}
+	}
+	return mcpclients.Entries(d)
+}
+
+// durable has files of hosts survive a crash of the machine: they are few, and none of them is ours to lose.
+func durable(name string) string {
+	if name == "AGENTPACK_FSYNC" {
+		return "1"
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+// Package dualera serves MCP over streamable HTTP at one URL for both of its eras: revisions 2024-11-05 to 2025-11-25, whose clients open sessions,
+// and 2026-07-28, which has none.
+//
+// Who a client is and that it may come in has been found out before (httpguard). Calls that are perfectly well-formed go straight to the server and are
+// answered as JSON; everything else goes through the SDK's handler for its era, whose errors and streams apply.
+//
+// A client can narrow what it is served with headers (Tighten), and say how long its calls wait where only people confirm: X-MCP-Confirm-Wait for a
+// whole request, countersign/confirm_wait_ms in a call's _meta for that call; 0 has it answered at once, with the id of what is pending.
+//
+// It refuses to know tools, contracts and policy, and to let anybody into a session but the credential that opened it.
+package mcphttp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Options says what is served, and to how many.
+type Options struct {
+	Server   *mcpserver.Server // required
+	Known    Known             // the names that headers may use
+	Sessions int               // at a time, of both eras; zero is sessions.DefaultMax
+	Idle     time.Duration     // after which a session ends that nobody uses; zero is sessions.DefaultIdle, less is never
+	Requests int               // of one session at a time; zero is sessions.DefaultEach
+	Log      *slog.Logger      // nil discards
+
+	// EndSession is told of each client instance that is gone, so that its mode and what it was granted go with it: an *app.App's. Nil: nobody is.
+	EndSession func(ctx context.Context, principal, session string) error
+}
+
+// Endpoint is the URL. It is safe for concurrent use; New makes it.
+type Endpoint struct {
+	opts     Options
+	life     context.Context //nolint:containedctx // of the server: its end cancels what runs
+	sessions *Table
+	clients  *clients
+	versions []string // of the protocol, with sessions
+	newest   []string // without
+	stateful http.Handler
+	newer    http.Handler
+}
+
+// New is an endpoint that serves until life ends. Whoever ends it calls Close.
+func New(life context.Context, o Options) *Endpoint {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	e := &Endpoint{opts: o, life: life, clients: newClients()}
+	e.sessions = NewSession(life, SessionOptions{Max: o.Sessions, Idle: o.Idle, Each: o.Requests, Ended: e.ended})
+	for _, v := range mcp.SupportedProtocolVersions() {
+		if v < stdio.FirstModern {
+			e.versions = append(e.versions, v)
+		} else {
+			e.newest = append(e.newest, v)
+		}
+	}
+	handler := func(stateless bool) http.Handler {
+		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return o.Server.MCP() }, &mcp.StreamableHTTPOptions{
+			Stateless: stateless, Logger: o.Log, PropagateRequestCancellation: true,
+			DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, // both are the guard's
+		})
+	}
+	e.stateful, e.newer = handler(false), handler(true)
+	return e
+}
+
+// ended has the door forget what belonged to a client instance.
+func (e *Endpoint) ended(s *Session) {
+	if e.opts.EndSession == nil {
+		return
+	}
+	if err := e.opts.EndSession(context.WithoutCancel(e.life), s.Principal, s.Instance); err != nil {
+		e.opts.Log.Warn("what a session was granted could not be forgotten", "cause", err.Error())
+	}
+}
+
+// Sessions is how many client instances are connected.
+func (e *Endpoint) Sessions() int { return e.sessions.Len() }
+
+// leaving is how long calls that were cancelled may take to end: programs that they run are given five seconds to end by themselves, and are then
+// killed.
+const leaving = 8 * time.Second
+
+// Close ends every session and waits until nothing runs any more, but not for ever. It fails with the context's error.
+func (e *Endpoint) Close(ctx context.Context) error {
+	patience, cancel := context.WithTimeout(ctx, leaving)
+	defer cancel()
+	if err := e.sessions.Close(patience); ctx.Err() != nil {
+		return err
+	} else if err != nil {
+		e.opts.Log.Warn("calls did not stop when they were cancelled; they are left behind")
+	}
+	return nil
+}
+
+// exchange is one request on its way.
+type exchange struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	visitor httpauth.Visitor
+	request mcpserver.Request
+	message wire.Message
+	body    []byte
+	version string // the header
+	id      string // of the session
+}
+
+// The headers of the protocol.
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	headerSession = "Mcp-Session-Id"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+	headerLast    = "Last-Event-Id"
+)
+
+// codeServer is that of an error which only the state of the server explains.
+const codeServer = -32000
+
+// ServeVisitor serves one request of a visitor; it is an httpguard.Handler.
+func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	x := &exchange{w: w, r: r, visitor: v, version: r.Header.Get(headerVersion), id: r.Header.Get(headerSession)}
+	if r.Method == http.MethodPost && !x.read() {
+		return
+	}
+	if e.life.Err() != nil {
+		x.fail(http.StatusServiceUnavailable, codeServer, "the server is ending")
+		return
+	}
+	tightened, err := Tighten(r.Header, e.opts.Known)
+	if err == nil {
+		x.request.Wait, err = confirmWait(r.Header)
+	}
+	if err != nil {
+		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, fault.From(err).Message)
+		return
+	}
+	x.request.ID = x.message.ID
+	x.request.Caller = mcpserver.Caller{Client: v.Client}
+	x.request.Caller.Principal, x.request.Caller.Within = tightened.Over(v.Principal, v.Within)
+	if x.sessionless() {
+		e.serveNewer(x)
+		return
+	}
+	e.serveOlder(x)
+}
+
+// read takes in the body, and reports whether it is a message that can be served.
+func (x *exchange) read() bool {
+	body := make([]byte, 0, max(min(x.r.ContentLength, 1<<20), 0)+1)
+	for {
+		n, err := x.r.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF { //nolint:errorlint // a reader's own
+			break
+		}
+		if err != nil {
+			x.fail(http.StatusBadRequest, wire.CodeParseError, "the request ended before its body did")
+			return false
+		}
+		if len(body) == cap(body) {
+			body = slices.Grow(body, cap(body))
+		}
+	}
+	x.body, x.message = body, wire.Whole(body)
+	if x.message.Kind == wire.Bad {
+		x.request.ID = x.message.ID
+		x.fail(http.StatusBadRequest, int64(x.message.Code), x.message.Problem)
+		return false
+	}
+	return true
+}
+
+func (x *exchange) fail(status int, code int64, message string) {
+	Failure(x.w, status, x.message.ID, code, message)
+}
+
+// sessionless reports a request of the era without sessions: it says so in a header, or, where it shows no session, in its _meta, so that it learns
+// what its headers lack.
+func (x *exchange) sessionless() bool {
+	if x.version != "" || x.id != "" || x.message.Kind != wire.Request {
+		return x.version >= stdio.FirstModern
+	}
+	said, _ := wire.Text(wire.Members(wire.Members(x.message.Params, "_meta")[0], mcp.MetaKeyProtocolVersion)[0])
+	return said >= stdio.FirstModern
+}
+
+// instance names a client instance after what finds it again, which is not told: a session's id is half a secret.
+func instance(parts ...string) string {
+	var all []byte
+	for _, p := range parts {
+		sum := canon.Bytes("mcp.instance.part.v1", []byte(p))
+		all = append(all, sum[:]...)
+	}
+	sum := canon.Bytes("mcp.instance.v1", all)
+	return "http_" + hex.EncodeToString(sum[:10])
+}
+
+// forward has an SDK's handler serve the request.
+func (x *exchange) forward(h http.Handler, body []byte) {
+	x.send(h, body, x.w)
+}
+
+// send has an SDK's handler serve a body as the request's and write the answer to w. What is known of the caller goes with it; its credential does not.
+func (x *exchange) send(h http.Handler, body []byte, w http.ResponseWriter) {
+	r := x.r.Clone(x.r.Context())
+	r.Header.Set("Authorization", "Bearer known")
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	out := NewWriter(w, x.message.ID)
+	defer out.Finish()
+	known := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return x.request.Info(), nil }
+	auth.RequireBearerToken(known, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h).ServeHTTP(out, r)
+}

@@ -1,0 +1,191 @@
+package mcphttp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/wire"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// closing is how long the end of a session waits for what still runs in it before it is answered.
+const closing = 5 * time.Second
+
+// serveOlder serves a request of the era with sessions.
+func (e *Endpoint) serveOlder(x *exchange) {
+	switch {
+	case x.r.Method == http.MethodDelete:
+		e.end(x)
+	case x.r.Method == http.MethodPost && x.id == "":
+		e.open(x)
+	case x.r.Method == http.MethodPost:
+		s, verdict := e.sessions.Enter(x.id, x.visitor.Credential)
+		if verdict != Entered {
+			x.refuse(verdict)
+			return
+		}
+		defer s.Leave()
+		e.inSession(x, s)
+	case x.r.Method == http.MethodGet && x.id != "":
+		s, verdict := e.sessions.EnterStream(x.id, x.visitor.Credential)
+		if verdict != Entered {
+			x.refuse(verdict)
+			return
+		}
+		defer s.LeaveStream()
+		x.forward(e.stateful, nil)
+	default:
+		x.forward(e.stateful, x.body)
+	}
+}
+
+// refuse answers a request whose session cannot be used.
+func (x *exchange) refuse(v Verdict) {
+	switch v {
+	case Busy:
+		x.w.Header().Set("Retry-After", "1")
+		x.fail(http.StatusTooManyRequests, codeServer, "this session has too many requests under way; wait for some of them to be answered")
+	case Full:
+		x.w.Header().Set("Retry-After", "60")
+		x.fail(http.StatusServiceUnavailable, codeServer, "there are as many sessions as this server takes; end one, or try again later")
+	default: // plain, for the reason that reply.Writer has
+		http.Error(x.w, "session not found", http.StatusNotFound)
+	}
+}
+
+// open serves a request that shows no session: the handshake of a new one, or what the SDK has an error for.
+func (e *Endpoint) open(x *exchange) {
+	if x.message.Kind == wire.Batch {
+		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "an array cannot open a session")
+		return
+	}
+	if !e.sessions.Hold() {
+		x.refuse(Full)
+		return
+	}
+	defer e.sessions.Give()
+	x.request.Opened = func(s *mcp.ServerSession) { e.opened(x, s) }
+	x.forward(e.stateful, x.body)
+}
+
+func (e *Endpoint) opened(x *exchange, s *mcp.ServerSession) {
+	f := Facts{ID: s.ID(), Owner: x.visitor.Credential, Principal: x.visitor.Principal.ID, Instance: instance("session", s.ID()), Client: x.visitor.Client}
+	if p := s.InitializeParams(); p != nil {
+		if p.ClientInfo != nil {
+			f.Client = shortened(strings.TrimSpace(p.ClientInfo.Name + " " + p.ClientInfo.Version))
+		}
+	}
+	e.sessions.Open(f, s)
+}
+
+// end ends a session: what runs in it is cancelled, and what it was granted is gone when this is answered.
+func (e *Endpoint) end(x *exchange) {
+	if x.id == "" {
+		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "the header Mcp-Session-Id must say which session ends")
+		return
+	}
+	s := e.sessions.Find(x.id, x.visitor.Credential)
+	if s == nil {
+		x.refuse(Unknown)
+		return
+	}
+	s.End()
+	late := time.NewTimer(closing)
+	defer late.Stop()
+	select {
+	case <-s.Done():
+	case <-late.C: // it ends by itself
+	}
+	x.w.WriteHeader(http.StatusNoContent)
+}
+
+// inSession serves a request of a session.
+func (e *Endpoint) inSession(x *exchange, s *Session) {
+	x.request.Caller.Session, x.request.Caller.Client = s.Instance, s.Client
+	x.request.Over, x.request.Ending = s.Life(), x.r.Context().Done()
+	switch {
+	case x.message.Kind == wire.Batch && (x.version == "" || x.version < firstWithoutBatches):
+		e.batch(x)
+		return
+	case x.message.Kind == wire.Request && x.message.Method == methodCancelled:
+		if id, ok := key(wire.Members(x.message.Params, "requestId")[0]); ok {
+			s.Cancel(id) // the SDK looks among its own
+		}
+	}
+	if c, ok := x.callOf(); ok && x.direct(&c, e.opts.Server) && c.version == nil && (x.version == "" || slices.Contains(e.versions, x.version)) {
+		if id, ok := key(x.message.ID); ok {
+			e.callDirect(x, s, &c, id)
+			return
+		}
+	}
+	x.forward(e.stateful, x.body)
+}
+
+// callDirect carries a call of a session out. It goes on when the connection it came by is lost, which cancels nothing in this era; the notification
+// that does is told by the request's id.
+func (e *Endpoint) callDirect(x *exchange, s *Session, c *call, id string) {
+	ctx, cancel := context.WithCancel(s.Life())
+	defer cancel()
+	cancelled, tell := context.WithCancel(context.Background()) // by the notification alone
+	if !s.Begin(id, func() { tell(); cancel() }) {
+		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "a request with this id is under way")
+		return
+	}
+	defer s.Finish(id)
+	result, done, err := e.opts.Server.CallDirect(ctx, &c.Direct)
+	if !done {
+		x.request.Cancelled = cancelled // so that the notification reaches it on the way, too
+		x.forward(e.stateful, x.body)
+		return
+	}
+	x.answer(result, err)
+}
+
+// firstWithoutBatches is the first revision in which an array of messages is no input.
+const firstWithoutBatches = "2025-06-18"
+
+// batch serves an array. Its requests are answered together; the SDK would wait for ever for an answer to a notification among them.
+func (e *Endpoint) batch(x *exchange) {
+	calls, items := []json.RawMessage{}, []json.RawMessage{}
+	if err := json.Unmarshal(x.body, &items); err != nil || len(items) != len(x.message.Items) {
+		x.fail(http.StatusBadRequest, wire.CodeParseError, "the array cannot be read")
+		return
+	}
+	for i, m := range x.message.Items {
+		switch {
+		case m.Kind == wire.Bad:
+			x.fail(http.StatusBadRequest, int64(m.Code), m.Problem)
+			return
+		case m.Kind == wire.Request && m.ID != nil:
+			calls = append(calls, items[i])
+		default:
+			x.send(e.stateful, items[i], &unheard{header: http.Header{}})
+		}
+	}
+	if len(calls) == 0 {
+		x.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	body, err := json.Marshal(calls)
+	if err != nil { // they were read just now
+		x.fail(http.StatusInternalServerError, codeServer, "the array cannot be read")
+		return
+	}
+	x.forward(e.stateful, body)
+}
+
+// unheard is where an answer goes that nobody waits for.
+type unheard struct{ header http.Header }
+
+// Header is that of no response.
+func (u *unheard) Header() http.Header { return u.header }
+
+// Write takes everything.
+func (u *unheard) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader takes any status.
+func (u *unheard) WriteHeader(int) {}

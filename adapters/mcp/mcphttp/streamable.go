@@ -1,0 +1,82 @@
+// Package streamable serves MCP over streamable HTTP, without sessions, to whoever has the bearer token; and a health check to everybody on this
+// machine.
+//
+// It refuses to know tools, and to serve pages of other origins or under other names than this machine's.
+package mcphttp
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+)
+
+// MaxBody is the longest body of a request, in bytes.
+const MaxBody = 4 << 20
+
+// Options says who is served.
+type StreamOptions struct {
+	Token  string                       // that a request must carry; empty refuses everybody
+	Hosts  []string                     // names in the Host header besides this machine's own: "example.org", no port
+	Health func() (servers, active int) // what the health check tells; nil for none
+	Log    *slog.Logger
+}
+
+// Handler serves server at /mcp and the health check at /health (opencode contract §10). Every request must be addressed to this machine, by a name
+// that no web page can make its own, and come from no page of another origin.
+func Handler(server *mcp.Server, o StreamOptions) http.Handler {
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, Logger: o.Log, MaxRequestBodyBytes: MaxBody, PropagateRequestCancellation: true,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", bearer(o.Token, inner))
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { health(w, o) })
+	names := make([]httpauth.Host, len(o.Hosts))
+	for i, name := range o.Hosts {
+		names[i] = httpauth.Host{Name: name}
+	}
+	return httpauth.New(httpauth.Options{Hosts: names, Log: o.Log}).Around(mux)
+}
+
+// health is the answer of the contract, fields in its order.
+func health(w http.ResponseWriter, o StreamOptions) {
+	doc := struct {
+		Status  string `json:"status"`
+		Servers int    `json:"servers"`
+		Active  int    `json:"active"`
+	}{Status: "ok"}
+	if o.Health != nil {
+		doc.Servers, doc.Active = o.Health()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(doc) // whoever asked may be gone
+}
+
+// bearer lets a request with the token pass. The time it takes tells nothing of how much of a token is right.
+func bearer(token string, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		have := sha256.Sum256([]byte(strings.TrimSpace(given)))
+		if subtle.ConstantTimeCompare(have[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="countersign"`)
+			http.Error(w, "this needs the bearer token; MCP_BEARER_TOKEN of the settings file is the one", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Serve serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is no error.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	return httpauth.Serve(ctx, l, h, httpauth.ListenOptions{WriteTime: -1}) // streams last, and nothing behind h gives them time
+}

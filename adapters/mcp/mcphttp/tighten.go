@@ -1,0 +1,144 @@
+package mcphttp
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The headers with which a client takes something away from what it is served. None of them gives anything.
+const (
+	HeaderToolsets = "X-Mcp-Toolsets"      // only these: names, separated by commas, or all
+	HeaderTools    = "X-Mcp-Tools"         // single tools, added to the toolsets
+	HeaderExclude  = "X-Mcp-Exclude-Tools" // single tools, taken away whatever else says
+	HeaderReadOnly = "X-Mcp-Readonly"      // true: only what reads
+	HeaderMode     = "X-Mcp-Mode"          // ask, plan or execute: what no call passes
+)
+
+// HeaderConfirmWait says how long calls wait for a person where only people confirm: a duration from 0s, which has them answered at once with the id
+// of what is pending, to mcpserver.MaxWait. mcpserver.MetaConfirmWait in a call's _meta says it for that call.
+const HeaderConfirmWait = "X-Mcp-Confirm-Wait"
+
+// ErrHeader reports a header that would narrow what is served, and cannot be understood. Nothing is served then.
+var ErrHeader = fault.New(fault.Invalid, "header_invalid", "a header that narrows what is served cannot be understood")
+
+// everything stands for every toolset.
+const everything = "all"
+
+// Known is the names that headers may use: all tools and toolsets there are, served or not.
+type Known struct{ toolsets, tools map[string]bool }
+
+// KnownOf is the names in a list of toolsets: an App's.
+func KnownOf(all []tool.Toolset) Known {
+	k := Known{toolsets: map[string]bool{}, tools: map[string]bool{}}
+	for _, set := range all {
+		k.toolsets[set.Name] = true
+		for _, name := range slices.Concat(set.Served, set.Hidden) {
+			k.tools[name] = true
+		}
+	}
+	return k
+}
+
+// Tightened is what a request's headers leave of what is served.
+type Tightened struct {
+	Narrowing tool.Narrowing
+	Ceiling   policy.Mode // unset: none
+}
+
+// Tighten reads the headers of a request. It fails with ErrHeader for a name that is none, and for a value that says nothing.
+func Tighten(h http.Header, known Known) (Tightened, error) {
+	var t Tightened
+	for _, list := range []struct {
+		header string
+		known  map[string]bool
+		into   *[]string
+	}{
+		{HeaderToolsets, known.toolsets, &t.Narrowing.Toolsets}, {HeaderTools, known.tools, &t.Narrowing.Tools}, {HeaderExclude, known.tools, &t.Narrowing.Exclude},
+	} {
+		if err := names(h, list.header, list.known, list.into); err != nil {
+			return Tightened{}, err
+		}
+	}
+	if slices.Contains(t.Narrowing.Toolsets, everything) {
+		t.Narrowing.Toolsets, t.Narrowing.Tools = nil, nil
+	}
+	for _, word := range h[HeaderReadOnly] {
+		switch strings.ToLower(strings.TrimSpace(word)) {
+		case "true", "1":
+			t.Narrowing.ReadOnly = true
+		case "false", "0": // takes nothing away, and gives nothing back
+		default:
+			return Tightened{}, ErrHeader.Sayf("%s: %q is neither true nor false", HeaderReadOnly, word)
+		}
+	}
+	for _, word := range h[HeaderMode] {
+		var m policy.Mode
+		if m.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(word)))) != nil || m == policy.ModeUnset {
+			return Tightened{}, ErrHeader.Sayf("%s: %q is no mode; there are ask, plan and execute", HeaderMode, word)
+		}
+		t.Ceiling = lower(t.Ceiling, m)
+	}
+	return t, nil
+}
+
+// names reads one header that is a list of names.
+func names(h http.Header, header string, known map[string]bool, into *[]string) error {
+	lines, given := h[header]
+	if !given {
+		return nil
+	}
+	for _, line := range lines {
+		for word := range strings.SplitSeq(line, ",") {
+			word = strings.TrimSpace(word)
+			if word == "" {
+				continue
+			}
+			if !known[word] && (word != everything || header != HeaderToolsets) {
+				return ErrHeader.Sayf("%s: there is no %q", header, word)
+			}
+			*into = append(*into, word)
+		}
+	}
+	if len(*into) == 0 {
+		return ErrHeader.Sayf("%s names nothing; leave it out to have everything that is served", header)
+	}
+	return nil
+}
+
+// lower is the lower of two ceilings, either of which may be unset.
+func lower(a, b policy.Mode) policy.Mode {
+	if a == policy.ModeUnset || b != policy.ModeUnset && b < a {
+		return b
+	}
+	return a
+}
+
+// Over lays what is tightened over what a principal may do and is served otherwise.
+func (t Tightened) Over(p policy.Principal, within []tool.Narrowing) (policy.Principal, []tool.Narrowing) {
+	p.Ceiling = lower(p.Ceiling, t.Ceiling)
+	n := t.Narrowing
+	if len(n.Toolsets)+len(n.Tools)+len(n.Exclude) > 0 || n.ReadOnly {
+		within = append(slices.Clone(within), n)
+	}
+	return p, within
+}
+
+// confirmWait reads HeaderConfirmWait: how long calls wait, as mcpserver.Options.Wait says it.
+func confirmWait(h http.Header) (time.Duration, error) {
+	lines := h[HeaderConfirmWait]
+	if len(lines) == 0 {
+		return 0, nil
+	}
+	wait, ok := mcpserver.ConfirmWait(strings.TrimSpace(lines[0]))
+	if !ok || len(lines) > 1 || strings.TrimSpace(lines[0]) == "" {
+		return 0, ErrHeader.Sayf("%s: %q is no duration from 0s to 24h", HeaderConfirmWait, strings.Join(lines, ", "))
+	}
+	return wait, nil
+}

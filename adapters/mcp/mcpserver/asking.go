@@ -1,0 +1,153 @@
+// Package asking puts a confirmation to a person in the form that an MCP client shows, reads what comes back, and seals what a call carries through
+// the client meanwhile.
+//
+// It refuses to decide anything: whether a form counts, and what makes an approval good, and good once, is decided behind the door.
+package mcpserver
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Key names the one question a call can ask among the input requests of its result.
+const Key = "confirmation"
+
+// The field of the form, and the words of a decision.
+const (
+	fieldDecision = "decision"
+	wordApprove   = "approve"
+	wordDeny      = "deny"
+	wordAlways    = "always"
+)
+
+// MaxMessage is how long the text of a form is at most, in bytes. What is longer is not asked about in a form: nothing of it is ever cut.
+const MaxMessage = 8 << 10
+
+// Possible reports whether a client with these capabilities shows forms.
+func Possible(caps *mcp.ClientCapabilities) bool {
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
+}
+
+// Form shows all that would happen and asks for a decision; nil where a form cannot, with the reason. It always has a required field, because some
+// hosts accept an empty form without showing it to anybody.
+func Form(i *tool.Issued) (form *mcp.ElicitParams, why string) {
+	text, err := message(i)
+	switch {
+	case !i.Formable:
+		return nil, "too much is at stake for the form of this host"
+	case err != nil:
+		return nil, "the form of this host cannot show its plan"
+	case len(text) > MaxMessage:
+		return nil, "its plan is longer than the form of this host can show whole"
+	case i.Masked > 0 || strings.Contains(text, "[REDACTED:"):
+		return nil, "parts of its plan are masked, which the form of this host cannot reveal"
+	}
+	// Some hosts choose the first word beforehand, so that one key sends it.
+	words, meaning := []string{wordDeny, wordApprove}, "approve carries out exactly this plan, once"
+	if i.Lasting() {
+		bound, unbound := confirm.View{Tool: string(i.Tool), Scope: i.Scope, PlanHash: i.PlanHash}.Lasts()
+		words, meaning = append(words, wordAlways), meaning+"; always also allows, for the rest of this session: "+oneLine(bound)+"; not bound: "+oneLine(unbound)
+	}
+	return &mcp.ElicitParams{
+		Mode: "form", Message: text,
+		RequestedSchema: map[string]any{"type": "object", "required": []string{fieldDecision}, "properties": map[string]any{
+			fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": words, "description": meaning},
+		}},
+	}, ""
+}
+
+// message is what the person reads: the question, the call, its plan and what stands beside that, whole, and until when it can be answered.
+func message(i *tool.Issued) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Countersign asks: %s\n", oneLine(i.Prompt))
+	for _, part := range []struct {
+		head string
+		doc  []byte
+	}{{"What the call says", i.Args}, {"The plan", i.Plan}, {"What it changes", i.Exhibit}} {
+		if len(part.doc) == 0 || string(part.doc) == "null" {
+			continue
+		}
+		v, err := present.Parse(part.doc)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\n%s:\n", part.head)
+		laidOut(&b, "  ", v)
+	}
+	fmt.Fprintf(&b, "\nTool %s, plan %s. It can be answered until %s.", i.Tool, i.PlanHash, i.ExpiresAt.UTC().Format(time.RFC3339))
+	return b.String(), nil
+}
+
+// laidOut writes a value in lines, everything in it: members with their names, items with a dash, and texts of several lines behind a bar, so that none
+// of them passes for what stands around it.
+func laidOut(b *strings.Builder, margin string, v any) {
+	switch v := v.(type) {
+	case []present.Field:
+		if len(v) == 0 {
+			b.WriteString(margin + "(nothing)\n")
+		}
+		for _, f := range v {
+			member(b, margin, visible.Text(oneLine(f.Name))+":", f.Value)
+		}
+	case []any:
+		if len(v) == 0 {
+			b.WriteString(margin + "(none)\n")
+		}
+		for _, item := range v {
+			member(b, margin, "-", item)
+		}
+	default:
+		member(b, strings.TrimSuffix(margin, " "), "", v)
+	}
+}
+
+// member writes one value behind what it is called.
+func member(b *strings.Builder, margin, called string, v any) {
+	switch v := v.(type) {
+	case []present.Field, []any:
+		b.WriteString(margin + called + "\n")
+		laidOut(b, margin+"  ", v)
+	case string:
+		if text := visible.Text(v); strings.Contains(text, "\n") {
+			b.WriteString(margin + called + "\n")
+			for line := range strings.Lines(text) {
+				b.WriteString(margin + "  | " + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		} else {
+			b.WriteString(margin + called + " " + text + "\n")
+		}
+	case nil:
+		b.WriteString(margin + called + " -\n")
+	default: // a number or a truth value
+		fmt.Fprintf(b, "%s%s %v\n", margin, called, v)
+	}
+}
+
+// oneLine keeps a text from looking like another part of the message.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Answer reads a form of the host entry that was shown for the confirmation of that id. It is nil where nobody has answered: only an accepted form says
+// something, in a word that was offered; lasting says that "always" was. What is cancelled, dismissed or declined has not been answered, since hosts
+// without anybody before them do that by themselves.
+func Answer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
+	if r == nil || r.Action != "accept" {
+		return nil
+	}
+	a := &confirm.Answer{ID: confirmation, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: entry}}
+	switch decision, _ := r.Content[fieldDecision].(string); {
+	case decision == wordApprove:
+		a.Approve = true
+	case decision == wordAlways && lasting:
+		a.Approve, a.Always = true, true
+	case decision != wordDeny:
+		return nil
+	}
+	return a
+}

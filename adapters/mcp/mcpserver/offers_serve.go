@@ -1,0 +1,247 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Parts is what a Desk works with. Resources, Prompts and Completer may be nil; nothing else.
+type Parts struct {
+	Resources Resources
+	Prompts   Prompts
+	Completer Completer
+
+	Tools  map[string]tool.Spec                        // that are served
+	Caller func(extra *mcp.RequestExtra) Caller // on whose behalf a request is made
+	Log    *slog.Logger
+}
+
+// Desk hands offers out through an SDK's server, to each caller what it is served. It is safe for concurrent use once it is enlisted.
+type Desk struct {
+	Parts
+	behind map[string]tool.Name // what prompts, fixed resources and templates are made of, by name and URI
+}
+
+// New is a desk with these parts.
+func NewResources(p Parts) *Desk { return &Desk{Parts: p, behind: map[string]tool.Name{}} }
+
+// Announce adds to the capabilities of a server what there is, and to its options what serves that beside methods.
+func (d *Desk) Announce(caps *mcp.ServerCapabilities, o *mcp.ServerOptions) {
+	if d.Resources != nil {
+		caps.Resources = &mcp.ResourceCapabilities{Subscribe: true}
+		o.SubscribeHandler = d.subscribable
+		o.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
+	}
+	if d.Prompts != nil {
+		caps.Prompts = &mcp.PromptCapabilities{}
+	}
+	if d.Completer != nil {
+		caps.Completions = &mcp.CompletionCapabilities{}
+		o.CompletionHandler = d.complete
+	}
+}
+
+// Enlist registers what there is with the server, and has changes told until the life ends. Which resources there are is listed by Listings, fresh
+// each time.
+func (d *Desk) Enlist(life context.Context, sdk *mcp.Server) {
+	if d.Resources != nil {
+		d.enlistResources(life, sdk)
+	}
+	if d.Prompts == nil {
+		return
+	}
+	for _, p := range d.Prompts.List() {
+		d.behind[p.Name] = p.Tool
+		shown := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
+		for _, a := range p.Arguments {
+			shown.Arguments = append(shown.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		sdk.AddPrompt(shown, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			text, err := d.Prompts.Render(ctx, d.Caller(req.Extra), req.Params.Name, req.Params.Arguments)
+			if err != nil {
+				return nil, failure(err)
+			}
+			return &mcp.GetPromptResult{
+				Description: p.Description,
+				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
+			}, nil
+		})
+	}
+}
+
+func (d *Desk) enlistResources(life context.Context, sdk *mcp.Server) {
+	for _, t := range d.Resources.Templates() {
+		d.behind[t.URI] = t.Tool
+		sdk.AddResourceTemplate(&mcp.ResourceTemplate{
+			URITemplate: t.URI, Name: t.Name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType,
+		}, d.read)
+	}
+	for _, f := range d.Resources.Fixed() {
+		d.behind[f.URI] = f.Tool
+		sdk.AddResource(&mcp.Resource{URI: f.URI, Name: f.Name, Title: f.Title, Description: f.Description, MIMEType: f.MIMEType}, d.read)
+	}
+	d.Resources.Watch(func(uri string) {
+		if err := sdk.ResourceUpdated(life, &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+			d.Log.Warn("a change of a resource was not told", "error", err)
+		}
+	})
+}
+
+func (d *Desk) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	content, err := d.Resources.Read(ctx, d.Caller(req.Extra), req.Params.URI)
+	if fault.From(err) != nil && fault.From(err).Kind == fault.NotFound {
+		return nil, unknown(req.Params.URI, req.ProtocolVersion())
+	}
+	if err != nil {
+		return nil, failure(err)
+	}
+	return &mcp.ReadResourceResult{
+		Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: content.MIMEType, Text: content.Text}},
+	}, nil
+}
+
+// unknown is the refusal of a resource, with the code of the request's revision: the older ones have one of their own.
+func unknown(uri, version string) error {
+	err := mcp.ResourceNotFoundError(uri)
+	var known *jsonrpc.Error
+	if version < stdio.FirstModern && errors.As(err, &known) {
+		old := *known
+		old.Code = -32002
+		return &old
+	}
+	return err
+}
+
+func (d *Desk) subscribable(_ context.Context, r *mcp.SubscribeRequest) error {
+	if r.Params == nil || r.Params.URI == "" {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params.uri must name a resource"}
+	}
+	return nil
+}
+
+// Subscribable refuses to tell a caller of changes of what it is not served; any request but a subscription passes.
+func (d *Desk) Subscribable(req mcp.Request) error {
+	var uris []string
+	version := ""
+	switch r := req.(type) {
+	case *mcp.SubscribeRequest:
+		if r.Params != nil {
+			uris, version = []string{r.Params.URI}, r.ProtocolVersion()
+		}
+	case *mcp.SubscriptionsListenRequest:
+		if r.Params != nil && r.Params.Notifications != nil {
+			uris, version = r.Params.Notifications.ResourceSubscriptions, r.ProtocolVersion()
+		}
+	}
+	for _, uri := range uris {
+		if !d.serves(d.Caller(req.GetExtra()), d.madeOf(uri)) {
+			return unknown(uri, version)
+		}
+	}
+	return nil
+}
+
+// madeOf is the tool that a resource is read with, as far as is known without reading it.
+func (d *Desk) madeOf(uri string) tool.Name {
+	if name, fixed := d.behind[uri]; fixed {
+		return name
+	}
+	for pattern, name := range d.behind {
+		if head, _, family := strings.Cut(pattern, "{"); family && strings.HasPrefix(uri, head) {
+			return name
+		}
+	}
+	return ""
+}
+
+// serves reports whether a caller is served what is made of that tool; what is made of none, everybody is.
+func (d *Desk) serves(by Caller, name tool.Name) bool {
+	spec, ok := d.Tools[string(name)]
+	return name == "" || ok && by.Serves(spec)
+}
+
+// Listings is a middleware that answers resources/list, which the SDK answers only for resources it was told of beforehand, and leaves of other
+// lists what the caller is served. What is left out is refused when it is read all the same: by the door.
+func (d *Desk) Listings(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if r, ok := req.(*mcp.ListResourcesRequest); ok && d.Resources != nil {
+			return d.list(ctx, r)
+		}
+		result, err := next(ctx, method, req)
+		by := d.Caller(req.GetExtra())
+		if err != nil || len(by.Within) == 0 {
+			return result, err
+		}
+		switch list := result.(type) {
+		case *mcp.ListPromptsResult:
+			list.Prompts = kept(list.Prompts, func(p *mcp.Prompt) bool { return d.serves(by, d.behind[p.Name]) })
+		case *mcp.ListResourceTemplatesResult:
+			list.ResourceTemplates = kept(list.ResourceTemplates, func(t *mcp.ResourceTemplate) bool { return d.serves(by, d.behind[t.URITemplate]) })
+		}
+		return result, nil
+	}
+}
+
+func kept[T any](all []T, keep func(T) bool) []T {
+	left := make([]T, 0, len(all))
+	for _, one := range all {
+		if keep(one) {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+func (d *Desk) list(ctx context.Context, r *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+	cursor, by := "", d.Caller(r.Extra)
+	if r.Params != nil {
+		cursor = r.Params.Cursor
+	}
+	page, rest, err := d.Resources.List(ctx, by, cursor)
+	if err != nil {
+		return nil, failure(err)
+	}
+	result := &mcp.ListResourcesResult{Resources: make([]*mcp.Resource, 0, len(page)), NextCursor: rest}
+	result.CacheScope = "private"
+	for _, p := range page {
+		if d.serves(by, p.Tool) {
+			result.Resources = append(result.Resources, &mcp.Resource{
+				URI: p.URI, Name: p.Name, Title: p.Title, Description: p.Description, MIMEType: p.MIMEType,
+			})
+		}
+	}
+	return result, nil
+}
+
+func (d *Desk) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	ref := req.Params.Ref.Name
+	if req.Params.Ref.URI != "" {
+		ref = req.Params.Ref.URI
+	}
+	values, more, err := d.Completer.Complete(ctx, d.Caller(req.Extra), Completion{Ref: ref, Argument: req.Params.Argument.Name, Value: req.Params.Argument.Value})
+	if err != nil {
+		return nil, failure(err)
+	}
+	if values == nil {
+		values = []string{}
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, HasMore: more}}, nil
+}
+
+// failure is a fault as a protocol error, for methods whose results have no place for one.
+func failure(err error) error {
+	f := fault.From(err)
+	code := int64(jsonrpc.CodeInternalError)
+	if f.Kind == fault.Invalid || f.Kind == fault.NotFound {
+		code = jsonrpc.CodeInvalidParams
+	}
+	return &jsonrpc.Error{Code: code, Message: f.Message}
+}

@@ -1,0 +1,280 @@
+// Package packresources offers context packs to MCP clients as resources (countersign://packs/{id}), completes their ids and names,
+// and has one prompt, handoff, that passes a pack on to whoever works next.
+//
+// It only calls the tools input and output through the door, as the client itself could: whatever policy and contract say about those
+// calls holds for resources too. Changes are told for calls that went through this process; another process's are not seen.
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Toolset is the toolset whose tools are called here.
+const Toolset = "packs"
+
+const (
+	prefix   = "countersign://packs/"
+	template = prefix + "{id}"
+	markdown = "text/markdown"
+
+	promptName = "handoff"
+	pageSize   = 100
+	maxValues  = 100 // of one completion (MCP)
+
+	// handoffTokens bounds the pack inside the prompt; the rest stays one output call away.
+	handoffTokens = 12_000
+)
+
+// The two tools behind everything here.
+const (
+	input  tool.Name = "input"
+	output tool.Name = "output"
+)
+
+// The ways a resource or prompt is refused before any tool is asked.
+var (
+	ErrURI    = fault.New(fault.NotFound, "resource_unknown", "a context pack's resource is countersign://packs/{id}")
+	ErrCursor = fault.New(fault.Invalid, "resource_cursor_invalid", "the cursor is not one of this list; start again without one")
+	ErrPrompt = fault.New(fault.Invalid, "prompt_argument_missing", "the prompt handoff needs the argument pack: an id or a name")
+)
+
+// Packs is the door with context packs as resources. It is a mcpserver.Door, and the Resources, Prompts and Completer beside it.
+type Packs struct {
+	door Door
+	as   string // the client of every call made here, in the audit
+
+	mu      sync.Mutex
+	changed []func(uri string)
+}
+
+// New wraps a door. The Client of as is the one under which calls for resources stand in the audit; empty is that of who asks, on whose behalf
+// they are made in any case.
+func NewPackResources(door Door, as tool.Call) *Packs { return &Packs{door: door, as: as.Client} }
+
+// Served reports whether the door serves the two tools this needs; without them there is nothing to offer.
+func Served(door Door) bool {
+	found := 0
+	for s := range door.Specs() {
+		if s.Name == input || s.Name == output {
+			found++
+		}
+	}
+	return found == 2
+}
+
+// Specs are the door's.
+func (p *Packs) Specs() iter.Seq[tool.Spec] { return p.door.Specs() }
+
+// Call is the door's; a pack that it changed is told to whoever watches.
+func (p *Packs) Call(ctx context.Context, c tool.Call) tool.Outcome {
+	o := p.door.Call(ctx, c)
+	if o.Spec.Name == input && o.Err == nil && !o.DryRun {
+		p.tell(o.Value)
+	}
+	return o
+}
+
+func (p *Packs) tell(value json.RawMessage) {
+	for _, read := range []string{`{"action":"get",`, `{"action":"list",`} { // what is asked most, told without decoding
+		if bytes.HasPrefix(value, []byte(read)) {
+			return
+		}
+	}
+	p.mu.Lock()
+	watchers := p.changed
+	p.mu.Unlock()
+	var done struct {
+		Action  string              `json:"action"`
+		Payload struct{ ID string } `json:"payload"`
+	}
+	if len(watchers) == 0 || json.Unmarshal(value, &done) != nil || done.Payload.ID == "" || done.Action == "get" || done.Action == "list" {
+		return
+	}
+	for _, tell := range watchers {
+		tell(prefix + done.Payload.ID)
+	}
+}
+
+// Watch has changed called with the URI of each pack a call through this door has changed.
+func (p *Packs) Watch(changed func(uri string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = append(slices.Clone(p.changed), changed)
+}
+
+// summary is what a list entry says that matters here (context-pack contract §2).
+type summary struct {
+	ID, Name, Title, Status string
+	Revision                int64
+	Remaining               string `json:"ttl_remaining_human"`
+}
+
+func (s summary) label() string {
+	for _, l := range []string{s.Title, s.Name} {
+		if l != "" {
+			return strings.Join(strings.Fields(l), " ")
+		}
+	}
+	return "Untitled"
+}
+
+// call makes one call on behalf of who asks and returns what the tool answered.
+func (p *Packs) call(ctx context.Context, by Caller, name tool.Name, args map[string]any) (tool.Outcome, error) {
+	doc, err := tool.Encode(args)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	c := by.Call(name, doc)
+	if p.as != "" {
+		c.Client = p.as
+	}
+	o := p.door.Call(ctx, c)
+	return o, o.Err
+}
+
+// list is the packs there are for who asks: none for one who is not served the tool that lists them.
+func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]summary, error) {
+	for s := range p.door.Specs() {
+		if s.Name == input && !by.Serves(s) { // a call would be refused, and stand in the audit as if somebody had tried
+			return nil, nil
+		}
+	}
+	args["action"] = "list"
+	o, err := p.call(ctx, by, input, args)
+	if errors.Is(err, tool.ErrUnknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Payload struct{ Packs []summary } `json:"payload"`
+	}
+	if err := json.Unmarshal(o.Value, &answer); err != nil {
+		return nil, fault.ErrInternal.Because(err)
+	}
+	return answer.Payload.Packs, nil
+}
+
+// Resources are the live packs, newest first, a page at a time.
+func (p *Packs) Resources() Resources { return resources{p} }
+
+type resources struct{ *Packs }
+
+// List is a page of packs. The cursor is the offset of the next page.
+func (r resources) List(ctx context.Context, by Caller, cursor string) ([]Resource, string, error) {
+	offset := 0
+	if cursor != "" {
+		n, err := strconv.Atoi(cursor)
+		if err != nil || n < 0 {
+			return nil, "", ErrCursor
+		}
+		offset = n
+	}
+	found, err := r.list(ctx, by, map[string]any{"limit": pageSize + 1, "offset": offset})
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	if len(found) > pageSize {
+		found, next = found[:pageSize], strconv.Itoa(offset+pageSize)
+	}
+	page := make([]Resource, 0, len(found))
+	for _, s := range found {
+		name := s.Name
+		if name == "" {
+			name = s.ID
+		}
+		page = append(page, Resource{URI: prefix + s.ID, Name: name, Title: s.label(), MIMEType: markdown, Tool: output,
+			Description: fmt.Sprintf("Context pack, %s, revision %d, expires in %s", s.Status, s.Revision, s.Remaining)})
+	}
+	return page, next, nil
+}
+
+// Read is the rendered pack.
+func (r resources) Read(ctx context.Context, by Caller, uri string) (Content, error) {
+	id, ok := strings.CutPrefix(uri, prefix)
+	if !ok || id == "" || strings.ContainsAny(id, "/?#") {
+		return Content{}, ErrURI
+	}
+	o, err := r.call(ctx, by, output, map[string]any{"action": "get", "id": id})
+	return Content{MIMEType: markdown, Text: o.Text}, err
+}
+
+// Templates is the one family of resources.
+func (r resources) Templates() []Resource {
+	return []Resource{{URI: template, Name: "context-pack", Title: "Context pack", MIMEType: markdown, Tool: output,
+		Description: "A context pack rendered with real code excerpts, by id"}}
+}
+
+// Fixed are none: every pack is of the template.
+func (r resources) Fixed() []Resource { return nil }
+
+// Complete proposes ids for the template, and names and ids for the prompt, of packs whose id or name begins with the value.
+func (p *Packs) Complete(ctx context.Context, by Caller, c Completion) ([]string, bool, error) {
+	byName := c.Ref == promptName && c.Argument == "pack"
+	if !byName && (c.Ref != template || c.Argument != "id") {
+		return nil, false, nil
+	}
+	found, err := p.list(ctx, by, map[string]any{})
+	if err != nil {
+		return nil, false, ctx.Err() // proposals are a convenience: a store that cannot be listed has none
+	}
+	var values []string
+	for _, s := range found {
+		switch {
+		case byName && s.Name != "" && strings.HasPrefix(s.Name, c.Value):
+			values = append(values, s.Name)
+		case strings.HasPrefix(s.ID, c.Value) || !byName && s.Name != "" && strings.HasPrefix(s.Name, c.Value):
+			values = append(values, s.ID)
+		}
+	}
+	if len(values) > maxValues {
+		return values[:maxValues], true, nil
+	}
+	return values, false, nil
+}
+
+// Prompts is the prompt handoff.
+func (p *Packs) Prompts() Prompts { return prompts{p} }
+
+type prompts struct{ *Packs }
+
+// List is the one prompt.
+func (prompts) List() []Prompt {
+	return []Prompt{{Name: promptName, Tool: output, Title: "Hand off a context pack", Description: "Start work from a context pack: its evidence, and how to see more of it",
+		Arguments: []Argument{
+			{Name: "pack", Description: "id or name of the pack", Required: true},
+			{Name: "task", Description: "what is to be done with it"},
+		}}}
+}
+
+// Render is the prompt's text: the task, the pack within a token budget, and how to see the rest.
+func (r prompts) Render(ctx context.Context, by Caller, _ string, args map[string]string) (string, error) {
+	id := strings.TrimSpace(args["pack"])
+	if id == "" {
+		return "", ErrPrompt
+	}
+	o, err := r.call(ctx, by, output, map[string]any{"action": "get", "id": id, "max_tokens": handoffTokens})
+	if err != nil {
+		return "", err
+	}
+	task := strings.TrimSpace(args["task"])
+	if task == "" {
+		task = "Continue the work this pack describes."
+	}
+	return fmt.Sprintf("%s\n\nWork from the context pack below. Its excerpts were read from the sources just now; where one is marked moved, "+
+		"changed or missing, look at the file before you rely on it. Call the tool `output` with `id` %q for the whole pack.\n\n%s", task, id, o.Text), nil
+}

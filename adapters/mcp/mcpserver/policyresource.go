@@ -1,0 +1,104 @@
+// Package policyresource offers the mode policy of ecosystems to MCP clients as the resource amof_policy, beside whatever resources there are.
+//
+// It only calls the tool amof_policy through the door, as the client itself could.
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// URI is the resource's, and policy the tool whose answer it is.
+const (
+	URI    = "countersign://ecosystems/policy"
+	policyPolicy = "amof_policy"
+)
+
+// ErrUnknown reports a resource that is not this one, where there are no others.
+var ErrUnknown = fault.New(fault.NotFound, "policy_resource_unknown", "the only resource here is "+URI)
+
+// Resources are an offers.Resources: those of another one, and the policy.
+type PolicyResources struct {
+	door  Door
+	as    string           // the client of every call made here, in the audit
+	inner Resources // may be nil
+}
+
+var _ Resources = PolicyResources{}
+
+// Served reports whether the door serves the tool this needs.
+func PolicyServed(door Door) bool {
+	for s := range door.Specs() {
+		if s.Name == policyPolicy {
+			return true
+		}
+	}
+	return false
+}
+
+// Beside is the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
+// empty is that of who asks, on whose behalf they are made in any case.
+func Beside(inner Resources, door Door, as tool.Call) PolicyResources {
+	return PolicyResources{door: door, as: as.Client, inner: inner}
+}
+
+// List has the policy on its first page.
+func (r PolicyResources) List(ctx context.Context, by Caller, cursor string) (page []Resource, next string, err error) {
+	if r.inner != nil {
+		page, next, err = r.inner.List(ctx, by, cursor)
+	}
+	if cursor == "" && err == nil {
+		page = append(r.own(), page...)
+	}
+	return page, next, err
+}
+
+func (r PolicyResources) own() []Resource {
+	return []Resource{{URI: URI, Name: policyPolicy, Tool: policyPolicy, Title: "Mode policy", MIMEType: "application/json",
+		Description: "How every ecosystem tool is treated in ask, plan and execute, and how it is confirmed."}}
+}
+
+// Read is the policy as JSON, or what inner has.
+func (r PolicyResources) Read(ctx context.Context, by Caller, uri string) (Content, error) {
+	if uri != URI {
+		if r.inner == nil {
+			return Content{}, ErrUnknown
+		}
+		return r.inner.Read(ctx, by, uri)
+	}
+	call := by.Call(policyPolicy, nil)
+	if r.as != "" {
+		call.Client = r.as
+	}
+	o := r.door.Call(ctx, call)
+	if o.Err != nil {
+		return Content{}, o.Err
+	}
+	return Content{MIMEType: "application/json", Text: string(present.For(o.Spec.Contract)(o).Body)}, nil
+}
+
+// Templates are inner's.
+func (r PolicyResources) Templates() []Resource {
+	if r.inner == nil {
+		return nil
+	}
+	return r.inner.Templates()
+}
+
+// Fixed are inner's, and the policy.
+func (r PolicyResources) Fixed() []Resource {
+	if r.inner == nil {
+		return r.own()
+	}
+	return append(r.own(), r.inner.Fixed()...)
+}
+
+// Watch is inner's: the policy does not change.
+func (r PolicyResources) Watch(changed func(uri string)) {
+	if r.inner != nil {
+		r.inner.Watch(changed)
+	}
+}

@@ -1,0 +1,115 @@
+// Package progress tells a client how far its call is: rising, not too often, every message once and in order, and never after the answer.
+//
+// It refuses to know what is done and whether anybody listens.
+package mcpserver
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// every bounds how often a call reports.
+const every = 50 * time.Millisecond
+
+// maxHeld bounds the reports that wait to be sent. When there are more, the oldest are dropped.
+const maxHeld = 64
+
+// hair is by how much a report goes on that is news without being progress: the value of each must be greater than the one before.
+const hair = 1.0 / 1024
+
+// Send tells the client one thing.
+type Send func(*mcp.ProgressNotificationParams)
+
+// Reporter tells the progress of one call. Of reports that differ in their number alone the newest is told. It is safe for concurrent use;
+// New makes it.
+type Reporter struct {
+	tell Send
+
+	token json.RawMessage
+
+	mu      sync.Mutex
+	stopped bool
+	held    []tool.Progress // came too early, in the order they came
+	newest  *tool.Progress  // that came
+	value   float64         // of the last that was sent
+	sent    time.Time
+	timer   *time.Timer // until the next may be sent
+}
+
+// New tells progress under a request's token by that function. Without a token, which is a client that does not want to know, nothing is told.
+func NewProgress(token json.RawMessage, tell Send) *Reporter { return &Reporter{token: token, tell: tell} }
+
+// Wanted reports whether the client wants to know.
+func (r *Reporter) Wanted() bool { return r.token != nil }
+
+// Report tells a step.
+func (r *Reporter) Report(p tool.Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped || !r.Wanted() {
+		return
+	}
+	if last := r.newest; last != nil && last.Total == p.Total && last.Message == p.Message {
+		if p.Done <= last.Done {
+			return // nothing new
+		}
+		if n := len(r.held); n > 0 {
+			r.held = r.held[:n-1]
+		}
+	}
+	r.newest = &p
+	if r.held = append(r.held, p); len(r.held) > maxHeld {
+		r.held = r.held[1:]
+	}
+	r.advance()
+}
+
+// advance sends what may be sent now, and comes again for the rest.
+func (r *Reporter) advance() {
+	for len(r.held) > 0 {
+		if early := every - time.Since(r.sent); early > 0 && !r.sent.IsZero() {
+			if r.timer == nil {
+				r.timer = time.AfterFunc(early, r.late)
+			}
+			return
+		}
+		r.send()
+	}
+}
+
+func (r *Reporter) late() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer = nil; !r.stopped {
+		r.advance()
+	}
+}
+
+// send sends the oldest report that is held.
+func (r *Reporter) send() {
+	p := r.held[0]
+	r.held = r.held[1:]
+	value := float64(p.Done)
+	if !r.sent.IsZero() && value <= r.value {
+		value = r.value + hair
+	}
+	r.value, r.sent = value, time.Now()
+	r.tell(&mcp.ProgressNotificationParams{ProgressToken: r.token, Progress: value, Total: float64(p.Total), Message: p.Message})
+}
+
+// Stop tells what is held, and nothing after that.
+func (r *Reporter) Stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.held) > 0 && !r.stopped {
+		r.send()
+	}
+	r.stopped = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+}

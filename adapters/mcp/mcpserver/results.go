@@ -1,0 +1,96 @@
+// Package results encodes what presenters made of outcomes as the results of tools/call, in one pass. (The SDK's own results are encoded and checked
+// four times, from the inside out.)
+//
+// It refuses to know contracts.
+package mcpserver
+
+import (
+	"encoding/json"
+
+	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Of is an outcome in its tool's contract, as the SDK's result.
+func Of(out tool.Outcome) *mcp.CallToolResult {
+	doc := present.For(out.Spec.Contract)(out)
+	r := &mcp.CallToolResult{Meta: MetaOf(doc.Meta), Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
+	if len(doc.Object) > 0 {
+		r.StructuredContent = doc.Object
+	}
+	return r
+}
+
+// MetaOf is what a contract says beside its results and tools, in the form that the SDK adds its own to; nil stays nil.
+func MetaOf(doc json.RawMessage) mcp.Meta {
+	if len(doc) == 0 {
+		return nil
+	}
+	var meta mcp.Meta
+	_ = json.Unmarshal(doc, &meta) // a presenter writes objects
+	return meta
+}
+
+// Result is a document that the SDK can send as the result of a call.
+type Result struct {
+	mcp.ResultBase
+	doc present.Document
+}
+
+// From is the document as a Result.
+func From(doc present.Document) *Result {
+	r := &Result{doc: doc}
+	r.SetMeta(MetaOf(doc.Meta))
+	return r
+}
+
+// MarshalJSON is what that of the SDK's result with the same text, object and flag is, but for a false flag.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	var meta json.RawMessage
+	if len(r.Meta) > 0 {
+		var err error
+		if meta, err = tool.Encode(r.Meta); err != nil {
+			return nil, err
+		}
+	}
+	return encode(r.doc, meta, false)
+}
+
+// Complete encodes the document as the SDK would send it in the era without sessions, where every result says that it is complete and, in its _meta,
+// what the server says of itself: the object about.
+func Complete(doc present.Document, about json.RawMessage) (json.RawMessage, error) {
+	if len(doc.Meta) > 2 { // two objects as one
+		about = append(append(append(json.RawMessage{}, about[:len(about)-1]...), ','), doc.Meta[1:]...)
+	}
+	return encode(doc, about, true)
+}
+
+// Encode encodes the document as the SDK would send it in the era with sessions.
+func Encode(doc present.Document) (json.RawMessage, error) { return encode(doc, doc.Meta, false) }
+
+func encode(doc present.Document, meta json.RawMessage, complete bool) (json.RawMessage, error) {
+	text, err := tool.Encode(doc.Text)
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, len(text)+len(doc.Object)+len(meta)+128)
+	body = append(body, '{')
+	if len(meta) > 0 {
+		body = append(append(append(body, `"_meta":`...), meta...), ',')
+	}
+	body = append(append(append(body, `"content":[{"type":"text","text":`...), text...), "}]"...)
+	if len(doc.Object) > 0 {
+		body = append(append(body, `,"structuredContent":`...), doc.Object...)
+	}
+	switch {
+	case doc.Fail:
+		body = append(body, `,"isError":true`...)
+	case len(doc.Object) > 0: // contracts with an object state the flag always (agentpack contract §7.3)
+		body = append(body, `,"isError":false`...)
+	}
+	if complete {
+		body = append(body, `,"resultType":"complete"`...)
+	}
+	return append(body, '}'), nil
+}

@@ -1,0 +1,87 @@
+package mcpserver
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// State is what a call carries through the client while a person decides. It is sealed: the client repeats
+// it but cannot make one, and nobody else can use it.
+type State struct {
+	Confirmation string    `json:"c"`
+	Call         string    `json:"i"` // so that both rounds are one call in the audit
+	Subject      []byte    `json:"s"` // of whose call it is
+	Expires      time.Time `json:"e"`
+	Lasting      bool      `json:"l,omitempty"` // "always" was offered
+	Entry        string    `json:"h"`           // the host entry whose form was offered
+	Offered      bool      `json:"o"`           // a form was: without that no answer counts
+}
+
+// Subject names a call: the tool, its arguments and who makes it. The same call repeats them byte for byte, or at least in the same canonical
+// form, which is what the plan's hash is checked against afterwards.
+func Subject(c tool.Call) []byte {
+	args := []byte(c.Args)
+	var compact bytes.Buffer
+	if json.Compact(&compact, args) == nil {
+		args = compact.Bytes()
+	}
+	sum := sha256.New()
+	for _, part := range [][]byte{[]byte(c.Principal.ID), []byte(c.Session), []byte(c.Tool), args} {
+		of := sha256.Sum256(part) // of one length, so that no part can run into the next
+		sum.Write(of[:])
+	}
+	return sum.Sum(nil)
+}
+
+// Seal authenticates states with a key that lives as long as the process.
+type Seal struct{ key []byte }
+
+// NewSeal makes a seal out of a secret.
+func NewSeal(secret string) Seal {
+	key := sha256.Sum256([]byte("countersign.request-state.v1\n" + secret))
+	return Seal{key: key[:]}
+}
+
+// Close is the state as it goes to the client.
+func (s Seal) Close(st State) (string, error) {
+	body, err := json.Marshal(st)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(append(s.sum(body), body...)), nil
+}
+
+// errSeal reports a state that is not ours, not this call's, or too old. Clients are told no more than that.
+var errSeal = errors.New("the seal is broken")
+
+// Open is the state that Close sealed, when a form was offered to this call in this host entry, and it has not expired at now.
+func (s Seal) Open(sealed string, c tool.Call, now time.Time) (State, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return State{}, err
+	}
+	if len(raw) < sha256.Size || !hmac.Equal(raw[:sha256.Size], s.sum(raw[sha256.Size:])) {
+		return State{}, errSeal
+	}
+	var st State
+	if err := json.Unmarshal(raw[sha256.Size:], &st); err != nil {
+		return State{}, err
+	}
+	if !st.Offered || st.Entry != c.Entry || !bytes.Equal(st.Subject, Subject(c)) || !now.Before(st.Expires) {
+		return State{}, errSeal
+	}
+	return st, nil
+}
+
+func (s Seal) sum(body []byte) []byte {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write(body)
+	return mac.Sum(nil)
+}

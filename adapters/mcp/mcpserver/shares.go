@@ -1,0 +1,75 @@
+// Package shares lets nobody run more than so many things at once, so that one of many cannot take all there is room for.
+//
+// It refuses to know who they are and what they run.
+package mcpserver
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Shares is what each may take. It is safe for concurrent use; New makes it.
+type Shares struct {
+	each int64
+
+	mu    sync.Mutex
+	taken map[string]*share // of those who run something, or wait to
+}
+
+type share struct {
+	room  *semaphore.Weighted
+	users int
+}
+
+// New is shares of that many things each; zero bounds nobody.
+func NewShare(each int) *Shares { return &Shares{each: int64(max(each, 0)), taken: map[string]*share{}} }
+
+// Take waits until who may run one more thing, or fails with the context's error. Whoever took calls Release.
+func (s *Shares) Take(ctx context.Context, who string) error {
+	if s.each == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	own := s.taken[who]
+	if own == nil {
+		own = &share{room: semaphore.NewWeighted(s.each)}
+		s.taken[who] = own
+	}
+	own.users++
+	s.mu.Unlock()
+	if err := own.room.Acquire(ctx, 1); err != nil {
+		s.leave(who, own)
+		return err
+	}
+	return nil
+}
+
+// Release gives back what Take took.
+func (s *Shares) Release(who string) {
+	if s.each == 0 {
+		return
+	}
+	s.mu.Lock()
+	own := s.taken[who]
+	s.mu.Unlock()
+	own.room.Release(1)
+	s.leave(who, own)
+}
+
+// leave forgets who runs nothing any more.
+func (s *Shares) leave(who string, own *share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own.users--; own.users == 0 {
+		delete(s.taken, who)
+	}
+}
+
+// Busy is how many run something, or wait to.
+func (s *Shares) Busy() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.taken)
+}

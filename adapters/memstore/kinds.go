@@ -1,0 +1,150 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Projects is a projectport.Projects; New makes it.
+type Projects struct {
+	shelf[project.ID, project.Project]
+}
+
+func newProjects(d *desk, workflows *Workflows, actions *Actions) *Projects {
+	s := &Projects{shelf[project.ID, project.Project]{
+		desk: d, kind: "project", absent: project.ErrNotFound,
+		id:     func(p *project.Project) *project.ID { return &p.ID },
+		settle: func(was project.Project, next *project.Project) { next.Revision = was.Revision + 1 },
+		gone:   func(id string) { workflows.orphan(id); actions.deleteOf(id) },
+	}}
+	s.refuse = s.registered
+	return s
+}
+
+// List is every project by name, whatever the case, then by path.
+func (s *Projects) List(ctx context.Context) ([]project.Project, error) {
+	found, err := s.newest(ctx, nil)
+	sorting.By(found, func(a, b project.Project) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Path, b.Path))
+	})
+	return found, err
+}
+
+// registered refuses a path that is another project's.
+func (s *Projects) registered(next project.Project) error {
+	for _, e := range s.kept {
+		other, err := s.value(e)
+		if err != nil {
+			return err
+		}
+		if other.Path == next.Path && other.ID != next.ID {
+			return project.ErrConflict.Sayf("%s is registered already, as the project %q (%s)", next.Path, other.Name, other.ID)
+		}
+	}
+	return nil
+}
+
+// foreign refuses a project that does not exist.
+func (s *Projects) foreign(of project.ID) error {
+	if of != "" && s.place(of) < 0 {
+		return s.none(of)
+	}
+	return nil
+}
+
+// Workflows is a projectport.Workflows; New makes it.
+type Workflows struct {
+	shelf[string, project.WorkflowWorkflow]
+	projects *Projects
+}
+
+func newWorkflows(d *desk) *Workflows {
+	s := &Workflows{shelf: shelf[string, project.WorkflowWorkflow]{
+		desk: d, kind: "workflow", absent: project.ErrWorkflowNotFound,
+		id:    func(w *project.WorkflowWorkflow) *string { return &w.ID },
+		aside: func(w *project.WorkflowWorkflow) *string { return (*string)(&w.ProjectID) },
+	}}
+	s.refuse = func(w project.WorkflowWorkflow) error { return s.projects.foreign(w.ProjectID) }
+	return s
+}
+
+// List is every workflow, or those of a project, the last updated first, and of those updated at once the last created.
+func (s *Workflows) List(ctx context.Context, of project.ID) ([]project.WorkflowWorkflow, error) {
+	found, err := s.newest(ctx, func(w project.WorkflowWorkflow) bool { return of == "" || w.ProjectID == of })
+	sorting.Stable(found, func(a, b project.WorkflowWorkflow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	return found, err
+}
+
+// orphan makes the workflows of a project those of none.
+func (s *Workflows) orphan(of string) {
+	for i := range s.kept {
+		if s.kept[i].aside == of {
+			s.kept[i].aside = ""
+		}
+	}
+}
+
+// Actions is a projectport.Actions; New makes it.
+type Actions struct {
+	shelf[string, webhook.Action]
+	projects *Projects
+}
+
+func newActions(d *desk, rules *Rules) *Actions {
+	s := &Actions{shelf: shelf[string, webhook.Action]{
+		desk: d, kind: "action", absent: project.ErrActionNotFound,
+		id:     func(a *webhook.Action) *string { return &a.ID },
+		aside:  func(a *webhook.Action) *string { return &a.ProjectID },
+		settle: func(was webhook.Action, next *webhook.Action) { next.Revision = was.Revision + 1 },
+		gone:   rules.deleteOf,
+	}}
+	s.refuse = func(a webhook.Action) error { return s.projects.foreign(project.ID(a.ProjectID)) }
+	return s
+}
+
+// List is every action, or those of a project and of none, the last updated first, and of those updated at once the last created.
+func (s *Actions) List(ctx context.Context, of project.ID) ([]webhook.Action, error) {
+	found, err := s.newest(ctx, func(a webhook.Action) bool { return of == "" || a.ProjectID == string(of) || a.ProjectID == "" })
+	sorting.Stable(found, func(a, b webhook.Action) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	return found, err
+}
+
+// deleteOf forgets the actions of a project, and their rules.
+func (s *Actions) deleteOf(of string) {
+	s.kept = slices.DeleteFunc(s.kept, func(e entry) bool {
+		if e.aside != of {
+			return false
+		}
+		s.gone(e.id)
+		return true
+	})
+}
+
+// Templates is a projectport.Templates; New makes it.
+type Templates struct {
+	shelf[string, shellcmd.Template]
+}
+
+func newTemplates(d *desk) *Templates {
+	return &Templates{shelf[string, shellcmd.Template]{
+		desk: d, kind: "step template", absent: project.ErrTemplateNotFound,
+		id: func(t *shellcmd.Template) *string { return &t.ID },
+	}}
+}
+
+// List is every custom template by name, whatever the case; the first created first among equals.
+func (s *Templates) List(ctx context.Context) ([]shellcmd.Template, error) {
+	found, err := s.newest(ctx, nil)
+	slices.Reverse(found)
+	sorting.Stable(found, func(a, b shellcmd.Template) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return found, err
+}

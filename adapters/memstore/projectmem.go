@@ -1,0 +1,66 @@
+// Package projectmem keeps the catalogue of projects in memory: the reference implementation of its ports, and what tests and short-lived
+// hosts use.
+//
+// It refuses to remember anything after the process ends. Values are kept as the JSON they are written as, so what goes in and what comes
+// out share nothing, and a value that could not be stored elsewhere cannot be stored here.
+package memstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// New is an empty catalogue.
+func NewProject() projectport.Catalogue {
+	d := &desk{turn: make(chan struct{}, 1)}
+	rules := &Rules{desk: d}
+	workflows, actions := newWorkflows(d), newActions(d, rules)
+	projects := newProjects(d, workflows, actions)
+	rules.actions, workflows.projects, actions.projects = actions, projects, projects
+	return projectport.Catalogue{
+		Projects: projects, Workflows: workflows, Actions: actions, Rules: rules, Templates: newTemplates(d), Executions: newExecutions(d),
+	}
+}
+
+// desk is where everybody who writes to one catalogue waits. Whoever reads does not wait for a change that is being thought about.
+type desk struct {
+	turn chan struct{} // held by whoever writes
+	mu   sync.RWMutex  // guards what is kept
+}
+
+// change runs f in its turn, or fails when ctx ends before. What f decides it stores with store.
+func (d *desk) change(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.turn }()
+	return f()
+}
+
+// store runs f while nobody reads, unless ctx has ended.
+func (d *desk) store(ctx context.Context, f func()) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+	return nil
+}
+
+// read runs f while nobody stores, unless ctx has ended.
+func (d *desk) read(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return f()
+}

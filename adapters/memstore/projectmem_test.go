@@ -1,0 +1,15 @@
+package memstore_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/internal/testkit/projecttest/cataloguetest"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+func open(testing.TB) projectport.Catalogue { return memstore.NewProject() }
+
+func TestCatalogue(t *testing.T) { cataloguetest.Catalogue(t, open) }
+
+func BenchmarkCatalogue(b *testing.B) { cataloguetest.Benchmark(b, open) }

@@ -1,0 +1,79 @@
+package memstore
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Rules is a projectport.Rules; New makes it.
+type Rules struct {
+	desk    *desk
+	actions *Actions
+	kept    []webhook.Rule // in the order in which their subjects were first decided about
+}
+
+// List is every rule, as automation.SortRules sorts them.
+func (s *Rules) List(ctx context.Context) ([]webhook.Rule, error) {
+	var found []webhook.Rule
+	err := s.desk.read(ctx, func() error {
+		found = slices.Clone(s.kept)
+		return nil
+	})
+	slices.Reverse(found)
+	webhook.SortRules(found)
+	return found, err
+}
+
+// Put keeps a rule in place of the one for the same action, type, or all. An action that does not exist is project.ErrActionNotFound.
+func (s *Rules) Put(ctx context.Context, r webhook.Rule) error {
+	body, err := tool.Encode(r)
+	if err != nil {
+		return err
+	}
+	var kept webhook.Rule
+	if err := json.Unmarshal(body, &kept); err != nil {
+		return err
+	}
+	return s.desk.change(ctx, func() error {
+		if r.ActionID != "" && s.actions.place(r.ActionID) < 0 {
+			return s.actions.none(r.ActionID)
+		}
+		return s.desk.store(ctx, func() {
+			if i := s.place(r.ActionID, r.Type); i >= 0 {
+				s.kept[i] = kept
+			} else {
+				s.kept = append(s.kept, kept)
+			}
+		})
+	})
+}
+
+// Delete forgets the rule for exactly that action, type, or all, and reports whether there was one.
+func (s *Rules) Delete(ctx context.Context, actionID string, kind project.Kind) (bool, error) {
+	gone := false
+	err := s.desk.change(ctx, func() error {
+		return s.desk.store(ctx, func() {
+			if i := s.place(actionID, kind); i >= 0 {
+				s.kept, gone = slices.Delete(s.kept, i, i+1), true
+			}
+		})
+	})
+	return gone, err
+}
+
+// place is where the rule for that action, type, or all is. A rule for an action is for that action whatever its type.
+func (s *Rules) place(actionID string, kind project.Kind) int {
+	return slices.IndexFunc(s.kept, func(r webhook.Rule) bool {
+		return r.ActionID == actionID && (actionID != "" || r.Type == kind)
+	})
+}
+
+// deleteOf forgets the rule of an action.
+func (s *Rules) deleteOf(actionID string) {
+	s.kept = slices.DeleteFunc(s.kept, func(r webhook.Rule) bool { return r.ActionID == actionID })
+}

@@ -1,0 +1,77 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
+)
+
+// The files of a home: what people were told, and how its channels do.
+const (
+	BookFile = "notices.json"
+	lockFile = "notices.lock"
+	bookSize = 1 << 22
+)
+
+// ErrBook reports a book that cannot be used.
+var ErrBook = fault.New(fault.Unavailable, "notify_book_unusable", "what people were told cannot be read or written")
+
+// book is the file. Many processes may use it.
+type book struct{ dir *docfile.Dir }
+
+func openBook(dir string) book { return book{docfile.At(dir)} }
+
+// load is the book as it is. One that is damaged is an empty one: people are told once too often rather than never.
+func (b book) load() (notice.Book, error) {
+	var kept notice.Book
+	data, _, err := b.dir.Read(BookFile, bookSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return kept, nil
+	case err != nil:
+		return kept, ErrBook.Sayf("%s cannot be read; make it readable, or take it away", b.dir.File(BookFile)).Because(err)
+	}
+	if json.Unmarshal(data, &kept) != nil {
+		return notice.Book{}, nil
+	}
+	return kept, nil
+}
+
+// change runs f on the book and stores what it leaves, unless f fails or leaves it as it was. Only one process does so at a time.
+func (b book) change(ctx context.Context, f func(*notice.Book) error) error {
+	lock, err := b.dir.Lock(ctx, lockFile)
+	if err != nil {
+		return ErrBook.Sayf("%s cannot be locked", b.dir.File(lockFile)).Because(err)
+	}
+	defer lock.Release() //nolint:errcheck // what was done under it is done
+	kept, err := b.load()
+	if err != nil {
+		return err
+	}
+	before, err := json.Marshal(kept)
+	if err != nil {
+		return fault.From(err)
+	}
+	kept.Told, kept.Channels, kept.Sent, kept.Held = maps.Clone(kept.Told), maps.Clone(kept.Channels), slices.Clone(kept.Sent), slices.Clone(kept.Held)
+	if err := f(&kept); err != nil {
+		return err
+	}
+	after, err := json.Marshal(kept)
+	if err != nil {
+		return fault.From(err)
+	}
+	if string(before) == string(after) {
+		return nil
+	}
+	if err := b.dir.Write(BookFile, append(after, '\n')); err != nil {
+		return ErrBook.Sayf("%s cannot be written", b.dir.File(BookFile)).Because(err)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+// Package channels is the ways to reach people that need nothing but the standard library: ntfy, webhooks that are signed, and mail.
+//
+// It refuses to follow redirects, to wait longer than it is told, and to say a secret, also in what it fails with.
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways a message does not arrive.
+var (
+	ErrUnreachable = fault.New(fault.Unavailable, "notify_channel_unreachable", "the receiver could not be reached") // worth another attempt
+	ErrRefused     = fault.New(fault.State, "notify_channel_refused", "the receiver does not take the message")
+	ErrSecret      = fault.New(fault.State, "notify_secret_missing", "a secret that the channel needs is not there")
+	ErrSettings    = fault.New(fault.Invalid, "notify_settings_invalid", "the settings of the channel are not understood")
+)
+
+// maxSecret is as long as a secret may be, in bytes.
+const maxSecret = 4096
+
+// Secret says where a secret is: "env:NAME" or "file:PATH", whose path is absolute, so that every process finds the same file. The zero Secret is none. It is looked up when it is needed, and kept nowhere.
+type Secret struct {
+	where string
+	env   func(string) string
+}
+
+// NewSecret reads such a reference. A text that is none is refused, and not repeated: it may be the secret itself.
+func NewSecret(where string, env func(string) string) (Secret, error) {
+	where = strings.TrimSpace(where)
+	kind, name, _ := strings.Cut(where, ":")
+	switch {
+	case where == "":
+		return Secret{}, nil
+	case kind == "file" && strings.TrimSpace(name) != "" && !filepath.IsAbs(name):
+		return Secret{}, ErrSettings.Sayf("the file of a secret is named by its absolute path, without ~ and variables (file:/path/to/file): what is relative would be another file for each process")
+	case (kind == "env" || kind == "file") && strings.TrimSpace(name) != "":
+		return Secret{where, env}, nil
+	}
+	return Secret{}, ErrSettings.Sayf("a secret is named by where it is, env:NAME or file:PATH, and not written into the configuration")
+}
+
+// String is where the secret is.
+func (s Secret) String() string { return s.where }
+
+// None reports that there is no secret.
+func (s Secret) None() bool { return s.where == "" }
+
+// read is the secret itself; empty where there is none.
+func (s Secret) read() (string, error) {
+	if s.None() {
+		return "", nil
+	}
+	kind, name, _ := strings.Cut(s.where, ":")
+	if kind == "env" {
+		if v := strings.TrimSpace(s.env(name)); v != "" {
+			return v, nil
+		}
+		return "", ErrSecret.Sayf("the variable %s is not set in this process; set it, or keep the secret in a file (file:PATH)", name)
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // what is no file is not waited for
+	if err != nil {
+		return "", ErrSecret.Sayf("the file %s cannot be read; it holds a secret that a channel needs", name)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", ErrSecret.Sayf("%s is no regular file; a channel needs one with a secret there", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	v := strings.TrimSpace(string(data))
+	if err != nil || v == "" || len(data) > maxSecret || strings.ContainsAny(v, "\r\n") {
+		return "", ErrSecret.Sayf("the file %s does not hold one line with a secret", name)
+	}
+	return v, nil
+}
+
+// address is a URL that may itself be a secret, as those of many webhooks are.
+type address struct {
+	plain  *url.URL
+	secret Secret
+}
+
+func newAddress(text string, env func(string) string) (address, error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
+		s, err := NewSecret(text, env)
+		return address{secret: s}, err
+	}
+	u, err := parseURL(text)
+	return address{plain: u}, err
+}
+
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return nil, ErrSettings.Sayf("a url has to begin with http:// or https://, name a host, and hold no password")
+	}
+	return u, nil
+}
+
+// String is as much of the address as holds no secret: its host alone.
+func (a address) String() string {
+	if a.plain == nil {
+		return a.secret.String()
+	}
+	return a.plain.Scheme + "://" + a.plain.Host
+}
+
+func (a address) url() (*url.URL, error) {
+	if a.plain != nil {
+		return a.plain, nil
+	}
+	text, err := a.secret.read()
+	if err != nil {
+		return nil, err
+	}
+	return parseURL(text)
+}
+
+// client makes one request a connection, and follows nothing.
+func client() *http.Client {
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// post sends a body and judges the answer. host is what may be said of where it went.
+func post(ctx context.Context, to *url.URL, host string, body []byte, headers map[string]string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return ErrSettings.Sayf("no request can be made to %s", host)
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	r.Header.Set("User-Agent", "Countersign")
+	answer, err := client().Do(r)
+	if err != nil {
+		return ErrUnreachable.Sayf("%s cannot be reached: %s", host, why(err))
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10))
+	_ = answer.Body.Close()
+	switch code := answer.StatusCode; {
+	case code >= 200 && code < 300:
+		return nil
+	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
+		return ErrUnreachable.Sayf("%s answered with status %d", host, code)
+	default:
+		return ErrRefused.Sayf("%s answered with status %d; look at the channel's url, token and template", host, code)
+	}
+}
+
+// why is what a connection failed of, without the address, which may be a secret.
+func why(err error) string {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	var timed net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timed) && timed.Timeout():
+		return "no answer in time"
+	case errors.Is(err, context.Canceled):
+		return "the process ended first"
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return op.Err.Error()
+	}
+	var name *net.DNSError
+	if errors.As(err, &name) {
+		return "its name is not known"
+	}
+	return "the connection failed"
+}

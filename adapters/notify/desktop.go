@@ -1,0 +1,55 @@
+// Package desktop shows messages as notifications of the desktop that this process belongs to.
+package notify
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/gen2brain/beeep"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/notice"
+)
+
+// ErrDesktop reports a desktop that shows nothing.
+var ErrDesktop = fault.New(fault.State, "notify_no_desktop", "no desktop shows notifications here")
+
+// Session reports whether this process belongs to the session of a desktop.
+func Session(env func(string) string) bool {
+	switch runtime.GOOS {
+	case "darwin", "windows":
+		return env("SSH_CONNECTION") == ""
+	}
+	return env("DBUS_SESSION_BUS_ADDRESS") != "" && (env("DISPLAY") != "" || env("WAYLAND_DISPLAY") != "")
+}
+
+// Channel is a ports.Channel. New makes it.
+type Channel struct{ env func(string) string }
+
+// New is the channel of the desktop that the environment names.
+func NewDesktop(env func(string) string) Channel { return Channel{env} }
+
+// Name is what the channel is called.
+func (Channel) Name() string { return "desktop" }
+
+// Where is where messages are shown.
+func (Channel) Where() string { return "this desktop" }
+
+// Send shows the message. It returns when ctx ends, whatever the desktop does.
+func (c Channel) Send(ctx context.Context, m notice.Message) error {
+	if !Session(c.env) { // without one, a bus would be looked for, and perhaps started
+		return ErrDesktop.Sayf("this process belongs to no desktop session; start it from one, or set notify: desktop: false")
+	}
+	beeep.AppName = "Countersign"
+	shown := make(chan error, 1)
+	go func() { shown <- beeep.Notify(m.Title, m.Text, "") }()
+	select {
+	case err := <-shown:
+		if err != nil {
+			return ErrDesktop.Sayf("the desktop shows no notifications").Because(err)
+		}
+		return nil
+	case <-ctx.Done():
+		return ErrDesktop.Sayf("the desktop did not answer in time")
+	}
+}

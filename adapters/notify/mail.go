@@ -1,0 +1,182 @@
+package notify
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"mime"
+	"net"
+	"net/mail"
+	"net/smtp"
+	"net/textproto"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/notice"
+)
+
+// MailSettings are those of a mail server that takes messages, and of whom they are for.
+type MailSettings struct {
+	SMTP     string   // address of the server: "smtp.example.org:587"; on port 465 TLS is spoken at once
+	From     string   // "Countersign <me@example.org>"
+	To       []string // likewise
+	User     string   // empty: nobody logs in
+	Password string   // where the password is: "env:NAME" or "file:PATH"
+	Plain    bool     // nothing is encrypted: for a server on this machine
+}
+
+// Mail is a ports.Channel. NewMail makes it.
+type Mail struct {
+	host, port string
+	from       mail.Address
+	to         []mail.Address
+	user       string
+	password   Secret
+	plain      bool
+}
+
+// tlsPort is where TLS is spoken at once.
+const tlsPort = "465"
+
+// NewMail is the channel of these settings.
+func NewMail(s MailSettings, env func(string) string) (*Mail, error) {
+	host, port, err := net.SplitHostPort(s.SMTP)
+	if err != nil || host == "" || port == "" {
+		return nil, ErrSettings.Sayf("smtp is the address of a server with its port, such as smtp.example.org:587")
+	}
+	m := &Mail{host: host, port: port, user: s.User, plain: s.Plain}
+	from, err := mail.ParseAddress(s.From)
+	if err != nil {
+		return nil, ErrSettings.Sayf("from is no mail address")
+	}
+	m.from = *from
+	for _, text := range s.To {
+		to, err := mail.ParseAddress(text)
+		if err != nil {
+			return nil, ErrSettings.Sayf("to holds something that is no mail address")
+		}
+		m.to = append(m.to, *to)
+	}
+	if len(m.to) == 0 {
+		return nil, ErrSettings.Sayf("to names nobody")
+	}
+	if m.password, err = NewSecret(s.Password, env); err != nil {
+		return nil, err
+	}
+	if (m.user == "") != m.password.None() {
+		return nil, ErrSettings.Sayf("user and password belong together; give both or none")
+	}
+	if m.plain && m.user != "" && !loopback(host) {
+		return nil, ErrSettings.Sayf("a password is sent to another machine only over TLS; leave starttls: false out")
+	}
+	return m, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Name is what the channel is called.
+func (*Mail) Name() string { return "mail" }
+
+// Where is the server.
+func (m *Mail) Where() string { return "smtp://" + net.JoinHostPort(m.host, m.port) }
+
+// Send hands the message to the server.
+func (m *Mail) Send(ctx context.Context, n notice.Message) error {
+	password, err := m.password.read()
+	if err != nil {
+		return err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(m.host, m.port))
+	if err != nil {
+		return ErrUnreachable.Sayf("%s cannot be reached: %s", m.Where(), why(err))
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // whatever is waited for then ends
+	if m.port == tlsPort && !m.plain {
+		conn = tls.Client(conn, &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12})
+	}
+	defer conn.Close() //nolint:errcheck // what matters was acknowledged, or was not
+	if err := m.talk(conn, password, n); err != nil {
+		return m.judged(ctx, err)
+	}
+	return nil
+}
+
+// talk speaks SMTP.
+func (m *Mail) talk(conn net.Conn, password string, n notice.Message) error {
+	c, err := smtp.NewClient(conn, m.host)
+	if err != nil {
+		return err
+	}
+	if err := c.Hello("localhost"); err != nil {
+		return err
+	}
+	if !m.plain && m.port != tlsPort {
+		if offered, _ := c.Extension("STARTTLS"); !offered {
+			return ErrRefused.Sayf("%s offers no STARTTLS; for a server on this machine set starttls: false", m.Where())
+		}
+		if err := c.StartTLS(&tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12}); err != nil {
+			return err
+		}
+	}
+	if m.user != "" {
+		if err := c.Auth(smtp.PlainAuth("", m.user, password, m.host)); err != nil {
+			return err
+		}
+	}
+	if err := c.Mail(m.from.Address); err != nil {
+		return err
+	}
+	for _, to := range m.to {
+		if err := c.Rcpt(to.Address); err != nil {
+			return err
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(m.text(n)); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil { // the server has it, or has not
+		return err
+	}
+	_ = c.Quit() // it has
+	return nil
+}
+
+// text is the message as mail.
+func (m *Mail) text(n notice.Message) []byte {
+	var to []string
+	for _, a := range m.to {
+		to = append(to, a.String())
+	}
+	line := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	var b strings.Builder
+	for _, h := range [][2]string{{"From", m.from.String()}, {"To", strings.Join(to, ", ")}, {"Subject", mime.QEncoding.Encode("utf-8", line(n.Title))},
+		{"Date", n.At.Format(time.RFC1123Z)}, {"Message-ID", "<" + n.ID + "." + n.At.Format("20060102150405") + "@countersign>"}, {"Auto-Submitted", "auto-generated"},
+		{"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "8bit"}} {
+		b.WriteString(h[0] + ": " + h[1] + "\r\n")
+	}
+	b.WriteString("\r\n" + line(n.Text) + "\r\n")
+	return []byte(b.String())
+}
+
+// judged is what a conversation failed of, without what was said in it: that may hold the password.
+func (m *Mail) judged(ctx context.Context, err error) error {
+	var code *textproto.Error
+	switch {
+	case errors.Is(err, ErrRefused):
+		return err
+	case ctx.Err() != nil:
+		return ErrUnreachable.Sayf("%s did not answer in time", m.Where())
+	case errors.As(err, &code) && code.Code >= 500:
+		return ErrRefused.Sayf("%s refuses with code %d; look at user, password, from and to", m.Where(), code.Code)
+	case errors.As(err, &code):
+		return ErrUnreachable.Sayf("%s answered with code %d", m.Where(), code.Code)
+	}
+	return ErrUnreachable.Sayf("%s: %s", m.Where(), why(err))
+}

@@ -1,0 +1,80 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/notice"
+)
+
+// NtfySettings are those of a server that speaks ntfy, such as ntfy.sh or one's own.
+type NtfySettings struct {
+	URL   string // of the server: "https://ntfy.sh"
+	Topic string // whoever knows it hears it, where the server asks for no token
+	Token string // where the token is: "env:NAME" or "file:PATH"; empty for none
+}
+
+// Ntfy is a ports.Channel. NewNtfy makes it.
+type Ntfy struct {
+	address address
+	topic   string
+	token   Secret
+}
+
+// NewNtfy is the channel of these settings.
+func NewNtfy(s NtfySettings, env func(string) string) (*Ntfy, error) {
+	if !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(s.Topic) {
+		return nil, ErrSettings.Sayf("a topic has 1 to 64 letters, digits, - and _")
+	}
+	at, err := newAddress(s.URL, env)
+	if err != nil {
+		return nil, err
+	}
+	token, err := NewSecret(s.Token, env)
+	return &Ntfy{at, s.Topic, token}, err
+}
+
+// Name is what the channel is called.
+func (*Ntfy) Name() string { return "ntfy" }
+
+// Where is the server; the topic is as good as a password on many of them.
+func (n *Ntfy) Where() string { return n.address.String() }
+
+// ntfyMessage is a message as ntfy takes it as JSON.
+type ntfyMessage struct {
+	Topic    string   `json:"topic"`
+	Title    string   `json:"title"`
+	Message  string   `json:"message"`
+	Priority int      `json:"priority"`
+	Tags     []string `json:"tags,omitempty"`
+	Click    string   `json:"click,omitempty"`
+}
+
+// Send hands the message to the server.
+func (n *Ntfy) Send(ctx context.Context, m notice.Message) error {
+	to, err := n.address.url()
+	if err != nil {
+		return err
+	}
+	token, err := n.token.read()
+	if err != nil {
+		return err
+	}
+	out := ntfyMessage{Topic: n.topic, Title: m.Title, Message: m.Text, Priority: 3, Click: m.Link}
+	if m.Urgent() {
+		out.Priority, out.Tags = 4, []string{"warning"}
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return ErrSettings.Because(err)
+	}
+	headers := map[string]string{"Content-Type": "application/json"}
+	if token != "" {
+		headers["Authorization"] = "Bearer " + token
+	}
+	root := *to // messages as JSON go to the root
+	root.Path = strings.TrimSuffix(root.Path, "/") + "/"
+	return post(ctx, &root, n.address.String(), body, headers)
+}

@@ -1,0 +1,173 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"mime"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/notice"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// The headers of a webhook. The signature is v1=, and in hex the HMAC-SHA256 under the shared secret of the timestamp (seconds since 1970), a dot, and
+// the body: a receiver that compares both, and the timestamp with its clock, takes no message from anybody else, and none twice.
+const (
+	SignatureHeader = "Countersign-Signature"
+	TimestampHeader = "Countersign-Timestamp"
+	IDHeader        = "Countersign-Message"
+)
+
+// WebhookSettings are those of a receiver of any kind.
+type WebhookSettings struct {
+	URL         string // or where it is: "env:NAME" or "file:PATH"
+	Secret      string // where the secret is that messages are signed with; empty for none
+	Preset      string // "slack", "teams", "telegram", "discord"; empty for Template
+	Template    string // the body, with {{.Field}}; empty is the message as JSON
+	ContentType string // of the body; empty is application/json
+	Chat        string // where Telegram delivers: {{.Chat}}
+}
+
+// Webhook is a ports.Channel. NewWebhook makes it.
+type Webhook struct {
+	address  address
+	secret   Secret
+	template string
+	media    string
+	chat     string
+	clock    ports.Clock
+}
+
+// presets are bodies that well-known services take.
+func presets() map[string]string {
+	return map[string]string{
+		"slack": `{"text":"*{{.Title}}*\n{{.Text}}"}`,
+		"teams": `{"type":"message","attachments":[{"contentType":"application/vnd.microsoft.card.adaptive","content":{"$schema":"http://adaptivecards.io/schemas/adaptive-card.json",` +
+			`"type":"AdaptiveCard","version":"1.4","body":[{"type":"TextBlock","weight":"Bolder","wrap":true,"text":"{{.Title}}"},{"type":"TextBlock","wrap":true,"text":"{{.Text}}"}]}}]}`,
+		"telegram": `{"chat_id":"{{.Chat}}","text":"{{.Title}}\n{{.Text}}","disable_web_page_preview":true}`,
+		"discord":  `{"content":"**{{.Title}}**\n{{.Text}}","allowed_mentions":{"parse":[]}}`,
+	}
+}
+
+// NewWebhook is the channel of these settings.
+func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (*Webhook, error) {
+	at, err := newAddress(s.URL, env)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := NewSecret(s.Secret, env)
+	if err != nil {
+		return nil, err
+	}
+	w := &Webhook{address: at, secret: secret, template: s.Template, media: s.ContentType, chat: s.Chat, clock: clock}
+	if s.Preset != "" {
+		ready, known := presets()[s.Preset]
+		switch {
+		case !known:
+			return nil, ErrSettings.Sayf("there is no preset %q; there are %s", s.Preset, strings.Join(slices.Sorted(maps.Keys(presets())), ", "))
+		case s.Template != "" || s.ContentType != "":
+			return nil, ErrSettings.Sayf("preset and template are two ways to say one thing; leave one of them out")
+		case s.Preset == "telegram" && s.Chat == "":
+			return nil, ErrSettings.Sayf("the preset telegram needs chat, the id of the chat to write to")
+		}
+		w.template = ready
+	}
+	if w.media == "" {
+		w.media = "application/json"
+	}
+	if _, _, err := mime.ParseMediaType(w.media); err != nil {
+		return nil, ErrSettings.Sayf("%q is no content type", w.media)
+	}
+	_, err = w.body(notice.Message{Title: `"t"`, Text: "x\ny"})
+	return w, err
+}
+
+// Name is what the channel is called.
+func (*Webhook) Name() string { return "webhook" }
+
+// Where is the receiver's host: the rest of the address is a secret for many services.
+func (w *Webhook) Where() string { return w.address.String() }
+
+// fields are what a template may name.
+func (w *Webhook) fields(m notice.Message) map[string]string {
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	return map[string]string{"ID": m.ID, "Kind": string(m.Kind), "Title": m.Title, "Text": m.Text, "Question": m.Question, "Tool": m.Tool, "Risk": m.Risk, "About": m.About,
+		"Link": m.Link, "At": stamp(m.At), "ExpiresAt": stamp(m.ExpiresAt), "Chat": w.chat}
+}
+
+// body is the template with the message in it. In JSON what is put in is escaped, so that the body stays the JSON that it was.
+func (w *Webhook) body(m notice.Message) ([]byte, error) {
+	if w.template == "" {
+		return json.Marshal(m)
+	}
+	fields := w.fields(m)
+	isJSON := strings.Contains(w.media, "json")
+	var wrong string
+	text := regexp.MustCompile(`\{\{[^}]*\}\}|\{\{`).ReplaceAllStringFunc(w.template, func(hole string) string {
+		name, field := strings.CutPrefix(strings.TrimSpace(strings.Trim(hole, "{}")), ".")
+		value, known := fields[name]
+		if !field || !known {
+			wrong = hole
+			return ""
+		}
+		if !isJSON {
+			return value
+		}
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			wrong = hole
+			return ""
+		}
+		return string(quoted[1 : len(quoted)-1])
+	})
+	if wrong != "" {
+		return nil, ErrSettings.Sayf("the template names %s; there are {{.%s}}", wrong, strings.Join(slices.Sorted(maps.Keys(fields)), "}}, {{."))
+	}
+	if isJSON && !json.Valid([]byte(text)) {
+		return nil, ErrSettings.Sayf("the template makes no JSON; fields stand within quotation marks, as in {\"text\": \"{{.Title}}\"}, or content_type is another one")
+	}
+	return []byte(text), nil
+}
+
+// Send posts the message, signed where there is a secret.
+func (w *Webhook) Send(ctx context.Context, m notice.Message) error {
+	to, err := w.address.url()
+	if err != nil {
+		return err
+	}
+	secret, err := w.secret.read()
+	if err != nil {
+		return err
+	}
+	body, err := w.body(m)
+	if err != nil {
+		return err
+	}
+	headers := map[string]string{"Content-Type": w.media, IDHeader: m.ID}
+	if secret != "" {
+		stamp := strconv.FormatInt(w.clock.Now().Unix(), 10)
+		headers[TimestampHeader], headers[SignatureHeader] = stamp, Sign(secret, stamp, body)
+	}
+	return post(ctx, to, w.address.String(), body, headers)
+}
+
+// Sign is the value of SignatureHeader.
+func Sign(secret, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(timestamp + "."))
+	mac.Write(body)
+	return "v1=" + hex.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,156 @@
+// Package agentserver starts agent servers, asks after them, and looks at the ports and processes of this machine that they need. The program
+// is opencode unless something else is configured.
+//
+// It refuses to start anything itself: it says how, and a table of processes does it. It speaks to no server but to ask whether it is well.
+package opencode
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// DefaultArgs is how opencode serves (opencode contract §8.1).
+const DefaultArgs = "serve --hostname {host} --port {port}"
+
+// ModelsTimeout bounds asking the program for its models (opencode contract §18). It takes four seconds of a processor the first time.
+const ModelsTimeout = 10 * time.Second
+
+// passVariable lists, separated by commas, the variables that servers get besides those every program gets: keys of model providers that
+// somebody keeps in the environment.
+const passVariable = "OPENCODE_PASS_ENV"
+
+// Options is what a Launcher works with.
+type Options struct {
+	Processes ports.Processes // runs the program to ask for its models; without it there are none
+}
+
+// Launcher is a sandboxport.Launcher. It is made by New and safe for concurrent use.
+type Launcher struct {
+	processes ports.Processes
+	client    *http.Client
+}
+
+// New is a launcher. It touches nothing.
+func New(o Options) *Launcher {
+	return &Launcher{processes: o.Processes, client: &http.Client{
+		// A proxy would be told the password, and so would whatever a redirection leads to. A connection is used once: another server may have
+		// the port a moment later.
+		Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Spec is sandboxport.Launcher (opencode contract §8.1, §15).
+func (l *Launcher) Spec(s sandboxport.Settings, at sandbox.Layout, port int, key string) process.Spec {
+	host := s.Host
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	env, secrets := environment(s.Environ)
+	env["OPENCODE_SERVER_PASSWORD"], env["OPENCODE_SERVER_USERNAME"], env["OPENCODE_DISABLE_AUTOUPDATE"] = s.Password, user, "1"
+	if key != "" {
+		env["GIT_SSH_COMMAND"] = "ssh -i " + quoted(key) + " -o IdentitiesOnly=yes -o StrictHostKeyChecking=accept-new -o BatchMode=yes"
+	}
+	argv := []string{s.Bin}
+	template := s.Args
+	if strings.TrimSpace(template) == "" {
+		template = DefaultArgs
+	}
+	place := strings.NewReplacer("{host}", host, "{port}", strconv.Itoa(port))
+	for word := range strings.FieldsSeq(template) {
+		argv = append(argv, place.Replace(word))
+	}
+	return process.Spec{
+		Argv: argv, Dir: at.Repo, Env: env, Log: at.ServerLog, Secrets: append(secrets, s.Password),
+		Labels: map[string]string{"kind": "agent_server", "project": filepath.Base(at.Base), "port": strconv.Itoa(port)},
+	}
+}
+
+// environment is what a server gets of ours: what every program does, its own variables, and what the user opted in.
+func environment(inherited []string) (env map[string]string, secrets []string) {
+	var pass []string
+	for _, pair := range inherited {
+		name, value, _ := strings.Cut(pair, "=")
+		switch {
+		case name == passVariable:
+			for word := range strings.SplitSeq(value, ",") {
+				pass = append(pass, strings.TrimSpace(word))
+			}
+		case strings.HasPrefix(name, "OPENCODE_") && name != "OPENCODE_PASSWORD":
+			pass = append(pass, name)
+		}
+	}
+	env, secrets = process.Environment(inherited, pass, nil, nil)
+	delete(env, "CI") // what an agent runs in its shell is no build server's
+	return env, secrets
+}
+
+// quoted is a path for the shell that git reads GIT_SSH_COMMAND with.
+func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
+// modelLine is a line that names a model. (It is compiled when it is needed, not at every start.)
+const modelLine = `^[A-Za-z0-9][A-Za-z0-9._-]*/[^\s]+$`
+
+// Models is sandboxport.Launcher. It fails with sandbox.ErrNotInstalled, sandbox.ErrTimeout, or sandbox.ErrConfig when the program fails.
+func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string, error) {
+	if s.Bin == "" || l.processes == nil {
+		return nil, sandbox.ErrNotInstalled.Sayf("there is no program to ask for models: %s", s.Missing)
+	}
+	env, secrets := environment(s.Environ)
+	env["OPENCODE_DISABLE_MODELS_FETCH"] = "1" // it would wait for a download; servers keep the list fresh, and it brings one along
+	dir := env["HOME"]
+	if !filepath.IsAbs(dir) {
+		dir = "/"
+	}
+	result, err := l.processes.Run(ctx, process.Spec{
+		Argv: []string{s.Bin, "models"}, Dir: dir, Env: env, Timeout: ModelsTimeout, Secrets: append(secrets, s.Password), Labels: map[string]string{"kind": "agent_models"},
+	}, nil)
+	switch {
+	case errors.Is(err, process.ErrStart):
+		return nil, sandbox.ErrNotInstalled.Sayf("%s could not be asked for its models; npm install -g opencode-ai installs it, OPENCODE_BIN names another place", s.Bin).Because(err)
+	case err != nil:
+		return nil, err
+	case result.Status == process.TimedOut:
+		return nil, sandbox.ErrTimeout.Sayf("%s did not list its models within %v; a first start, or a busy machine, can take that long: ask again", s.Bin, ModelsTimeout)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !result.OK():
+		return nil, sandbox.ErrConfig.Sayf("%s cannot list its models (exit %d): %s", s.Bin, result.Exit.Code, lastLine(result))
+	}
+	var models []string
+	form := regexp.MustCompile(modelLine)
+	for line := range strings.Lines(string(result.Stdout)) {
+		if line = strings.TrimSpace(line); form.MatchString(line) {
+			models = append(models, line)
+		}
+	}
+	slices.Sort(models)
+	return slices.Compact(models), nil
+}
+
+// lastLine is what a program said last, a few hundred bytes of it at most.
+func lastLine(r process.Result) string {
+	const most = 400
+	text := strings.TrimSpace(string(r.Stderr))
+	if text == "" {
+		text = strings.TrimSpace(string(r.Stdout))
+	}
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,37 @@
+package osproc
+
+import (
+	"bufio"
+	"os"
+)
+
+// hush is the line that ends listening; only its owner posts it.
+const hush = "hush"
+
+// Box is a mailbox: a named pipe that whoever made it reads. Others know by it whether somebody reads, and nobody does after his death.
+type Box struct{ file *os.File }
+
+// OpenBox makes a mailbox where nothing is yet.
+func OpenBox(path string) (*Box, error) {
+	if err := mkfifo(path); err != nil {
+		return nil, &os.PathError{Op: "mkfifo", Path: path, Err: err}
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0) // for writing as well, so that it does not end with those who write
+	if err != nil {
+		return nil, err
+	}
+	return &Box{file}, nil
+}
+
+// Listen hands on what is posted, line by line, until Hush.
+func (b *Box) Listen(heard func(line string)) {
+	for lines := bufio.NewScanner(b.file); lines.Scan() && lines.Text() != hush; {
+		heard(lines.Text())
+	}
+}
+
+// Hush makes Listen return, now or as soon as it is called.
+func (b *Box) Hush() { _, _ = b.file.WriteString(hush + "\n") }
+
+// Close ends the box. Listen must have returned.
+func (b *Box) Close() { _ = b.file.Close() }

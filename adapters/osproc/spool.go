@@ -1,0 +1,122 @@
+package osproc
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/redact"
+)
+
+const (
+	pause      = 50 * time.Millisecond  // between two times that what came is kept
+	floodPause = 200 * time.Millisecond // the same while more comes than is kept anyway
+)
+
+// Spool keeps the output of one process. Drain, once a stream, and Keep, once, run at the same time; the rest is for after them.
+type Spool struct {
+	ring  *ring
+	tidy  tidier
+	files files
+	log   logFile
+	err   error // the last failure to write
+	mu    sync.Mutex
+}
+
+// New is a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
+func NewOutput(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
+	return &Spool{ring: newRing(), tidy: tidier{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
+}
+
+// LogTo has Keep append the lines to that file too, as they are kept. It is called before Keep, if at all.
+func (s *Spool) LogTo(path string) { s.log.path = path }
+
+// Drain reads a stream to its end, or until reading fails.
+func (s *Spool) Drain(stream process.Stream, from io.Reader) error { return s.ring.drain(stream, from) }
+
+// Keep writes what is read to the files, soon after it came, until end is closed; it then writes the rest and returns. Files that cannot be
+// written cost nothing but themselves: what they would hold stays in memory, within the same bounds, and is tried again.
+func (s *Spool) Keep(end <-chan struct{}) {
+	next := time.NewTimer(0)
+	defer next.Stop()
+	defer s.files.close()
+	defer s.log.close()
+	for {
+		select {
+		case <-end:
+			s.flush()
+			return
+		case <-s.ring.wake:
+		}
+		select {
+		case <-end:
+		case <-next.C:
+		}
+		if s.flush() {
+			next.Reset(floodPause)
+		} else {
+			next.Reset(pause)
+		}
+	}
+}
+
+// flush keeps what is in the ring, and reports whether more came than can be.
+func (s *Spool) flush() (flood bool) {
+	b := s.ring.take()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines, first := s.tidy.tidy(b)
+	flood = s.files.add(lines, first)
+	s.err = s.files.write()
+	s.log.append(lines, first)
+	return flood
+}
+
+// Err is why the files do not hold what they should, the log included, nil when they do. It may be asked at any time.
+func (s *Spool) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.err, s.log.err)
+}
+
+// Result is the kept output by stream, and how many bytes of it are missing. Both together have at most MaxBytes and MaxLines; a last line
+// has an end if it was printed with one.
+func (s *Spool) Result() (stdout, stderr []byte, dropped int64) {
+	var kept [process.Stderr + 1][]byte
+	skip, standFor := s.files.excess()
+	for _, l := range s.files.lines()[skip:] {
+		kept[l.Stream] = append(append(kept[l.Stream], l.Text...), '\n')
+	}
+	for stream := range kept {
+		if n := len(kept[stream]); n > 0 && s.ring.open[stream] {
+			kept[stream] = kept[stream][:n-1]
+		}
+	}
+	return kept[process.Stdout], kept[process.Stderr], s.ring.printed - standFor
+}
+
+// parse appends the lines of a segment's text, of which the first has that number. What stands after the last line end is not complete.
+func parse(lines []process.Line, first int64, text string) []process.Line {
+	for {
+		l, rest, whole := strings.Cut(text, "\n")
+		if !whole {
+			return lines
+		}
+		if l == "" {
+			l = string(outputMark(process.Stdout)) // nobody writes that
+		}
+		stream := process.Stdout
+		if l[0] == outputMark(process.Stderr) {
+			stream = process.Stderr
+		}
+		lines = append(lines, process.Line{Number: first, Stream: stream, Text: l[1:]})
+		first++
+		text = rest
+	}
+}
+
+// mark is how a line of that stream begins in a file.
+func outputMark(s process.Stream) byte { return '0' + byte(s) }

@@ -1,0 +1,190 @@
+package present
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// blocked is a refusal by mode: what the call would do, how things are, and the way (amof contract §11).
+func blocked(o tool.Outcome, f *fault.Error) Answer {
+	p := planOf(o.Value)
+	explanation := p.Explanation
+	if explanation == nil {
+		explanation = Object(map[string]any{"what": o.Spec.Description, "irreversible": false, "affects": []string{}, "alternatives": []string{"mode plan shows what it would do"}})
+	}
+	current := p.Current
+	if current == nil {
+		current = json.RawMessage(`{}`)
+	}
+	c := about(o, p.Ecosystem)
+	fields := map[string]any{"status": "blocked", "code": "mode_forbids_mutation", "mode": o.Decision.Mode, "required_mode": policy.Execute, "tool": o.Spec.Name,
+		"ecosystem": c.Ecosystem, "explanation": explanation, "current_state": current,
+		"message":  string(o.Spec.Name) + " changes things, and the mode is " + o.Decision.Mode.String() + "; amof_set_mode plan shows what it would do, amof_set_mode execute lets it run",
+		"guidance": map[string]any{"tool": "amof_set_mode", "arguments": map[string]any{"mode": "plan"}}}
+	if p.Preview != nil {
+		fields["preview"] = p.Preview
+	}
+	text := prose{Summary: "Error: mode " + o.Decision.Mode.String() + " does not change anything", Details: amofLaidOut(explanation),
+		last: []string{"Hint: amof_set_mode plan shows what it would do; amof_set_mode execute lets it run"}}
+	for _, now := range amofLaidOut(current) {
+		text.Details = append(text.Details, "now "+now)
+	}
+	a := answer(fields, c, text, nil)
+	a.Fail, a.Kind = true, f.Kind
+	return a
+}
+
+// asked is a confirmation that is asked for (amof contract §14).
+func asked(o tool.Outcome) Answer {
+	p := planOf(o.Issued.Plan)
+	c := about(o, p.Ecosystem)
+	fields := map[string]any{"status": "confirmation_required", "executed": false, "mode": o.Decision.Mode, "tool": o.Issued.Tool, "ecosystem": c.Ecosystem}
+	ways := question(fields, o.Issued, p)
+	if o.Issued.Pending {
+		fields["message"] = asksPerson(o.Issued)
+	}
+	return answer(fields, c, prose{Summary: prompt(o.Issued, p), Details: amofLaidOut(p.Preview), last: ways}, nil)
+}
+
+// question puts a confirmation into an object, and says how it is answered.
+func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
+	fields["confirmation"], fields["preview"], fields["risk"] = amofConfirmation(i, p), p.Preview, p.Risk
+	if i.Token.IsZero() {
+		fields["confirm_with"] = map[string]any{"command": "countersign approve " + i.ID}
+		return []string{"Confirm: " + asksPerson(i)}
+	}
+	token := i.Token.Reveal()
+	args, way := map[string]any{"token": token}, "Confirm: amof_confirm with token "+token
+	if i.Target != "" && !i.Pending {
+		args["typed_value"] = "<what the person typed: " + i.Target + ">"
+		way += ", and typed_value as the person types it: " + i.Target
+	}
+	if i.Pending {
+		way = "Confirm: " + asksPerson(i)
+	}
+	fields["confirm_with"] = map[string]any{"tool": "amof_confirm", "arguments": args}
+	fields["cancel_with"] = map[string]any{"tool": "amof_cancel_confirm", "arguments": map[string]any{"token": token}}
+	return []string{way}
+}
+
+// asksPerson says how a confirmation is answered that no caller may answer.
+func asksPerson(i *tool.Issued) string {
+	repeat := "repeat the very same call"
+	if token := i.Token.Reveal(); token != "" {
+		repeat += ", or call amof_confirm with token " + token + ","
+	}
+	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; " + repeat + " to wait for that, or to go on"
+}
+
+// prompt is the question (seed 004).
+func prompt(i *tool.Issued, p plan) string {
+	about := cmp.Or(p.Summary, i.Prompt)
+	switch {
+	case i.Strength >= policy.Typed:
+		return "Type " + i.Target + " to proceed with " + about
+	case i.Strength == policy.Preview:
+		return "Execute " + about + "?"
+	}
+	return "Proceed with " + about + "? [Yes/No]"
+}
+
+func amofConfirmation(i *tool.Issued, p plan) map[string]any {
+	const form = "2006-01-02T15:04:05Z"
+	return map[string]any{"token": tool.Known(i.Token.Reveal()), "id": i.ID, "type": i.Strength.String(), "prompt": prompt(i, p), "type_target": tool.Known(i.Target),
+		"created_at": i.IssuedAt.UTC().Format(form), "expires_at": i.ExpiresAt.UTC().Format(form), "expires_in_seconds": int(i.ExpiresAt.Sub(i.IssuedAt).Seconds()),
+		"single_use": true, "arguments": i.Args, "preview_hash": cmp.Or(p.PreviewHash, i.PlanHash.String())}
+}
+
+// failed is any other refusal or failure. Its reason is never cut.
+func failed(o tool.Outcome, f *fault.Error) Answer {
+	code := code(f)
+	fields := map[string]any{"status": "error", "code": code, "message": f.Message, "tool": o.Spec.Name}
+	if code == cancelled {
+		fields["status"] = cancelled
+	}
+	details := Details(f)
+	for _, own := range []string{"hint", "errors", "repos"} {
+		if v, ok := details[own]; ok {
+			fields[own] = v
+		}
+	}
+	if len(details) > 0 {
+		fields["details"] = details
+	}
+	reason := wrapped("Error: "+f.Message, maxSummary)
+	text := prose{Summary: reason[0], Details: slices.Concat(reason[1:], marked(details["repos"]), marked(details["errors"]))}
+	if hint := cmp.Or(word(details["hint"]), hint(code)); hint != "" {
+		fields["hint"] = hint
+		text.last = []string{"Hint: " + hint}
+	}
+	ecosystem := word(details["ecosystem"])
+	if o.Issued != nil { // what was confirmed has changed: there is a fresh question
+		p := planOf(o.Issued.Plan)
+		ecosystem = cmp.Or(ecosystem, p.Ecosystem)
+		fields["changes"], fields["executed"], fields["mode"], fields["ecosystem"] = details["differences"], false, o.Decision.Mode, tool.Known(ecosystem)
+		text.Details = slices.Concat(text.Details, changes(details["differences"]), amofLaidOut(p.Preview))
+		text.last = append(text.last, question(fields, o.Issued, p)...)
+	}
+	a := answer(fields, about(o, ecosystem), text, nil)
+	a.Fail, a.Kind = true, f.Kind
+	return a
+}
+
+const cancelled = "cancelled"
+
+// code is a fault's code in the contract's words.
+func code(f *fault.Error) string {
+	switch f.Code {
+	case confirm.ErrUnknown.Code, confirm.ErrCanceled.Code:
+		return "token_unknown"
+	case confirm.ErrUsed.Code, confirm.ErrBurnt.Code:
+		return "token_used"
+	case confirm.ErrExpired.Code:
+		return "token_expired"
+	case confirm.ErrTyped.Code:
+		return "typed_value_mismatch"
+	case confirm.ErrMismatch.Code:
+		if _, changed := Details(f)["current_plan_hash"]; changed {
+			return "preview_changed"
+		}
+		return "token_unknown"
+	case confirm.ErrDenied.Code:
+		return cancelled
+	case "plan_stale":
+		return "preview_changed"
+	case required:
+		return "confirmation_required"
+	}
+	return strings.TrimPrefix(string(f.Code), "eco_")
+}
+
+// required is the code of a call that has to be confirmed first.
+const required = "confirm_token_required"
+
+// hint is the way out of failures whose message does not name one.
+func hint(code string) string {
+	switch code {
+	case "no_ecosystem":
+		return "amof_list_ecosystems shows those there are; amof_switch_ecosystem selects one"
+	case "token_unknown", "token_used", "token_expired":
+		return "call the tool again to get a fresh confirmation"
+	case "typed_value_mismatch":
+		return "the person types the name exactly as it is shown; three misses void the confirmation"
+	case "preview_changed":
+		return "show a person what would happen now, and confirm that"
+	case "mode_changed":
+		return "amof_set_mode execute, then call the tool again"
+	case "confirm_pending":
+		return "a person answers it first; then repeat the very same call"
+	case "run_not_found":
+		return "amof_list_runs shows the runs there are"
+	}
+	return ""
+}

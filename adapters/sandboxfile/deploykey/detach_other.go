@@ -1,8 +1,0 @@
-//go:build !unix
-
-package deploykey
-
-import "os/exec"
-
-// detach leaves the command as it is where there are no sessions.
-func detach(*exec.Cmd) {}

@@ -1,0 +1,231 @@
+// Package admission lets in what arrives over a network: it makes, knows, notes and revokes credentials, and has the audit know of each.
+//
+// It refuses to know requests and secrets: who makes a credential keeps its secret and shows the digest.
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// auditTool is the name under which credentials stand in the audit. It is no tool: only people make and revoke them.
+const auditTool = "access"
+
+// kept is how long a credential that opens nothing any more is remembered.
+const kept = 7 * 24 * time.Hour
+
+// noting is how long a request waits for its credential's use to be noted: a store that is locked or full must not keep people out.
+const noting = 250 * time.Millisecond
+
+// watched bounds how many credentials are remembered as noted.
+const watched = 1024
+
+// Parts is what a Keeper works with. Every field is required.
+type Parts struct {
+	Credentials ports.Credentials
+	Clock       ports.Clock
+	IDs         ports.IDs
+	Audit       ports.AuditLog
+	Log         *slog.Logger
+}
+
+// Keeper keeps credentials. It is safe for concurrent use; New makes it.
+type Keeper struct {
+	Parts
+	mu    sync.Mutex
+	noted map[string]time.Time // when the use of a credential was last to be noted, by id
+}
+
+// New is a keeper of those credentials. It opens nothing.
+func NewCredentials(p Parts) *Keeper { return &Keeper{Parts: p, noted: map[string]time.Time{}} }
+
+// Issue stores a new credential of that kind, name, scope, digest and expiry, and returns it with its id. A log-in lasts access.LoginTTL. A token
+// that has expired gives its name up. by is who asks ("terminal"). It fails with access.ErrName, access.ErrKind and access.ErrTaken.
+func (k *Keeper) Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
+	now := k.Clock.Now()
+	c.ID, c.CreatedAt, c.UsedAt, c.EndedAt = k.IDs.NewID("key_", 10), now, time.Time{}, time.Time{}
+	if c.Kind == access.Login {
+		c.ExpiresAt = now.Add(access.LoginTTL)
+	}
+	if err := c.Valid(); err != nil {
+		return access.Credential{}, err
+	}
+	if err := k.record(ctx, "issue", by, c, nil); err != nil {
+		return access.Credential{}, err
+	}
+	err := k.Credentials.Add(ctx, c)
+	if errors.Is(err, access.ErrTaken) && k.released(ctx, c.Name, now) {
+		err = k.Credentials.Add(ctx, c)
+	}
+	if err != nil {
+		if unsaid := k.record(context.WithoutCancel(ctx), "issue", by, c, err); unsaid != nil {
+			k.Log.Warn("the audit has a credential that was not made", "credential", c.ID, "cause", unsaid.Error())
+		}
+		return access.Credential{}, err
+	}
+	if _, err := k.Credentials.Purge(ctx, now.Add(-kept)); err != nil {
+		k.Log.Warn("old credentials could not be forgotten", "cause", err.Error())
+	}
+	return c, nil
+}
+
+// released ends the token that keeps a name although it has expired, and reports whether there was one.
+func (k *Keeper) released(ctx context.Context, name string, now time.Time) bool {
+	all, err := k.Credentials.List(ctx)
+	for _, c := range all {
+		if err == nil && c.Holds(name) && c.Live(now) != nil {
+			_, err = k.Credentials.Change(ctx, c.ID, func(c *access.Credential) error { c.Revoke(now); return nil })
+			return err == nil
+		}
+	}
+	return false
+}
+
+// Admit is the credential of that digest and kind, as long as it is good, and notes that it is used. It fails with access.ErrUnknown and
+// access.ErrExpired. A log-in is not let in: Exchange takes it.
+func (k *Keeper) Admit(ctx context.Context, kind access.Kind, d access.Digest) (access.Credential, error) {
+	now := k.Clock.Now()
+	c, err := k.known(ctx, kind, d, now)
+	if err != nil || !c.Stale(now) || !k.turn(c.ID, now) {
+		return c, err
+	}
+	if err := k.note(ctx, c.ID, now); err != nil {
+		return access.Credential{}, err
+	}
+	return c, nil
+}
+
+// Still fails as Admit does, and notes no use: what lasts long asks it whether it may go on.
+func (k *Keeper) Still(ctx context.Context, kind access.Kind, d access.Digest) error {
+	_, err := k.known(ctx, kind, d, k.Clock.Now())
+	return err
+}
+
+// known is the credential of that digest and kind, as long as it is good.
+func (k *Keeper) known(ctx context.Context, kind access.Kind, d access.Digest, now time.Time) (access.Credential, error) {
+	c, err := k.Credentials.Find(ctx, d)
+	if err == nil && (c.Kind != kind || kind == access.Login) {
+		err = access.ErrUnknown
+	}
+	if err == nil {
+		err = c.Live(now)
+	}
+	if err != nil {
+		return access.Credential{}, err
+	}
+	return c, nil
+}
+
+// turn reports whether it is this request's turn to have the use of the credential noted: one of all that come in a minute, also where that fails.
+func (k *Keeper) turn(id string, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if last, ok := k.noted[id]; ok && now.Sub(last) < access.UseNoted && !now.Before(last) {
+		return false
+	}
+	if len(k.noted) >= watched {
+		clear(k.noted)
+	}
+	k.noted[id] = now
+	return true
+}
+
+// note has the use of a credential on record. It fails where that cannot be used any more, and not where the record cannot be written.
+func (k *Keeper) note(ctx context.Context, id string, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, noting)
+	defer cancel()
+	_, err := k.Credentials.Change(ctx, id, func(c *access.Credential) error { return c.Use(now) })
+	switch f := fault.From(err); {
+	case err == nil:
+		return nil
+	case f.Kind == fault.Denied:
+		return err // it was revoked just now
+	case errors.Is(err, access.ErrMissing):
+		return access.ErrUnknown // and forgotten
+	default:
+		k.Log.Warn("the use of a credential could not be noted", "credential", id, "cause", err.Error())
+		return nil
+	}
+}
+
+// Exchange uses up the log-in of one digest for a browser's credential of another. Of all that try with one log-in, exactly one succeeds. It fails
+// with access.ErrUnknown, access.ErrUsed and access.ErrExpired.
+func (k *Keeper) Exchange(ctx context.Context, login, browser access.Digest) (access.Credential, error) {
+	l, err := k.Credentials.Find(ctx, login)
+	if err != nil {
+		return access.Credential{}, err
+	}
+	if l.Kind != access.Login {
+		return access.Credential{}, access.ErrUnknown
+	}
+	now := k.Clock.Now()
+	if l, err = k.Credentials.Change(ctx, l.ID, func(c *access.Credential) error { return c.Use(now) }); err != nil {
+		return access.Credential{}, err
+	}
+	return k.Issue(ctx, "login", access.Credential{Kind: access.Browser, Name: l.Name, Scope: l.Scope, Digest: browser, ExpiresAt: now.Add(access.BrowserTTL)})
+}
+
+// Revoke ends the credential of that id, else the token of that name. by is who asks. It fails with access.ErrMissing. Ending what has ended does
+// nothing.
+func (k *Keeper) Revoke(ctx context.Context, by, which string) (access.Credential, error) {
+	all, err := k.Credentials.List(ctx)
+	if err != nil {
+		return access.Credential{}, err
+	}
+	for _, meant := range []func(*access.Credential) bool{
+		func(c *access.Credential) bool { return c.ID == which },
+		func(c *access.Credential) bool { return c.Holds(which) },
+	} {
+		for i := range all {
+			if meant(&all[i]) {
+				return k.revoke(ctx, by, all[i])
+			}
+		}
+	}
+	return access.Credential{}, access.ErrMissing.Sayf("there is no credential %q", which)
+}
+
+func (k *Keeper) revoke(ctx context.Context, by string, c access.Credential) (access.Credential, error) {
+	if err := k.record(ctx, "revoke", by, c, nil); err != nil {
+		return access.Credential{}, err
+	}
+	now := k.Clock.Now()
+	return k.Credentials.Change(ctx, c.ID, func(c *access.Credential) error { c.Revoke(now); return nil })
+}
+
+// List is the credentials that are good, oldest first.
+func (k *Keeper) List(ctx context.Context) ([]access.Credential, error) {
+	all, err := k.Credentials.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, live := k.Clock.Now(), []access.Credential{}
+	for _, c := range all {
+		if c.Live(now) == nil {
+			live = append(live, c)
+		}
+	}
+	return live, nil
+}
+
+// record has the audit know of a credential before anything is done with it, and once more where that failed.
+func (k *Keeper) record(ctx context.Context, verdict, by string, c access.Credential, failed error) error {
+	args, err := tool.Encode(c)
+	if err != nil {
+		return err
+	}
+	e := audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, CallID: c.ID, Tool: auditTool, Args: args, Verdict: verdict, ApprovedBy: by}
+	if failed != nil {
+		e.Code = string(fault.From(failed).Code)
+	}
+	return k.Audit.Append(ctx, e)
+}

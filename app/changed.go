@@ -1,0 +1,79 @@
+package app
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Changed is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
+type ApprovalsChanged struct {
+	Current     canon.Hash           `json:"current_plan_hash"`
+	Confirmed   canon.Hash           `json:"confirmed_plan_hash"`
+	Differences []confirm.Difference `json:"differences,omitempty"`
+}
+
+// Explain is the mismatch between a confirmation and the call it is brought along by. Where all but the plan fits, it says what has changed;
+// now is the plan there is now, as it would be shown, or nil.
+func Explain(g *confirm.Grant, call confirm.Binding, now json.RawMessage) error {
+	changed := ApprovalsChanged{Current: call.Subject, Confirmed: g.Binding.Subject}
+	if call.Subject = g.Binding.Subject; call != g.Binding || changed.Current == changed.Confirmed {
+		return confirm.ErrMismatch
+	}
+	where := "it differs in what is not shown"
+	if len(now) > 0 && len(g.Plan) > 0 {
+		if changed.Differences = alike(confirm.Differences(g.Plan, now)); len(changed.Differences) > 0 {
+			where = "the differences say where"
+		}
+	}
+	return confirm.ErrMismatch.Sayf("what was confirmed has changed: the call would do something else now (%s); ask anew to have that confirmed", where).
+		With(changed)
+}
+
+// IsChanged reports an error of Explain where all but the plan fits.
+func IsChanged(err error) bool {
+	_, changed := fault.From(err).Details.(ApprovalsChanged)
+	return changed
+}
+
+// Because is the end of a question as err has it, with what the record of its call says of why; by is who answered it.
+func Because(rec tool.Record, by string, err error) error {
+	switch {
+	case errors.Is(err, confirm.ErrDenied):
+		said := "a person denied this call"
+		if rec.Said != "" {
+			said += ": " + rec.Said
+		}
+		where := map[string]string{"terminal": "denied in a terminal", "console": "denied in the console", "elicitation": "denied in the form of this client"}[by]
+		return confirm.ErrDenied.Sayf("%s (%s; nothing was changed; do not repeat the call, ask what they want instead)", said, cmp.Or(where, "denied"))
+	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == tool.ContextChanged:
+		return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
+	}
+	return err
+}
+
+// alike masks, in each difference, the side that shows what is masked as a whole on the other: what stands there is a secret or was one,
+// whatever it looks like now.
+func alike(differences []confirm.Difference) []confirm.Difference {
+	for i := range differences {
+		d := &differences[i]
+		if masked(d.Before) && len(d.After) > 0 {
+			d.After = d.Before
+		} else if masked(d.After) && len(d.Before) > 0 {
+			d.Before = d.After
+		}
+	}
+	return differences
+}
+
+// masked reports a JSON string that is one placeholder of package redact.
+func masked(doc json.RawMessage) bool {
+	inner, ok := strings.CutPrefix(string(doc), `"[REDACTED:`)
+	return ok && strings.IndexByte(inner, ']') == len(inner)-2
+}

@@ -1,0 +1,203 @@
+// Package assets is the files that teach coding agents to operate deployments: the operator skill for Codex and, where its skills are
+// deployed, for Claude Code, and nine commands for Claude Code (agentpack contract §5.12). It says which should be where, and which are
+// missing or of another version (§5.6).
+//
+// It refuses to write, and to know what else is deployed.
+package deployments
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Input is everything that decides which files should be where.
+type Input struct {
+	Place   deployment.Place
+	Targets map[string]deployment.TargetConfig // of the manifest
+	Chosen  []string
+	Scope   deployment.Scope // empty: each target's own
+	Version string           // of the product; empty is "dev"
+	Sep     byte             // the native path separator
+}
+
+// Set is the files of the chosen targets, and every root that such files may be in, even where an option keeps them out.
+type Set struct {
+	Targets []string // those that have such files at all, sorted
+	Roots   []deployment.Root
+	Files   []deployment.Desired // sorted by target, then path
+}
+
+// Names are the targets that have operator assets.
+func Names() []string { return []string{"claude_code", "codex"} }
+
+// Files is what should be there. It fails with ErrProject where a project's files would go into the home directory, and with ErrConfig on
+// options that cannot be.
+func Files(in Input) (Set, error) {
+	set := Set{Targets: []string{}}
+	for _, name := range Names() {
+		if slices.Contains(in.Chosen, name) {
+			set.Targets = append(set.Targets, name)
+		}
+	}
+	spots, err := in.spots()
+	if err != nil {
+		return Set{}, err
+	}
+	for _, s := range spots {
+		if s.Project {
+			if err := target.Unmarked(in.Place, s.Agent, in.Sep); err != nil {
+				return Set{}, deployment.ErrProject.Sayf("%s is the home directory or lies above it, and is no git work tree, so that no operator assets of a project belong there: run this inside a project, or choose the scope user", in.Place.ProjectRoot).
+					With(fault.From(err).Details).Because(err)
+			}
+		}
+		set.Roots = append(set.Roots, deployment.Root{Target: s.Agent, Path: s.Dir, ScanExtras: s.Scan})
+		set.Files = append(set.Files, s.files(in)...)
+	}
+	sorting.By(set.Files, func(a, b deployment.Desired) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
+	})
+	return set, nil
+}
+
+// spot is a directory for commands or skills.
+type spot struct {
+	target.Line
+	wanted bool
+}
+
+// spots are the directories of the chosen targets: targets in order, those of the user first.
+func (in Input) spots() ([]spot, error) {
+	var out []spot
+	for _, name := range Names() {
+		if !slices.Contains(in.Chosen, name) {
+			continue
+		}
+		a, _ := target.Find(name)
+		setting := target.Setting{Config: in.Targets[name], Place: in.Place, Paths: target.Paths{Sep: in.Sep}}
+		setting.Config.Scope = cmp.Or(in.Scope, setting.Config.Scope)
+		on, err := a.Lines(setting)
+		if err != nil {
+			return nil, err
+		}
+		setting.Config.Options = maps.Clone(setting.Config.Options)
+		if setting.Config.Options == nil {
+			setting.Config.Options = deployment.Options{}
+		}
+		for _, option := range []string{"write_user_commands", "write_repo_commands", "write_user_skills", "write_repo_skills"} {
+			setting.Config.Options[option] = true
+		}
+		all, err := a.Lines(setting)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range all {
+			if l.Of != deployment.Command && l.Of != deployment.Skill {
+				continue
+			}
+			deploys := slices.ContainsFunc(on, func(o target.Line) bool { return o.Of == l.Of && o.Dir == l.Dir })
+			out = append(out, spot{l, name == "codex" || l.Of == deployment.Command || deploys})
+		}
+	}
+	sorting.Stable(out, func(a, b spot) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(b.scope(), a.scope())) })
+	return out, nil
+}
+
+// scope is whose the spot is.
+func (s spot) scope() deployment.Scope {
+	if s.Project {
+		return deployment.Project
+	}
+	return deployment.User
+}
+
+// files are the spot's.
+func (s spot) files(in Input) []deployment.Desired {
+	if !s.wanted {
+		return nil
+	}
+	version := cmp.Or(in.Version, "dev")
+	paths := target.Paths{Sep: in.Sep}
+	file := func(below, id, text string) deployment.Desired {
+		return deployment.Desired{Target: s.Agent, Root: s.Dir, Path: paths.Join(s.Dir, below), Mode: deployment.Plain, Content: deployment.Bytes([]byte(text)), Modules: []string{id}}
+	}
+	if s.Of == deployment.Skill {
+		return []deployment.Desired{file(skillName+"/SKILL.md", "skill:"+skillName, skill(version))}
+	}
+	var out []deployment.Desired
+	for _, c := range commands() {
+		out = append(out, file("ap-"+c.name+".md", "command:ap-"+c.name, c.document(version)))
+	}
+	return out
+}
+
+// Check says which files are missing or of another version, and the commands that mend it: prefix is how a command about a target begins. A
+// place that is no project has nothing missing of one.
+func Check(in Input, read func(path string) (data []byte, found bool, err error), prefix func(target string) string) (warnings, actions []string, err error) {
+	spots, err := in.spots()
+	if err != nil {
+		return nil, nil, err
+	}
+	for len(spots) > 0 {
+		first := spots[0]
+		n := slices.IndexFunc(spots, func(s spot) bool { return s.Agent != first.Agent || s.Project != first.Project })
+		if n < 0 {
+			n = len(spots)
+		}
+		here := spots[:n]
+		spots = spots[n:]
+		if first.Project && target.Unmarked(in.Place, first.Agent, in.Sep) != nil {
+			continue
+		}
+		state := map[string][]string{}
+		for _, s := range here {
+			for _, f := range s.files(in) {
+				problem := problemOf(f.Path, cmp.Or(in.Version, "dev"), read)
+				state[problem] = append(state[problem], strings.TrimLeft(f.Path[len(s.Dir):], `/\`))
+			}
+		}
+		command := prefix(first.Agent) + " bootstrap --scope " + string(first.scope()) + " --yes --json"
+		for _, problem := range []string{missing, outdated} {
+			if names := state[problem]; len(names) > 0 {
+				warnings = append(warnings, "operator assets "+problem+" ("+first.Agent+"/"+string(first.scope())+"): "+strings.Join(names, ", ")+"; write them with "+command)
+				actions = append(actions, command)
+			}
+		}
+	}
+	return warnings, slices.Compact(actions), nil
+}
+
+// What can be wrong with a file.
+const (
+	missing  = "missing"
+	outdated = "outdated"
+)
+
+// problemOf is what is wrong with a file, or nothing. One that cannot be read says no version.
+func problemOf(path, version string, read func(string) ([]byte, bool, error)) string {
+	data, found, err := read(path)
+	switch {
+	case err == nil && !found:
+		return missing
+	case err != nil || marker(string(data)) != version:
+		return outdated
+	}
+	return ""
+}
+
+// marker is the version that a file says it is of; nothing where it says none (agentpack contract §5.6).
+func marker(text string) string {
+	for l := range strings.Lines(text) {
+		if _, version, found := strings.Cut(l, "agentpack_version:"); found {
+			version = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(version), "-->"))
+			return strings.Trim(version, `"'`)
+		}
+	}
+	return ""
+}

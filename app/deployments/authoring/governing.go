@@ -1,0 +1,152 @@
+// Package governing is the tools of opt-in governance: agents_policy_lint, agents_policy_lock and agents_policy_audit (agentpack contract
+// §5.17). They alone read agentpack.org.yaml; nothing else behaves differently because of it.
+//
+// # What they promise
+//
+// agents_policy_lint looks into the config repository and goes nowhere else: skills and Claude Code commands wherever they lie, and, where
+// there is an agentpack.org.yaml, the policy pack, what has to be distributed, and where modules may come from. Without a breach its data is
+// the report {root, issues, summary: {violations, files_scanned, skill_files, claude_command_files, rules}}; otherwise it fails with
+// ErrPolicyViolations and the report in the details. An issue is {rule, path, message, details?}, its path relative to the repository.
+//
+// agents_policy_lock resolves the policy pack, and writes agentpack.org.lock.json, which holds no time: locking twice writes once. Failures:
+// ErrYes, ErrPolicyMissing, ErrPolicyConfig (no source, one that is none, a remote that is not allowed), ErrPolicyVersion.
+// Data: {lockfile_path, resolved_version, sha256, files}.
+//
+// agents_policy_audit says what the lockfile pins, what the policy pack is, and what changed in the lockfile since the commit before the
+// current one. Failures: those of reading manifest and lockfile, ErrLockMissing.
+// Data: {root, lockfile: {lockfile_path, version, generated_at, modules}, modules: [{id, type, resolved_source, resolved_version, sha256,
+// files, bytes}], org_policy_pack?, change_summary?: {base_ref, base_commit, modules_added, modules_removed, modules_changed}}.
+//
+// In data, every native path has a companion with slashes, <name>_posix.
+//
+// It refuses to know YAML, git's command line and the file system.
+package authoring
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/governance"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use cases need, all of it.
+type PolicyDeps struct {
+	Compiler planner.Compiler
+	Machine  deployport.Machine
+	History  deployport.History
+	Ancestry deployport.Ancestry
+	Orgs     deployport.Orgs
+	Lister   deployport.Lister
+}
+
+type policyService struct{ PolicyDeps }
+
+// Entries is the tools.
+func PolicyEntries(d PolicyDeps) []tool.Entry {
+	s := &policyService{d}
+	return []tool.Entry{
+		planner.Read(planner.About{Name: "agents_policy_lint", Title: "Check the policy",
+			Description: "Check skills, commands and sources of the config repository against its policy. Fails when something breaks it."}, s.lint),
+		planner.Change(planner.About{Name: "agents_policy_lock", Title: "Lock the policy pack",
+			Description: "Resolve the policy pack of agentpack.org.yaml and write agentpack.org.lock.json."},
+			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the lock says that already", Prepare: s.prepareLock, Commit: s.lock}),
+		planner.Read(planner.About{Name: "agents_policy_audit", Title: "Audit the lockfile",
+			Description: "Show what the lockfile pins, and what changed in it since the commit before the current one."}, s.audit),
+	}
+}
+
+// in is a slash path below dir as a native one.
+func (s *policyService) in(dir, below string) string {
+	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
+}
+
+// lockData is the data of policy lock.
+type policyLockData struct {
+	Files     int            `json:"files"`
+	Path      string         `json:"lockfile_path"`
+	PathPosix string         `json:"lockfile_path_posix"`
+	Version   string         `json:"resolved_version"`
+	Sum       deployment.Sum `json:"sha256"`
+}
+
+// prepareLock resolves the policy pack.
+func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+	if err != nil {
+		return nil, err
+	}
+	org, found, err := s.Orgs.Org(ctx, at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		const hint = "write one with version: 1 and policy_pack.source"
+		path := s.in(at.Repo, deployment.OrgFile)
+		return nil, deployment.ErrPolicyMissing.Sayf("there is no %s; %s", path, hint).With(deployment.Fields("hint", hint).AddPath("path", path))
+	}
+	lock, err := s.resolve(ctx, at, org)
+	if err != nil {
+		return nil, err
+	}
+	data, err := lock.Encode()
+	if err != nil {
+		return nil, err
+	}
+	path := s.in(at.Repo, deployment.OrgLockFile)
+	seen, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: []string{path}})
+	if err != nil {
+		return nil, err
+	}
+	e := &planner.Edit{Command: "policy lock", Place: at, Report: planner.Report{Warnings: planner.Unique(), Data: policyLockData{
+		len(lock.Pack.Manifest), path, deployment.Posix(path), lock.Pack.ResolvedVersion, lock.Pack.Sum}}}
+	if w := planner.Put(at.Repo, path, seen.Files[path], data); w != nil {
+		e.Writes = []deployment.Write{*w}
+	}
+	e.Nothing = len(e.Writes) == 0
+	return e, nil
+}
+
+// resolve is the policy pack as it is now.
+func (s *policyService) resolve(ctx context.Context, at deployment.Place, org governance.Org) (governance.Lock, error) {
+	source, err := org.Pack()
+	if err == nil {
+		err = org.Allow(source)
+	}
+	if err != nil {
+		return governance.Lock{}, err
+	}
+	if source.Git == nil {
+		tree, err := s.Compiler.Sources.Local(ctx, at, source.Local)
+		return governance.NewLock(org.PackSource, deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: source.Local}}, tree), err
+	}
+	if s.Compiler.Offline {
+		return governance.Lock{}, deployment.ErrOffline.Sayf("the policy pack comes from git, and --offline forbids asking for its commit; repeat without it")
+	}
+	commit, err := s.Compiler.Sources.Resolve(ctx, *source.Git)
+	if err != nil {
+		return governance.Lock{}, err
+	}
+	git := deployment.ResolvedGit{URL: source.Git.URL, Commit: commit, Subdir: source.Git.Subdir}
+	tree, err := s.Compiler.Sources.Git(ctx, at, git, false)
+	return governance.NewLock(org.PackSource, deployment.ResolvedSource{Git: &git}, tree), err
+}
+
+// lock writes the lock.
+func (s *policyService) lock(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
+	if len(e.Writes) > 0 {
+		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, e.Command)); err != nil {
+			return nil, err
+		}
+	}
+	return e.Report, nil
+}
+
+// said is a failure in words.
+func said(err error) string { return fault.From(err).Message }

@@ -1,0 +1,337 @@
+// Package importing is the tools agents_import and agents_import_apply: what coding agents already have in a home directory and in the
+// project becomes modules of the config repository (agentpack contract §5.13).
+//
+// # What they promise
+//
+// Looked at are <home>/.codex/prompts/*.md, <home>/.codex/skills/*/, <home>/.claude/commands/*.md, <project>/AGENTS.md,
+// <project>/.claude/commands/*.md and <project>/.codex/skills/*/: immediate entries, links followed (a linked directory with a warning).
+// $CODEX_HOME stands for <home>/.codex unless home_root names a home. A project that is the home directory itself is not looked at twice,
+// and neither is what a deployment wrote.
+//
+// Identifiers are prompt:<c>, skill:<c>, command:<c>; of a project skill:project-<pid>-<c>, command:project-<pid>-<c> and
+// instructions:project-<pid>. Each source is read and held to the rules of its type. Its op is create, skip_existing_module
+// (module_id_already_exists) or skip_invalid (source_missing, invalid_module_source, duplicate_module_id_in_scan; of several sources with one
+// identifier the first that is valid is taken).
+//
+// agents_import shows that; agents_import_apply writes the files, appends the modules to agentpack.yaml without touching anything else in
+// it, and makes sure of the profile project-<pid> where something of a project came in. A destination at which something stands is
+// ErrImportConflict, and nothing is written.
+//
+// Data: {applied, reason?: dry_run | no_changes, repo, home_root, project: {project_id, project_root, origin_url}, plan: [{op, module_id,
+// module_type, scope, targets?, tags?, source_path, dest_path, dest_exists?, skip_reason?}], plan_omitted?, summary: {candidates, create,
+// skipped_existing_module, skipped_invalid, left_out?}, left_out?: [{source_path, reason: kind_not_imported | not_of_the_expected_form |
+// written_by_a_deployment}], conflicts: [{kind, count, module_id?, sample_paths, hint}], next_actions: two commands}.
+//
+// It refuses to know the file system and YAML.
+package authoring
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use cases need. All of it is required.
+type ImportDeps struct {
+	Compiler planner.Compiler
+	Machine  deployport.Machine
+	Scanner  deployport.Scanner
+}
+
+type importService struct{ ImportDeps }
+
+// Entries is the tools.
+func ImportEntries(d ImportDeps) []tool.Entry {
+	s := &importService{d}
+	return []tool.Entry{
+		planner.Read(planner.About{Name: "agents_import", Title: "Show what could be imported",
+			Description: "Show which prompts, skills, commands and instructions of coding agents could become modules. Changes nothing."}, s.show),
+		planner.Change(planner.About{Name: "agents_import_apply", Title: "Import into the config repository",
+			Description: "Copy what agents_import shows into the config repository and list it in agentpack.yaml."},
+			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless there is nothing to import", Prepare: s.prepare, Commit: s.apply}),
+	}
+}
+
+// importData is the data of both (agentpack contract §5.13).
+type importData struct {
+	Applied       bool       `json:"applied"`
+	Conflicts     []conflict `json:"conflicts"`
+	HomeRoot      string     `json:"home_root"`
+	HomeRootPosix string     `json:"home_root_posix"`
+	LeftOut       []leftOut  `json:"left_out,omitempty"` // the first maxLeftOut
+	NextActions   []string   `json:"next_actions"`
+	Plan          []item     `json:"plan"`
+	Omitted       int        `json:"plan_omitted,omitempty"` // of a list too long for the caller
+	Project       project    `json:"project"`
+	Reason        string     `json:"reason,omitempty"`
+	Repo          string     `json:"repo"`
+	RepoPosix     string     `json:"repo_posix"`
+	Summary       summary    `json:"summary"`
+}
+
+type project struct {
+	Origin    *string `json:"origin_url"`
+	ID        string  `json:"project_id"`
+	Root      string  `json:"project_root"`
+	RootPosix string  `json:"project_root_posix"`
+}
+
+type summary struct {
+	Candidates int `json:"candidates"`
+	Create     int `json:"create"`
+	Existing   int `json:"skipped_existing_module"`
+	Invalid    int `json:"skipped_invalid"`
+	LeftOut    int `json:"left_out,omitempty"`
+}
+
+// found is what a scan came to.
+type found struct {
+	at       deployment.Place
+	config   deployport.Config
+	home     string // whose agents are looked at
+	codex    string
+	items    []item
+	left     []leftOut // by source, once it was judged
+	warnings []string
+}
+
+func (s *importService) paths() target.Paths { return target.Paths{Sep: s.Compiler.Sep} }
+
+// survey finds everything that could be imported and decides on it.
+func (s *importService) survey(ctx context.Context, c planner.Call) (found, error) {
+	var f found
+	var err error
+	if f.at, err = s.Compiler.Places.Resolve(ctx, c.Asked()); err != nil {
+		return f, err
+	}
+	if f.config, err = s.Compiler.Configs.Load(ctx, f.at.Repo); err != nil {
+		return f, err
+	}
+	f.warnings = slices.Clone(f.config.Warnings)
+	if f.home, f.codex, err = s.homes(f.at, c.HomeRoot); err != nil {
+		return f, planner.Warned(err, f.warnings)
+	}
+	candidates, err := s.scan(ctx, &f)
+	if err == nil {
+		err = s.judge(ctx, &f, candidates)
+	}
+	if err == nil {
+		err = s.destinations(ctx, &f)
+	}
+	if err != nil {
+		return f, planner.Warned(err, f.warnings)
+	}
+	sorting.By(f.left, func(a, b leftOut) int { return cmp.Compare(a.Source, b.Source) })
+	return f, nil
+}
+
+// homes are the home directory to look through, and the one of codex.
+func (s *importService) homes(at deployment.Place, asked string) (home, codex string, err error) {
+	n := s.paths()
+	if asked == "" {
+		if at.CodexHome != "" {
+			return at.UserHome, at.CodexHome, nil
+		}
+		return at.UserHome, n.Join(at.UserHome, ".codex"), nil
+	}
+	home = n.Expand(asked, at.UserHome)
+	if !n.Absolute(home) {
+		return "", "", tool.ErrArguments.Sayf("home_root %q is a relative path; give an absolute one", asked)
+	}
+	home = n.Clean(home)
+	return home, n.Join(home, ".codex"), nil
+}
+
+// maxLeftOut bounds the list of what is no candidate.
+const maxLeftOut = 50
+
+// data is what is shown of a survey, within limit bytes of list.
+func (s *importService) data(f found, c planner.Call, limit int) importData {
+	d := importData{HomeRoot: f.home, HomeRootPosix: deployment.Posix(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.Posix(f.at.Repo),
+		Conflicts: conflicts(f.items), Reason: "dry_run",
+		Project: project{ID: f.at.ProjectID, Root: f.at.ProjectRoot, RootPosix: deployment.Posix(f.at.ProjectRoot)}}
+	if f.at.Origin != "" {
+		d.Project.Origin = &f.at.Origin
+	}
+	d.Summary.Candidates, d.Summary.LeftOut, d.LeftOut = len(f.items), len(f.left), f.left[:min(len(f.left), maxLeftOut)]
+	for _, i := range f.items {
+		switch i.Op {
+		case opCreate:
+			d.Summary.Create++
+		case opExisting:
+			d.Summary.Existing++
+		case opInvalid:
+			d.Summary.Invalid++
+		}
+		if i.Scope == deployment.Project {
+			c.Profile = profileOf(f.at)
+		}
+	}
+	d.NextActions = []string{planner.Prefix(c) + " preview --diff --json", planner.Prefix(c) + " deploy --apply --yes --json"}
+	const slack, fixed = 16 << 10, 480
+	size := slack
+	for n, i := range f.items {
+		if size += 2*(len(i.Source)+len(i.Dest)) + fixed; limit > 0 && size > limit {
+			d.Plan, d.Omitted = f.items[:n], len(f.items)-n
+			break
+		}
+	}
+	return d
+}
+
+func profileOf(at deployment.Place) string { return "project-" + at.ProjectID }
+
+// show is the survey.
+func (s *importService) show(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
+	f, err := s.survey(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return planner.Report{Data: s.data(f, c, sc.MaxOutput), Warnings: planner.Unique(f.warnings)}, nil
+}
+
+// prepare works out the files, and the manifest that lists them.
+func (s *importService) prepare(ctx context.Context, sc tool.Scope, c planner.Call) (tool.Plan, error) {
+	f, err := s.survey(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data := s.data(f, c, sc.MaxOutput)
+	if data.Summary.Create == 0 && !c.DryRun {
+		data.Reason = "no_changes"
+	}
+	e := &planner.Edit{Command: "import --apply", Place: f.at, Report: planner.Report{Data: data, Warnings: planner.Unique(f.warnings)}, Nothing: data.Summary.Create == 0}
+	if taken := occupied(f.items); len(taken) > 0 {
+		if c.DryRun {
+			return e, nil
+		}
+		return nil, planner.Warned(refusal(taken), f.warnings)
+	}
+	if data.Summary.Create == 0 {
+		return e, nil
+	}
+	if e.Writes, err = s.writes(ctx, f); err != nil {
+		return nil, planner.Warned(err, f.warnings)
+	}
+	return e, nil
+}
+
+// apply writes them.
+func (s *importService) apply(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
+	if len(e.Writes) == 0 {
+		return e.Report, nil
+	}
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, "importing")); err != nil {
+		return nil, planner.Warned(err, e.Report.Warnings)
+	}
+	data := e.Report.Data.(importData)
+	data.Applied, data.Reason = true, ""
+	return planner.Report{Data: data, Warnings: e.Report.Warnings}, nil
+}
+
+// writes are the files of everything that is created, and the manifest.
+func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write, error) {
+	var out []deployment.Write
+	var edits []deployport.ManifestEdit
+	ofProject := false
+	for _, i := range f.items {
+		if i.Op != opCreate {
+			continue
+		}
+		ofProject = ofProject || i.Scope == deployment.Project
+		edits = append(edits, deployport.ManifestEdit{Add: &i.module})
+		for _, file := range i.tree {
+			path := i.Dest
+			if i.module.Type == deployment.Skill || i.module.Type == deployment.Instructions {
+				path = s.paths().Join(i.Dest, file.Path)
+			}
+			out = append(out, deployment.Write{Op: deployment.Create, Path: path, Root: f.at.Repo, Data: file.Content,
+				After: deployment.Seen{Kind: deployment.Regular, Sum: file.Content.Sum, Size: file.Content.Size, Mode: file.Mode}})
+		}
+	}
+	if ofProject {
+		edits = append(edits, deployport.ManifestEdit{Profile: profileOf(f.at), Tags: []string{"base", profileOf(f.at)}})
+	}
+	w, err := s.Compiler.Configs.Edit(ctx, f.at.Repo, edits...)
+	return append(out, w), err
+}
+
+// refusal names what stands at destinations.
+func refusal(taken []string) error {
+	paths, posix := samples(taken)
+	return deployment.ErrImportConflict.Sayf("something stands at %d of the destinations, the first of them %s; nothing was written. %s", len(taken), paths[0], hintExists).
+		With(deployment.Fields("count", len(taken)).Add("sample_paths", paths).Add("sample_paths_posix", posix).Add("hint", hintExists))
+}
+
+const (
+	hintExists     = "Move those files away, or list them in agentpack.yaml as they are"
+	hintDuplicates = "Rename one of the sources: names that differ only in letter case or punctuation come to one id"
+)
+
+// conflict is something about the plan that a person has to decide.
+type conflict struct {
+	Count       int      `json:"count"`
+	Hint        string   `json:"hint"`
+	Kind        string   `json:"kind"`
+	ModuleID    string   `json:"module_id,omitempty"`
+	Sample      []string `json:"sample_paths"`
+	SamplePosix []string `json:"sample_paths_posix"`
+}
+
+// maxSamples is how many paths a conflict names.
+const maxSamples = 20
+
+func samples(all []string) (paths, posix []string) {
+	paths = all[:min(len(all), maxSamples)]
+	posix = make([]string, len(paths))
+	for i, p := range paths {
+		posix[i] = deployment.Posix(p)
+	}
+	return paths, posix
+}
+
+// occupied are the destinations of creations at which something stands.
+func occupied(items []item) (taken []string) {
+	for _, i := range items {
+		if i.Op == opCreate && i.DestExists {
+			taken = append(taken, i.Dest)
+		}
+	}
+	return taken
+}
+
+// conflicts are the identifiers that several sources come to, in order, and then the destinations that are taken; never nil.
+func conflicts(items []item) []conflict {
+	out := []conflict{}
+	add := func(kind, id, hint string, of []string) {
+		paths, posix := samples(of)
+		out = append(out, conflict{Count: len(of), Hint: hint, Kind: kind, ModuleID: id, Sample: paths, SamplePosix: posix})
+	}
+	var last string
+	for _, i := range items {
+		if i.SkipReason != reasonDuplicate || i.ModuleID == last {
+			continue
+		}
+		last = i.ModuleID
+		var sources []string
+		for _, other := range items {
+			if other.ModuleID == last {
+				sources = append(sources, other.Source)
+			}
+		}
+		add(reasonDuplicate, last, hintDuplicates, sources)
+	}
+	if taken := occupied(items); len(taken) > 0 {
+		add("dest_path_exists", "", hintExists, taken)
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+// Package layering is the tools for overlays: agents_overlay_edit, agents_overlay_path and agents_overlay_rebase.
+//
+// # What they promise
+//
+// An overlay is a directory in the config repository whose files (kind dir) or patches (kind patch) change a module in one scope. None of
+// the tools touches a file outside that directory, and each change happens whole or not at all. In data, every native path has a companion
+// with slashes, <name>_posix.
+//
+// agents_overlay_edit (agentpack contract §3.7) makes an overlay, or what an existing one lacks: by default a copy of the whole module
+// where there is no directory yet; with sparse its metadata alone; with materialize also every file of the module that it lacks; with the
+// kind patch its metadata and a place for patches. Files that exist are never overwritten. The caller opens the directory for the user.
+// Failures: ErrConfig (no such module; patch with materialize, or over override files), tool.ErrArguments (sparse with materialize).
+// Data: {module_id, scope, overlay_kind, overlay_dir, created, sparse, materialized, patches_dir|null, project, machine_id|null,
+// project_id|null}; the two identifiers are those of the overlay's scope.
+//
+// agents_overlay_rebase (§3.8) brings an overlay up to date with a module that moved. It fails with, in this order: ErrYes (unless it is a
+// dry run), ErrOverlayMissing, ErrBaselineMissing, ErrConfig, ErrBaseline. Files that conflict are written below .agentpack/conflicts,
+// everything that merged is written beside them, and then the answer is ErrRebaseConflict, whose details say the same as data would; the
+// overlay is not deployed until the conflicts are resolved. A dry run writes nothing and answers alike.
+// Data: {module_id, scope, overlay_dir, dry_run, sparsify, report: {updated, deleted, skipped, conflicts, summary}}.
+//
+// agents_overlay_path (§3.9) is where an overlay is, or would be made, whether the module exists or not.
+// Data: {module_id, scope, overlay_dir}.
+//
+// It refuses to know git's command line, editors and the file system.
+package authoring
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use cases need, all of it.
+type OverlayDeps struct {
+	Compiler planner.Compiler
+	Machine  deployport.Machine
+	History  deployport.History
+	Merger   deployport.Merger
+	Differ   deployport.Differ
+	Clock    ports.Clock
+}
+
+type overlayService struct{ OverlayDeps }
+
+// Entries is the tools.
+func OverlayEntries(d OverlayDeps) []tool.Entry {
+	s := &overlayService{d}
+	return []tool.Entry{
+		planner.Change(planner.About{Name: "agents_overlay_edit", Title: "Make an overlay",
+			Description: "Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are."},
+			planner.Command{NeedsYes: true, Class: policy.ClassWrite, When: "unless the overlay lacks nothing", Prepare: s.prepareEdit, Commit: s.edit}),
+		planner.Read(planner.About{Name: "agents_overlay_path", Title: "Where an overlay is",
+			Description: "Say where a module's overlay of a scope is, or would be made."}, s.path),
+		planner.Change(planner.About{Name: "agents_overlay_rebase", Title: "Rebase an overlay",
+			Description: "Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve."},
+			planner.Command{NeedsYes: true, When: "unless nothing would change", Prepare: s.prepareRebase, Commit: s.rebase}),
+	}
+}
+
+// load reads the config repository, and the overlay that the call names.
+func (s *overlayService) load(ctx context.Context, c planner.Call) (planner.State, overlay.Layer, error) {
+	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+	if err != nil {
+		return state, overlay.Layer{}, planner.Warned(err, state.Warnings)
+	}
+	layer, err := s.Compiler.Overlays.Layer(ctx, state.Place, c.ModuleID, c.Scope)
+	if err != nil {
+		return state, layer, planner.Warned(err, state.Warnings)
+	}
+	return state, layer, nil
+}
+
+// pathData is the data of overlay path.
+type pathData struct {
+	ModuleID string                  `json:"module_id"`
+	Dir      string                  `json:"overlay_dir"`
+	DirPosix string                  `json:"overlay_dir_posix"`
+	Scope    deployment.OverlayScope `json:"scope"`
+}
+
+// path finds the directory without reading what is in it, so that damage there does not hide it.
+func (s *overlayService) path(ctx context.Context, _ tool.Scope, c planner.Call) (any, error) {
+	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+	if err != nil {
+		return nil, planner.Warned(err, state.Warnings)
+	}
+	at := state.Place
+	dir := s.in(s.in(at.Repo, at.OverlayParent(c.Scope)), deployment.ModuleKey(c.ModuleID))
+	there, err := s.Compiler.Overlays.Candidates(ctx, at, c.ModuleID, c.Scope)
+	if err != nil {
+		return nil, planner.Warned(err, state.Warnings)
+	}
+	if len(there) > 0 {
+		dir = there[0]
+	}
+	return planner.Report{Data: pathData{c.ModuleID, dir, deployment.Posix(dir), c.Scope}, Warnings: planner.Unique(state.Warnings)}, nil
+}
+
+// upstream is a module's files below all overlays, and where a baseline can find them again.
+func (s *overlayService) upstream(ctx context.Context, state planner.State, m deployment.Module) (deployment.Tree, *overlay.Origin, error) {
+	if m.Source.Git != nil && state.Config.Lock == nil {
+		return nil, nil, s.Compiler.LockMissing(state.Place)
+	}
+	tree, origin, err := s.Compiler.Upstream(ctx, state, m)
+	if err != nil || origin != nil {
+		return tree, origin, err
+	}
+	origin, err = planner.LocalOrigin(ctx, s.History, state.Place.Repo, m.Source.Local)
+	return tree, origin, err
+}
+
+// in is a slash path below dir as a native one.
+func (s *overlayService) in(dir, below string) string {
+	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
+}
+
+// stamp is the baseline among an edit's writes. It gets its time when it is written, so that an edit has the same hash however often it
+// is prepared.
+type stamp struct {
+	path     string
+	baseline *overlay.Baseline // nil: there is none to write
+}
+
+// apply carries the edit out.
+func (s *overlayService) apply(ctx context.Context, sc tool.Scope, e *planner.Edit, b stamp) error {
+	for i := range e.Writes {
+		if w := &e.Writes[i]; b.baseline != nil && w.Path == b.path {
+			b.baseline.CreatedAt = s.Clock.Now().UTC()
+			data, err := b.baseline.Encode()
+			if err != nil {
+				return err
+			}
+			w.Data = deployment.Bytes(data)
+			w.After.Sum, w.After.Size = w.Data.Sum, w.Data.Size
+		}
+	}
+	if len(e.Writes) == 0 {
+		return nil
+	}
+	if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.Progress(sc, e.Command)); err != nil {
+		return planner.Warned(err, e.Report.Warnings)
+	}
+	return nil
+}
+
+// put is a file to write: a slash path below an overlay's directory.
+type put struct {
+	path    string
+	content deployment.Content
+	mode    fs.FileMode
+}
+
+// writes are the files as writes, and the deletions of those to remove, each with what stands there now.
+func (s *overlayService) writes(ctx context.Context, at deployment.Place, dir string, puts []put, remove ...string) ([]deployment.Write, error) {
+	look := deployport.Look{Place: at}
+	for _, p := range puts {
+		look.Paths = append(look.Paths, s.in(dir, p.path))
+	}
+	for _, path := range remove {
+		look.Paths = append(look.Paths, s.in(dir, path))
+	}
+	o, err := s.Machine.Observe(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	var out []deployment.Write
+	for i, path := range look.Paths {
+		w := deployment.Write{Op: deployment.Delete, Path: path, Root: at.Repo, Before: o.Files[path]}
+		there := w.Before.Kind != deployment.Absent
+		if i < len(puts) {
+			p := puts[i]
+			w.Op, w.Data = deployment.Create, p.content
+			w.After = deployment.Seen{Kind: deployment.Regular, Sum: p.content.Sum, Size: p.content.Size, Mode: p.mode}
+			if there {
+				w.Op = deployment.Update
+			}
+		} else if !there {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}

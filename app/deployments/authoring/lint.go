@@ -1,0 +1,171 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/governance"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
+)
+
+// lint checks files and policy.
+func (s *policyService) lint(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
+	at, err := s.Compiler.Places.Resolve(ctx, c.Asked())
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.files(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	broken, err := s.policy(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	report := governance.NewReport(at.Repo, append(files.issues, broken...), files.skills, files.commands)
+	fit(&report, sc.MaxOutput)
+	for i := range report.Issues {
+		report.Issues[i].Path = strings.ReplaceAll(report.Issues[i].Path, "/", string(s.Compiler.Sep))
+	}
+	if err := report.Fault(); err != nil {
+		return nil, err
+	}
+	return planner.Report{Data: report, Warnings: []string{}}, nil
+}
+
+// fit shortens the list to about limit bytes; one issue always stays. The summary counts all of them.
+func fit(r *governance.Report, limit int) {
+	const each = 1200 // bytes, with details
+	if most := max(limit/each, 1); limit > 0 && len(r.Issues) > most {
+		r.Issues, r.Omitted = r.Issues[:most], len(r.Issues)-most
+	}
+}
+
+// looked is what came of looking into files.
+type looked struct {
+	issues           []governance.Issue
+	skills, commands int
+}
+
+// files looks into every skill and command of the repository, and in every text file for what a reader would not see.
+func (s *policyService) files(ctx context.Context, at deployment.Place) (out looked, err error) {
+	list, err := s.Lister.List(ctx, at.Repo, governance.SkippedDirs())
+	if err != nil {
+		return out, err
+	}
+	for _, f := range list {
+		skill, command := governance.IsSkill(f.Path), governance.IsCommand(f.Path)
+		if f.Err != nil {
+			out.issues = append(out.issues, unread(f.Path, f.Err))
+			continue
+		}
+		doc, found, err := s.Machine.Read(ctx, s.in(at.Repo, f.Path))
+		switch {
+		case ctx.Err() != nil:
+			return out, ctx.Err()
+		case err != nil || !found:
+			out.issues = append(out.issues, unread(f.Path, err))
+			continue
+		}
+		out.issues = append(out.issues, hidden(f.Path, doc)...)
+		if skill {
+			out.skills++
+			out.issues = append(out.issues, governance.Skill(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
+		}
+		if command {
+			out.commands++
+			out.issues = append(out.issues, governance.Command(f.Path, doc, s.Compiler.Configs.Frontmatter)...)
+		}
+	}
+	return out, nil
+}
+
+// hidden is what a reader would not see in a file, or in its name.
+func hidden(path string, doc []byte) (out []governance.Issue) {
+	issue := func(f visible.Finding) {
+		out = append(out, governance.NewIssue(governance.HiddenCharacters, path, "it "+visible.Reason([]visible.Finding{f}), deployment.Fields("characters", f.What)))
+	}
+	if f, found := visible.Find("its name", path); found {
+		issue(f)
+	}
+	if !deployment.IsText(doc) {
+		return out
+	}
+	if f, found := visible.Find("its text", string(doc)); found {
+		issue(f)
+	}
+	return out
+}
+
+func unread(path string, err error) governance.Issue {
+	if err == nil {
+		err = deployment.ErrPath.Sayf("it is gone")
+	}
+	return governance.NewIssue(governance.IORead, path, "it cannot be read: "+said(err), deployment.Fields("error", said(err)))
+}
+
+// policy holds the repository to its agentpack.org.yaml, where it has one.
+func (s *policyService) policy(ctx context.Context, at deployment.Place) ([]governance.Issue, error) {
+	org, found, err := s.Orgs.Org(ctx, at.Repo)
+	switch {
+	case errors.Is(err, deployment.ErrPolicyConfig), errors.Is(err, deployment.ErrPolicyVersion):
+		return []governance.Issue{governance.NewIssue(governance.PolicyConfig, deployment.OrgFile, said(err), deployment.Fields("error", said(err)))}, nil
+	case errors.Is(err, deployment.ErrPermission):
+		return []governance.Issue{unread(deployment.OrgFile, err)}, nil
+	case err != nil || !found:
+		return nil, err
+	}
+	subject := governance.Subject{Org: org}
+	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
+	switch {
+	case err == nil:
+		subject.Manifest = &config.Manifest
+	case errors.Is(err, deployment.ErrLock), errors.Is(err, deployment.ErrLockVersion):
+		subject.Manifest, subject.LockErr = &config.Manifest, said(err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	default:
+		subject.ManifestErr = said(err)
+	}
+	text, there, err := s.Machine.Read(ctx, s.in(at.Repo, deployment.LockFile))
+	if err != nil {
+		subject.LockText, subject.LockErr = []byte{}, said(err)
+	} else if there {
+		subject.LockText = append([]byte{}, text...)
+	}
+	if err := s.pack(ctx, at, &subject); err != nil {
+		return nil, err
+	}
+	return subject.Lint(), nil
+}
+
+// pack finds out what the policy pack is locked to, and what it is where no network is needed to see that.
+func (s *policyService) pack(ctx context.Context, at deployment.Place, subject *governance.Subject) error {
+	if !subject.Org.HasPack {
+		return nil
+	}
+	lock, found, err := s.Orgs.OrgLock(ctx, at.Repo)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		subject.OrgLockErr = said(err)
+	case found:
+		subject.OrgLock = &lock
+	}
+	source, err := subject.Org.Pack()
+	if err != nil || source.Git != nil {
+		return nil
+	}
+	tree, err := s.Compiler.Sources.Local(ctx, at, source.Local)
+	if err != nil {
+		subject.OrgLockErr = said(err)
+		return ctx.Err()
+	}
+	subject.PackSum = tree.Sum()
+	return nil
+}

@@ -1,0 +1,232 @@
+// Package bootstrapping is the tool agents_bootstrap, which writes the operator assets of package assets where Codex and Claude Code look for
+// them, and the same for a config repository that is just being made.
+//
+// # What it promises
+//
+// A bootstrap is an ordinary plan of an owner of its own (agentpack contract §5.12, §10.1): no deployment deletes or changes its files, it
+// touches nothing that a deployment owns, a second one changes nothing, and a file that it did not write, or that was edited since, is
+// overwritten only with adopt (ErrAdopt). Files that it wrote and that an option now keeps out are deleted. It can be rolled back like a
+// deployment. With remove, everything that it wrote goes, what stood there before comes back, and that counts as the user's from then on; what
+// was edited since is gone over only with adopt. Scope says user, project or both, whatever the targets' own scope is; a project has to be one (ErrProject). It needs yes only
+// where it has something to do (ErrYes). Failures besides: ErrConfigMissing, ErrConfig, ErrTarget.
+// Data: {applied, reason?: dry_run|no_changes, snapshot_id?, targets, scope, changes, summary}.
+//
+// It refuses to know the file system, and what the files say.
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what the use case needs; all of it but Version is required.
+type BootstrapDeps struct {
+	Compiler  planner.Compiler
+	Machine   deployport.Machine
+	Snapshots deployport.Snapshots
+	Version   string // of the product: the assets carry it
+}
+
+type bootstrapService struct{ BootstrapDeps }
+
+// Entries is the tool.
+func Entries(d BootstrapDeps) []tool.Entry {
+	s := &bootstrapService{d}
+	return []tool.Entry{planner.Change(planner.About{Name: "agents_bootstrap", Title: "Write operator assets",
+		Description: "Write the skill and the commands with which Codex and Claude Code operate deployments."},
+		planner.Command{When: "unless nothing would change", Prepare: s.prepare, Commit: s.commit})}
+}
+
+// data is the data of bootstrap.
+type data struct {
+	Applied    bool             `json:"applied"`
+	Changes    []deployment.Change    `json:"changes"`
+	Reason     string           `json:"reason,omitempty"`
+	Scope      deployment.Scope `json:"scope"`
+	SnapshotID string           `json:"snapshot_id,omitempty"`
+	Summary    deployment.Summary     `json:"summary"`
+	Targets    []string         `json:"targets"`
+}
+
+// pending is a bootstrap that was worked out and not carried out.
+type bootstrapPending struct {
+	plan     deployment.Plan
+	place    deployment.Place
+	lock     deployment.Sum
+	call     planner.Call
+	warnings []string
+	handed   planner.Handed
+}
+
+// Hash names the bootstrap: its resolved binding and its plan.
+func (p *bootstrapPending) Hash() canon.Hash { return p.plan.Hash() }
+
+// Prompt is one line for whoever confirms.
+func (p *bootstrapPending) Prompt() string {
+	s := p.plan.Summary()
+	what := "write"
+	if p.call.Remove {
+		what = "take away"
+	}
+	return fmt.Sprintf("%s operator assets for %s: %d to create, %d to update, %d to delete", what, strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
+}
+
+// Assessment is of high risk: the assets are commands that agents run.
+func (p *bootstrapPending) Assessment() policy.Assessment { return p.handed.Assessment() }
+
+// Idle reports a bootstrap that changes nothing.
+func (p *bootstrapPending) Idle() bool { return p.plan.Empty() }
+
+// Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
+func (p *bootstrapPending) Gate() error {
+	if adoptions := p.plan.Adoptions(); !p.call.Adopt && len(adoptions) > 0 {
+		return planner.AdoptRefusal(adoptions)
+	}
+	return nil
+}
+
+// MarshalJSON is the report that a dry run gives.
+func (p *bootstrapPending) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(false, "")) }
+
+// report is the answer, before it was carried out or with the snapshot that was made.
+func (p *bootstrapPending) report(applied bool, snapshot string) planner.Report {
+	d := data{Applied: applied, Changes: p.plan.Changes, Scope: p.call.TargetScope, SnapshotID: snapshot, Summary: p.plan.Summary(), Targets: p.plan.Targets}
+	switch {
+	case p.plan.Empty():
+		d.Reason = "no_changes"
+	case p.call.DryRun:
+		d.Reason = "dry_run"
+	}
+	return planner.Report{Data: d, Warnings: planner.Unique(p.warnings)}
+}
+
+func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+	state, err := s.Compiler.Load(ctx, planner.Request{Asked: c.Asked(), Profile: c.Profile, Target: c.Target})
+	if err != nil {
+		return nil, planner.Warned(err, state.Warnings)
+	}
+	p := &bootstrapPending{place: state.Place, lock: state.Config.LockSum, call: c}
+	p.plan, p.warnings, err = s.plan(ctx, c, Input{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
+		Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep})
+	if err == nil {
+		p.handed, err = planner.HandedOn(p.plan.Changes, func(c deployment.Change) ([]byte, error) { return c.After.Data, nil })
+	}
+	p.warnings = planner.Unique(p.handed.Warnings(), p.plan.Ways.Warnings(), state.Warnings, p.warnings)
+	if err == nil && !p.plan.Empty() && !c.Yes && !c.DryRun {
+		err = deployment.ErrYes
+	}
+	if err != nil {
+		return nil, planner.Warned(err, p.warnings)
+	}
+	return p, nil
+}
+
+// plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone.
+func (s *bootstrapService) plan(ctx context.Context, c planner.Call, in Input) (deployment.Plan, []string, error) {
+	set, err := Files(in)
+	if err != nil {
+		return deployment.Plan{}, nil, err
+	}
+	if c.Remove {
+		set.Files = nil
+	}
+	look := deployport.Look{Place: in.Place, Roots: set.Roots}
+	for _, f := range set.Files {
+		look.Paths = append(look.Paths, f.Path)
+	}
+	observed, err := s.Machine.Observe(ctx, look)
+	if err != nil {
+		return deployment.Plan{}, observed.Warnings, err
+	}
+	roots := slices.DeleteFunc(slices.Clone(set.Roots), func(r deployment.Root) bool {
+		return !slices.ContainsFunc(set.Files, func(f deployment.Desired) bool { return f.Target == r.Target && f.Root == r.Path }) &&
+			!slices.ContainsFunc(observed.Owned(), func(f deployment.Owned) bool {
+				return f.Owner == deployment.Bootstrap && f.Target == r.Target && f.Root == r.Path
+			})
+	})
+	at := in.Place
+	out, err := deployment.Make(deployment.Wanted{Profile: c.Profile, Targets: set.Targets, Roots: roots, Files: set.Files, Owner: deployment.Bootstrap,
+		Binding: deployment.Binding{Home: at.Home, Machine: at.Machine, Profile: c.Profile, ProjectRoot: at.ProjectRoot, Repo: at.Repo,
+			Target: strings.Join(set.Targets, ","), UserHome: at.UserHome}}, observed)
+	if err == nil && c.Remove {
+		out, err = s.goBack(ctx, out, at, observed)
+	}
+	return out, observed.Warnings, err
+}
+
+// goBack has a plan that lets go of everything put back what stood there before a bootstrap first wrote.
+func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at deployment.Place, observed deployment.Observed) (deployment.Plan, error) {
+	originals, err := s.Snapshots.Originals(ctx, at.Home)
+	if err != nil {
+		return deployment.Plan{}, err
+	}
+	ours := map[string]bool{}
+	for have := range observed.Entries() {
+		if have.Owner == deployment.Bootstrap && slices.ContainsFunc(p.Roots, func(r deployment.Root) bool { return r.Target == have.Target && r.Path == have.Root }) {
+			ours[have.Path] = true
+		}
+	}
+	originals = slices.DeleteFunc(originals, func(o deployment.Original) bool { return !ours[o.Path] })
+	return p.Restore(originals, deployment.Initial, observed), nil
+}
+
+// commit carries out the very plan that was shown.
+func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, _ planner.Call, p tool.Plan) (any, error) {
+	b := p.(*bootstrapPending)
+	if b.plan.Empty() {
+		return b.report(false, ""), nil
+	}
+	t := b.plan.Transaction(b.place, deployment.KindBootstrap, b.lock)
+	if t.Settle = b.call.Remove; t.Settle {
+		if err := planner.Fill(ctx, &t, s.Snapshots); err != nil {
+			return nil, planner.Warned(err, b.warnings)
+		}
+	}
+	snapshot, err := s.Machine.Apply(ctx, t, planner.Progress(sc, "bootstrapping"))
+	if err != nil {
+		return nil, planner.Warned(err, b.warnings)
+	}
+	return b.report(true, snapshot), nil
+}
+
+// Starting is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
+// §5.1): for the targets that the call names, or those of the manifest that is there, or all that have assets. A file that somebody else wrote
+// stays as it is. What it writes belongs to nobody until a bootstrap claims it.
+func Starting(d BootstrapDeps) func(ctx context.Context, c planner.Call, at deployment.Place) (writes []deployment.Write, shown any, err error) {
+	s := &bootstrapService{d}
+	return func(ctx context.Context, c planner.Call, at deployment.Place) ([]deployment.Write, any, error) {
+		in := Input{Place: at, Chosen: c.Targets, Scope: c.TargetScope, Version: s.Version, Sep: s.Compiler.Sep}
+		config, err := s.Compiler.Configs.Load(ctx, at.Repo)
+		switch {
+		case err == nil:
+			in.Targets = config.Manifest.Targets
+		case !errors.Is(err, deployment.ErrConfigMissing):
+			return nil, nil, err
+		}
+		if len(in.Chosen) == 0 {
+			in.Chosen = Names()
+			if err == nil {
+				in.Chosen = slices.DeleteFunc(in.Chosen, func(name string) bool { _, configured := in.Targets[name]; return !configured })
+			}
+		}
+		p := &bootstrapPending{place: at, call: c}
+		if p.plan, _, err = s.plan(ctx, c, in); err != nil {
+			return nil, nil, err
+		}
+		p.plan.Changes = slices.DeleteFunc(p.plan.Changes, func(c deployment.Change) bool { return c.Gate.Adopts() || c.Op == deployment.Delete })
+		p.plan.Stale = false
+		shown := p.report(len(p.plan.Changes) > 0 && !c.DryRun, "").Data
+		return p.plan.Transaction(at, deployment.KindEdit, deployment.Sum{}).Writes, shown, nil
+	}
+}

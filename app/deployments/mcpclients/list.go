@@ -1,0 +1,211 @@
+package mcpclients
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Query says which hosts are listed, and how they would be connected. It takes what connect_host does.
+type Query struct {
+	Host        string           `json:"host,omitempty" jsonschema:"description=only this one"`
+	Scope       deployment.Scope `json:"scope,omitempty" jsonschema:"enum=user,enum=project,description=whose configuration (default user)"`
+	Name        string           `json:"name,omitempty" jsonschema:"description=of the server (default countersign)"`
+	URL         string           `json:"url,omitempty" jsonschema:"description=of a server that runs"`
+	Toolsets    []string         `json:"toolsets,omitempty" jsonschema:"description=served to the host"`
+	ProjectRoot string           `json:"project_root,omitempty" jsonschema:"description=of the scope project"`
+}
+
+func (q Query) input(h string) Input {
+	return Input{Host: h, Scope: q.Scope, Name: q.Name, URL: q.URL, Toolsets: q.Toolsets, ProjectRoot: q.ProjectRoot}
+}
+
+// Validate fails as that of Input.
+func (q Query) Validate() error {
+	if q.Host == "" {
+		return q.input(All()[0].Name).Validate()
+	}
+	return q.input(q.Host).Validate()
+}
+
+// Listed is a host as it is.
+type Listed struct {
+	Host      string           `json:"host"`
+	Title     string           `json:"title"`
+	Aliases   []string         `json:"aliases"`
+	Scope     deployment.Scope `json:"scope"`
+	File      string           `json:"file"`
+	FilePosix string           `json:"file_posix"`
+	Installed bool             `json:"installed"` // its command or its directory was found
+	State     string           `json:"state"`     // connected, outdated, other_entry, not_connected, unreadable
+	Detail    string           `json:"detail,omitempty"`
+	Toolsets  []string         `json:"toolsets"`   // what a server that the entry starts serves; all is everything. None where it leads to a server: its token says
+	Servers   []string         `json:"servers"`    // the entries that are Countersign's, by name
+	HostEntry string           `json:"host_entry"` // the name by which a server that the entry starts knows it
+	Connect   []string         `json:"connect"`    // the command that connects it
+	Format    deployment.Format      `json:"format"`
+	Snippet   string           `json:"snippet"`           // the entry alone, as a document
+	Command   []string         `json:"command,omitempty"` // the host's own command that adds it
+}
+
+// The states of a host in the list; the others are those of an answer.
+const (
+	outdated   = "outdated"    // an entry of ours that starts another program, or one with another home
+	otherEntry = "other_entry" // somebody else's under that name
+	unreadable = "unreadable"
+)
+
+// Hosts is what list_hosts answers.
+type Hosts struct {
+	Hosts []Listed `json:"hosts"`
+}
+
+// list looks at every host, or at one. A document that cannot be read is told of, and stops nothing.
+func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Report, error) {
+	names := []string{q.Host}
+	if q.Host == "" {
+		names = nil
+		for _, h := range All() {
+			names = append(names, h.Name)
+		}
+	}
+	out := Hosts{Hosts: []Listed{}}
+	for _, name := range names {
+		one, err := s.listed(ctx, q.input(name))
+		if err != nil {
+			return planner.Report{}, err
+		}
+		out.Hosts = append(out.Hosts, one)
+	}
+	return planner.Report{Data: out, Warnings: []string{}}, nil
+}
+
+func (s *service) listed(ctx context.Context, in Input) (Listed, error) {
+	h, err := Find(in.Host)
+	if err != nil {
+		return Listed{}, err
+	}
+	w, err := s.world(ctx, in.ProjectRoot)
+	if err != nil {
+		return Listed{}, err
+	}
+	d, err := h.Document(w, in.scope())
+	if err != nil {
+		return Listed{}, err
+	}
+	l := Listed{HostEntry: h.Entry(in.name(), in.scope()), Host: h.Name, Title: h.Title, Aliases: append([]string{}, h.Aliases...), Scope: in.scope(), Installed: s.installed(ctx, w, h), Servers: []string{}, Toolsets: []string{},
+		Format: d.Format, File: w.Join(d.Dir, d.Names[0]), Connect: []string{Program, "connect", h.Name}}
+	if in.scope() != deployment.User {
+		l.Connect = append(l.Connect, "--scope", string(in.scope()))
+	}
+	k, err := s.resolve(ctx, in)
+	if err != nil {
+		if ctx.Err() != nil {
+			return l, err
+		}
+		l.State, l.Detail = unreadable, fault.From(err).Message
+		k = &work{in: in, world: w, host: h, doc: d}
+	} else {
+		l.File = k.sight.path
+	}
+	l.FilePosix = deployment.Posix(l.File)
+	return l, s.describe(ctx, k, &l)
+}
+
+// describe says how a host stands, and how it would be connected by hand.
+func (s *service) describe(ctx context.Context, k *work, l *Listed) error {
+	if err := s.make(ctx, k); err != nil {
+		return err
+	}
+	if err := s.byHand(k, l); err != nil || l.State == unreadable {
+		return err
+	}
+	all, err := s.servers(k.doc, k.sight)
+	if err != nil {
+		return err
+	}
+	if l.Servers, err = s.names(ctx, k.world, k.doc, k.sight, all); err != nil {
+		return err
+	}
+	if l.Servers == nil {
+		l.Servers = []string{}
+	}
+	switch {
+	case k.before == nil:
+		l.State = notConnected
+	case !k.ours:
+		l.State, l.Detail = otherEntry, Said(k.before, k.doc.Dialect)
+	default:
+		if args := Arguments(k.before); args != nil {
+			l.Toolsets = s.named(Input{Toolsets: Served(args)})
+		}
+		if l.State = s.standing(k); l.State == outdated {
+			l.Detail = Said(k.before, k.doc.Dialect)
+			if home := HomeOf(k.before, k.doc.Dialect); home != "" {
+				l.Detail += ", with the home " + home
+			}
+		}
+	}
+	return nil
+}
+
+// standing is whether an entry of ours starts this program for this home, whatever its other arguments, or leads to a server.
+func (s *service) standing(k *work) string {
+	if at, _ := Leads(k.before, k.doc.Dialect); at != "" && (k.in.URL == "" || at == k.in.URL) {
+		return connected
+	}
+	argv, home := Starts(k.before), cmp.Or(HomeOf(k.before, k.doc.Dialect), s.otherwise(k))
+	if k.in.URL != "" || len(argv) == 0 || argv[0] != k.offer.Program || home != s.Here.Home {
+		return outdated
+	}
+	return connected
+}
+
+// otherwise is the home of a server whose entry names none: a project's has that of whoever starts it.
+func (s *service) otherwise(k *work) string {
+	if s.Here.Chosen && k.in.scope() == deployment.User {
+		return k.world.Join(k.world.Place.UserHome, ".countersign")
+	}
+	return s.Here.Home
+}
+
+// byHand is the entry as a document of its own, and the host's own command.
+func (s *service) byHand(k *work, l *Listed) error {
+	o := k.offer
+	if o.Remote() {
+		o.Secret = Placeholder
+	}
+	want, err := o.Server(k.host, k.doc.Dialect)
+	if err != nil {
+		return err
+	}
+	value, err := target.Value(want)
+	if err != nil {
+		return err
+	}
+	text, err := s.Documents.Set(k.doc.Format, nil, []deployment.Key{{Path: []string{k.doc.At, o.Name}, Value: json.RawMessage(value)}})
+	if err != nil {
+		return err
+	}
+	l.Snippet, l.Command = string(text), k.host.Command(o)
+	return nil
+}
+
+// installed reports a host that left a trace on this machine.
+func (s *service) installed(ctx context.Context, w World, h Host) bool {
+	if s.Here.Installed(h.Program) {
+		return true
+	}
+	return slices.ContainsFunc(h.Marks(w), func(dir string) bool {
+		o, err := s.Machine.Observe(ctx, deployport.Look{Place: w.Place, Paths: []string{dir}})
+		return err == nil && o.Files[dir].Kind != deployment.Absent
+	})
+}

@@ -1,0 +1,192 @@
+package mcpclients
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// world is where the call works. project stands for the project that the working directory is in.
+func (s *service) world(ctx context.Context, project string) (World, error) {
+	at, err := s.Places.Resolve(ctx, deployport.Asked{ProjectRoot: project})
+	return World{Place: at, System: s.Here.System, Env: s.Here.Env, Paths: target.Paths{Sep: s.Here.Sep}}, err
+}
+
+// sight is a document as it was looked at.
+type sight struct {
+	path string // as the host knows it
+	real string // where that leads
+	seen deployment.Seen
+	data []byte
+}
+
+func (v sight) there() bool { return v.seen.Kind == deployment.Regular }
+
+// look reads a document. It fails with ErrPath where something stands there that is no file, and with ErrStale where it changes meanwhile.
+func (s *service) look(ctx context.Context, at deployment.Place, path string) (sight, error) {
+	v := sight{path: path}
+	var err error
+	if v.real, err = s.Here.Real(path); err != nil {
+		return v, err
+	}
+	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: []string{v.real}})
+	if err != nil {
+		return v, err
+	}
+	switch v.seen = o.Files[v.real]; v.seen.Kind {
+	case deployment.Absent:
+		return v, nil
+	case deployment.Regular:
+	default:
+		return v, deployment.ErrPath.Sayf("%s is no file: a directory or something special stands there; move it away", v.real).
+			With(deployment.Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", v.real))
+	}
+	data, found, err := s.Machine.Read(ctx, v.real)
+	if err != nil {
+		return v, err
+	}
+	if v.data = data; !found || deployment.SumOf(data) != v.seen.Sum {
+		return v, deployment.ErrStale.Sayf("%s was changed while it was looked at; look again", v.real)
+	}
+	return v, nil
+}
+
+// choose looks at the documents that a host may have in a spot, and takes the one that has the entry, else the last that is there (which counts for
+// more with hosts that read several), else the first.
+func (s *service) choose(ctx context.Context, w World, d Document, name string) (sight, error) {
+	var best sight
+	for i, file := range d.Names {
+		v, err := s.look(ctx, w.Place, w.Join(d.Dir, file))
+		if err != nil {
+			return v, err
+		}
+		if i == 0 || v.there() {
+			best = v
+		}
+		if v.there() && len(d.Names) > 1 {
+			if all, err := s.servers(d, v); err == nil && all[name] != nil {
+				return v, nil
+			}
+		}
+	}
+	return best, nil
+}
+
+// servers are the entries in a document by name. It fails with ErrConfig, naming the file and the line, on one that does not parse.
+func (s *service) servers(d Document, v sight) (map[string]target.Object, error) {
+	values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: []string{d.At}}})
+	if err != nil {
+		return nil, uneditable(v, err)
+	}
+	out := map[string]target.Object{}
+	if len(values[0]) == 0 {
+		return out, nil
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(values[0], &raw) != nil || raw == nil {
+		return nil, uneditable(v, deployment.ErrConfig.Sayf("%s is there and holds no servers: it is no object", d.At))
+	}
+	for name, text := range raw {
+		o, err := target.Parse(text)
+		if err != nil {
+			o = target.Object{} // it is there, and nobody's that could be told
+		}
+		out[name] = o
+	}
+	return out, nil
+}
+
+// uneditable names the file in a fault of its content.
+func uneditable(v sight, err error) error {
+	return deployment.ErrConfig.Sayf("%s: %s; mend it first, nothing was changed", v.path, fault.From(err).Message).
+		With(deployment.Reason("document_not_editable", "fix_document", "retry_command").AddPath("path", v.path)).Because(err)
+}
+
+// writable refuses a file that its owner has made read-only: that it could be replaced all the same is not what was meant by it.
+func (v sight) writable() error {
+	const owner fs.FileMode = 0o200
+	if !v.there() || v.seen.Mode&owner != 0 {
+		return nil
+	}
+	return deployment.ErrPermission.Sayf("%s is read-only (%v); make it writable first: chmod u+w", v.real, v.seen.Mode).
+		With(deployment.Details{}.AddPath("path", v.real))
+}
+
+// shared reports a file that others on this machine may read.
+func (v sight) shared() bool {
+	const others fs.FileMode = 0o044
+	return v.there() && v.seen.Mode&others != 0
+}
+
+// record is what is remembered of a connection, so that it can be taken back exactly.
+type record struct {
+	Host    string           `json:"host"`
+	Scope   deployment.Scope `json:"scope"`
+	Name    string           `json:"name"`
+	Path    string           `json:"path"`
+	Program string           `json:"program,omitempty"` // what it starts
+	URL     string           `json:"url,omitempty"`     // over HTTP
+	Made    [][]string       `json:"made,omitempty"`    // containers that were made for the entry
+	Created bool             `json:"created,omitempty"` // the file was
+}
+
+// memory is a record and the file it is in.
+type memory struct {
+	path  string
+	seen  deployment.Seen
+	found bool
+	record
+}
+
+// The directories below COUNTERSIGN_HOME.
+const (
+	recordsDir = "connections"
+	backupsDir = "backups"
+)
+
+// remembered is what is known of a server's entry in a document. A record that cannot be read says nothing.
+func (s *service) remembered(ctx context.Context, w World, v sight, name string) (memory, error) {
+	id := deployment.SumOf([]byte(v.real + "\n" + name)).String()[:24]
+	m := memory{path: w.Join(s.Here.Home, recordsDir+"/"+id+".json")}
+	file, err := s.look(ctx, w.Place, m.path)
+	if err != nil {
+		return m, err
+	}
+	m.seen = file.seen
+	m.found = file.there() && json.Unmarshal(file.data, &m.record) == nil && m.Path == v.real && m.Name == name
+	if !m.found {
+		m.record = record{}
+	}
+	return m, nil
+}
+
+// ours reports an entry that Countersign has made, or that starts it.
+func (m memory) ours(o target.Object, d target.Dialect) bool {
+	url, _ := Leads(o, d)
+	argv := Starts(o)
+	return Ours(o) || m.found && (m.URL != "" && m.URL == url || m.Program != "" && len(argv) > 0 && m.Program == argv[0])
+}
+
+// names are the servers among the entries that are Countersign's, sorted.
+func (s *service) names(ctx context.Context, w World, d Document, v sight, all map[string]target.Object) (out []string, err error) {
+	for name, o := range all {
+		if !Ours(o) {
+			m, err := s.remembered(ctx, w, v, name)
+			if err != nil {
+				return nil, err
+			}
+			if !m.ours(o, d.Dialect) {
+				continue
+			}
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out, nil
+}

@@ -1,0 +1,304 @@
+package mcpclients
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+)
+
+// Program is what this program is called where no path can be given.
+const Program = "countersign"
+
+// The command of this program that hosts start, and its flags.
+const (
+	serveCommand = "mcp"
+	hostFlag     = "--host"
+	waitFlag     = "--confirm-wait"
+	toolsetsFlag = "--toolsets"
+)
+
+// HomeVariable is the environment variable that moves Countersign's home. Hosts start servers with few variables of their own.
+const HomeVariable = "COUNTERSIGN_HOME"
+
+// Placeholder stands for a token that is made when the entry is written, or that is nobody's to see.
+const Placeholder = "<token>"
+
+// Offer is how a host is to reach Countersign.
+type Offer struct {
+	Name     string // of the server, as the host calls it
+	Scope    deployment.Scope
+	Program  string
+	Toolsets []string // that are served; none: those that are served by themselves
+	Home     string   // of Countersign, where it has to be said
+	URL      string   // over HTTP; then there is no program
+	Secret   string   // of the token, over HTTP
+	Kept     []string // the arguments of the entry there is: what none of the others names stays as it is there
+}
+
+// args are the arguments with which this program serves a host, waiting so long for people; zero is as long as it does by itself. Of an entry there is, how
+// long it waits, and whatever else its owner has put there, stays, and its toolsets do unless others are named.
+func (o Offer) args(h Host, wait time.Duration) []string {
+	args := slices.Clone(o.Kept)
+	if !slices.Contains(args, serveCommand) {
+		args = slices.Insert(args, 0, serveCommand)
+	}
+	at := slices.Index(args, serveCommand) + 1
+	put := func(flag, value string, anew bool) {
+		have, found := valuesOf(args, flag)
+		switch {
+		case len(have) > 0 && (!anew || len(have) == 1 && have[0] == value):
+			at = max(at, found+1)
+			return
+		case value == "":
+			return
+		}
+		if len(have) > 0 {
+			args = without(args, flag)
+			at = min(at, len(args))
+		}
+		args = slices.Insert(args, at, flag, value)
+		at += 2
+	}
+	put(hostFlag, h.Entry(o.Name, o.Scope), true)
+	if wait > 0 {
+		put(waitFlag, spell(wait), false)
+	}
+	if sets := strings.Join(o.Toolsets, ","); sets != strings.Join(Served(o.Kept), ",") { // however they are spelled there
+		put(toolsetsFlag, sets, true)
+	}
+	return args
+}
+
+// valuesOf are the values that arguments give a flag, as --flag VALUE or --flag=VALUE, and where the last of them stands.
+func valuesOf(args []string, flag string) (values []string, last int) {
+	for i := 0; i < len(args); i++ {
+		if value, ok := strings.CutPrefix(args[i], flag+"="); ok {
+			values, last = append(values, value), i
+		} else if args[i] == flag && i+1 < len(args) {
+			i++
+			values, last = append(values, args[i]), i
+		}
+	}
+	return values, last
+}
+
+// without is arguments without a flag and its values.
+func without(args []string, flag string) (out []string) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == flag:
+			i++
+		case !strings.HasPrefix(args[i], flag+"="):
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// Arguments are those of an entry that serves this program's tools over stdin and stdout, and nil of any other.
+func Arguments(o target.Object) []string {
+	argv := Starts(o)
+	if len(argv) == 0 || !Ours(o) && !slices.Contains(argv[1:], serveCommand) {
+		return nil
+	}
+	return argv[1:]
+}
+
+// Served are the toolsets that arguments name; none where they name none.
+func Served(args []string) (out []string) {
+	values, _ := valuesOf(args, toolsetsFlag)
+	for _, name := range strings.Split(strings.Join(values, ","), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// HomeOf is the home of Countersign's that an entry names; empty where it names none.
+func HomeOf(o target.Object, d target.Dialect) string {
+	home, _ := member(o[d.Env], HomeVariable).(string)
+	return home
+}
+
+// headers are those of requests over HTTP.
+func (o Offer) headers(h Host) map[string]any {
+	out := map[string]any{"Authorization": o.authorization()}
+	if wait := h.Wait(true); wait > 0 {
+		out[WaitHeader] = spell(wait)
+	}
+	return out
+}
+
+// Remote reports an offer over HTTP.
+func (o Offer) Remote() bool { return o.URL != "" }
+
+func (o Offer) authorization() string { return "Bearer " + o.Secret }
+
+// Server is the offer as an entry in the words of a host.
+func (o Offer) Server(h Host, d target.Dialect) (target.Object, error) {
+	neutral, extra := target.Object{"command": o.Program, "args": anyOf(o.args(h, h.Wait(false)))}, h.local
+	if o.Home != "" {
+		neutral["env"] = map[string]any{HomeVariable: o.Home}
+	}
+	if o.Remote() {
+		neutral, extra = target.Object{"url": o.URL, "headers": o.headers(h)}, h.remote
+	}
+	for key, value := range extra {
+		neutral[key] = value
+	}
+	return d.Server(neutral)
+}
+
+func anyOf(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}
+
+// Command is the host's own command that adds the entry; nil where it has none.
+func (h Host) Command(o Offer) []string {
+	if h.add == nil {
+		return nil
+	}
+	return h.add(h, o)
+}
+
+// environment is the flag for a variable, where one is needed.
+func (o Offer) environment(flag string) []string {
+	if o.Home == "" {
+		return nil
+	}
+	return []string{flag, HomeVariable + "=" + o.Home}
+}
+
+// headerFlags are the headers of requests over HTTP, each with the flag for one.
+func (o Offer) headerFlags(h Host, flag string) (out []string) {
+	headers := o.headers(h)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		out = append(out, flag, fmt.Sprintf("%s: %s", name, headers[name]))
+	}
+	return out
+}
+
+func claudeCommand(h Host, o Offer) []string {
+	argv := []string{"claude", "mcp", "add", "--scope", string(o.Scope)}
+	if o.Remote() {
+		return slices.Concat(argv, []string{"--transport", "http", o.Name, o.URL}, o.headerFlags(h, "--header")) // --header takes all that follows
+	}
+	return slices.Concat(argv, []string{o.Name}, o.environment("--env"), []string{"--", o.Program}, o.args(h, h.bare)) // --env takes all that follows
+}
+
+func codexCommand(h Host, o Offer) []string {
+	if o.Scope != deployment.User {
+		return nil // it writes its user's file alone
+	}
+	argv := []string{"codex", "mcp", "add", o.Name}
+	if o.Remote() {
+		return append(argv, "--url", o.URL, "--bearer-token-env-var", "COUNTERSIGN_TOKEN")
+	}
+	return slices.Concat(argv, o.environment("--env"), []string{"--", o.Program}, o.args(h, h.bare))
+}
+
+func geminiCommand(h Host, o Offer) []string {
+	argv := []string{"gemini", "mcp", "add", "-s", string(o.Scope), "--timeout", strconv.FormatInt(callLimit.Milliseconds(), 10)}
+	if o.Remote() {
+		return slices.Concat(argv, []string{"-t", "http"}, o.headerFlags(h, "-H"), []string{o.Name, o.URL})
+	}
+	argv = slices.Concat(argv, o.environment("-e"), []string{o.Name, o.Program})
+	args := o.args(h, h.bare)
+	for i, arg := range args {
+		if strings.HasPrefix(arg, "-") { // what looks like a flag would be taken for one of Gemini's
+			return slices.Concat(argv, []string{"--"}, args[i:])
+		}
+		argv = append(argv, arg)
+	}
+	return argv
+}
+
+func codeCommand(h Host, o Offer) []string {
+	if o.Scope != deployment.User {
+		return nil
+	}
+	server := target.Object{"name": o.Name, "command": o.Program, "args": anyOf(o.args(h, h.bare))}
+	if o.Home != "" {
+		server["env"] = map[string]any{HomeVariable: o.Home}
+	}
+	if o.Remote() {
+		server = target.Object{"name": o.Name, "type": "http", "url": o.URL, "headers": o.headers(h)}
+	}
+	text, err := target.Value(server)
+	if err != nil {
+		return nil
+	}
+	return []string{"code", "--add-mcp", string(text)}
+}
+
+// Starts is the program and the arguments that an entry starts; none for one that leads to a server.
+func Starts(o target.Object) []string {
+	switch c := o["command"].(type) {
+	case string:
+		more, _ := o["args"].([]any)
+		return append([]string{c}, textsOf(more)...)
+	case []any:
+		return textsOf(c)
+	}
+	return nil
+}
+
+func textsOf(list []any) (out []string) {
+	for _, one := range list {
+		if text, ok := one.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// Ours reports an entry that starts a server of Countersign's, wherever that program lies.
+func Ours(o target.Object) bool {
+	argv := Starts(o)
+	if len(argv) == 0 {
+		return false
+	}
+	name := argv[0][strings.LastIndexAny(argv[0], `/\`)+1:]
+	switch strings.TrimSuffix(strings.ToLower(name), ".exe") {
+	case Program:
+		return slices.Contains(argv[1:], serveCommand)
+	case Program + "-mcp":
+		return true
+	}
+	return false
+}
+
+// Leads is where an entry leads over HTTP, and the secret of the token it shows there.
+func Leads(o target.Object, d target.Dialect) (url, secret string) {
+	for _, key := range []string{d.Events, d.URL} {
+		if text, ok := o[key].(string); ok && key != "" {
+			url = text
+		}
+	}
+	headers, _ := o[d.Headers].(map[string]any)
+	value, _ := headers["Authorization"].(string)
+	secret, _ = strings.CutPrefix(value, "Bearer ")
+	return url, secret
+}
+
+// Said is what an entry says in a few words: what it starts, or where it leads.
+func Said(o target.Object, d target.Dialect) string {
+	if argv := Starts(o); len(argv) > 0 {
+		return "starts " + strings.Join(argv, " ")
+	}
+	if url, _ := Leads(o, d); url != "" {
+		return "leads to " + url
+	}
+	return "says neither what to start nor where to go"
+}

@@ -1,0 +1,389 @@
+package mcpclients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Input says which host is connected how.
+type Input struct {
+	Host        string           `json:"host" jsonschema:"description=claude-code or codex or cursor or vscode or gemini-cli or opencode"`
+	Scope       deployment.Scope `json:"scope,omitempty" jsonschema:"enum=user,enum=project,description=whose configuration (default user)"`
+	Name        string           `json:"name,omitempty" jsonschema:"description=what the host calls the server (default countersign)"`
+	URL         string           `json:"url,omitempty" jsonschema:"description=of a server that runs: connect over HTTP with a token instead of starting a program"`
+	Toolsets    []string         `json:"toolsets,omitempty" jsonschema:"description=served to the host (default: those that are served by themselves; all is every one)"`
+	Remove      bool             `json:"remove,omitempty" jsonschema:"description=take the entry away"`
+	Force       bool             `json:"force,omitempty" jsonschema:"description=replace or remove an entry of that name that is not Countersign's"`
+	ProjectRoot string           `json:"project_root,omitempty" jsonschema:"description=of the scope project (default: the project around the working directory)"`
+	DryRun      bool             `json:"dry_run,omitempty" jsonschema:"description=show the plan and write nothing"`
+}
+
+// maxName is the longest name of a server, in bytes. It is part of its token's.
+const maxName = 40
+
+// Validate fails with tool.ErrArguments for a name or a toolset that hosts could not take, and for a url that is none; with hosting.ErrHost; and with
+// ErrShared for a token in a project's file.
+func (in Input) Validate() error {
+	if _, err := Find(in.Host); err != nil {
+		return err
+	}
+	if in.Name != "" && (len(in.Name) > maxName || !plain(in.Name)) {
+		return tool.ErrArguments.Sayf("name: %q is no name of a server: letters, digits, - and _, at most %d", in.Name, maxName)
+	}
+	for _, name := range in.Toolsets {
+		if !plain(name) {
+			return tool.ErrArguments.Sayf("toolsets: %q is no name of a toolset", name)
+		}
+	}
+	if in.URL == "" || in.Remove {
+		return nil
+	}
+	if at, err := url.Parse(in.URL); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
+		return tool.ErrArguments.Sayf("url: %q is no address of a server, such as http://127.0.0.1:7447/mcp", in.URL)
+	}
+	if in.scope() == deployment.Project {
+		return ErrShared.Sayf("a project's file is shared with everybody who has the repository, and a token in it would be everybody's; connect for the scope user, or without HTTP")
+	}
+	return nil
+}
+
+func plain(name string) bool {
+	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	})
+}
+
+// Resources is the host, for settings and the audit.
+func (in Input) Resources() []string { return []string{in.Host} }
+
+// Claims of a dry run are those of a look.
+func (in Input) Claims() (policy.Class, policy.Effects) {
+	if in.DryRun {
+		return policy.ClassRead, policy.Read
+	}
+	return policy.ClassWrite, policy.Read | policy.Write | policy.Delete
+}
+
+func (in Input) scope() deployment.Scope {
+	if in.Scope == "" {
+		return deployment.User
+	}
+	return in.Scope
+}
+
+func (in Input) name() string {
+	if in.Name == "" {
+		return Program
+	}
+	return in.Name
+}
+
+// Plan is one document's change.
+type Plan struct {
+	Tool    tool.Name      `json:"tool"`
+	Summary string         `json:"summary"`
+	Context Shown          `json:"context"`
+	Before  deployment.Sum `json:"before_sha256"`
+	After   deployment.Sum `json:"after_sha256"` // a token that is still to be made counts as a word that stands for it
+
+	hash canon.Hash
+	work work
+}
+
+// Shown is what a person sees of it.
+type Shown struct {
+	Host     string           `json:"host"`
+	Scope    deployment.Scope `json:"scope"`
+	Server   string           `json:"server"`
+	File     string           `json:"file"`
+	LeadsTo  string           `json:"leads_to,omitempty"` // where the file, a symbolic link, leads: that one is written
+	Entry    json.RawMessage  `json:"entry,omitempty"`
+	Replaces json.RawMessage  `json:"replaces,omitempty"`  // somebody else's entry
+	Opens    []string         `json:"opens,omitempty"`     // what could not happen before
+	LetInBy  string           `json:"let_in_by,omitempty"` // what happens to the host's token
+	Backups  string           `json:"copies,omitempty"`    // where a copy of what is there now is kept
+	Diff     string           `json:"diff,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"`
+}
+
+// Hash names the plan: everything it shows, with the sums of the document before and after.
+func (p *Plan) Hash() canon.Hash { return p.hash }
+
+// Prompt is one line for whoever confirms.
+func (p *Plan) Prompt() string { return p.Summary }
+
+// Idle reports that the host is as it should be already.
+func (p *Plan) Idle() bool { return !p.work.changes() }
+
+// Assessment has a person asked about what is opened. A new token is of high risk: it stays.
+func (p *Plan) Assessment() policy.Assessment {
+	switch {
+	case !p.Insists():
+		return policy.Assessment{}
+	case p.work.mints():
+		return policy.Assessment{Human: policy.Preview, Risk: policy.RiskHigh}
+	}
+	return policy.Assessment{Human: policy.Preview}
+}
+
+// Insists has a person asked about what is opened, whatever was allowed beforehand.
+func (p *Plan) Insists() bool { return len(p.Context.Opens) > 0 && !p.work.in.DryRun }
+
+// Needs is a terminal or a logged-in browser, and the strongest proof that policy wants for anything: no entry opens more than its answer proves.
+func (p *Plan) Needs() policy.Proving {
+	if !p.Insists() {
+		return policy.ProvingNone
+	}
+	return max(policy.ProvingPerson, p.work.rules.Needs)
+}
+
+// work is what a plan does, in full.
+type work struct {
+	in     Input
+	world  World
+	host   Host
+	doc    Document
+	offer  Offer
+	sight  sight
+	memory memory
+	before target.Object // the entry that is there; nil: none
+	ours   bool         // it is Countersign's
+	kept   []string     // its arguments, where it starts this program
+	serves []string     // the toolsets that it will serve, or its token let in for
+	good   bool         // it has a token that still opens the server
+	want   target.Object // nil: none
+	after  []byte
+	gone   bool // the file goes: it was made for the entry, and nothing else is in it
+	revoke bool // the entry's token goes
+	rules  Rules
+}
+
+func (k *work) changes() bool { return k.writes() || k.revoke }
+
+// writes reports that the document changes.
+func (k *work) writes() bool { return k.gone || !bytes.Equal(k.after, k.sight.data) }
+
+// mints reports that a token is to be made.
+func (k *work) mints() bool { return !k.in.Remove && k.offer.Remote() && !k.good }
+
+// prepare works out what would be done.
+func (s *service) prepare(ctx context.Context, _ tool.Scope, in Input) (*Plan, error) {
+	k, err := s.resolve(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if k.before != nil && !k.ours && !in.Force {
+		return nil, foreign(k)
+	}
+	if !in.Remove {
+		if err := s.make(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.edit(k); err != nil {
+		return nil, err
+	}
+	if k.rules, err = s.Rules(ctx); err != nil {
+		return nil, err
+	}
+	if k.revoke, err = s.revokes(ctx, k); err != nil {
+		return nil, err
+	}
+	if k.writes() {
+		if err := k.sight.writable(); err != nil {
+			return nil, err
+		}
+	}
+	return s.plan(ctx, k)
+}
+
+// resolve finds the document and looks at it.
+func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
+	k := &work{in: in}
+	var err error
+	if k.host, err = Find(in.Host); err != nil {
+		return nil, err
+	}
+	if k.world, err = s.world(ctx, in.ProjectRoot); err != nil {
+		return nil, err
+	}
+	if at := k.world.Place; in.scope() == deployment.Project && !at.Marked && at.ProjectRoot == at.UserHome {
+		return nil, deployment.ErrProject.Sayf("the home directory is no project; change into one, or connect for the scope user")
+	}
+	if k.doc, err = k.host.Document(k.world, in.scope()); err != nil {
+		return nil, err
+	}
+	if k.sight, err = s.choose(ctx, k.world, k.doc, in.name()); err != nil {
+		return nil, err
+	}
+	if root := k.world.Place.ProjectRoot; in.scope() == deployment.Project && !deployment.Below(root, k.sight.real, s.Here.Sep) {
+		return nil, deployment.ErrPath.Sayf("%s leads out of the project, to %s; connect for the scope user instead", k.sight.path, k.sight.real).
+			With(deployment.Details{}.AddPath("path", k.sight.path))
+	}
+	all, err := s.servers(k.doc, k.sight)
+	if err != nil {
+		return nil, err
+	}
+	if k.memory, err = s.remembered(ctx, k.world, k.sight, in.name()); err != nil {
+		return nil, err
+	}
+	k.before = all[in.name()]
+	k.ours = k.before != nil && k.memory.ours(k.before, k.doc.Dialect)
+	return k, nil
+}
+
+// revokes reports whether a token was made for this entry that nothing leads in by any more.
+func (s *service) revokes(ctx context.Context, k *work) (bool, error) {
+	_, secret := Leads(k.before, k.doc.Dialect)
+	if s.Keys == nil || !k.in.Remove && k.offer.Remote() || k.memory.URL == "" && secret == "" {
+		return false, nil
+	}
+	return s.Keys.Live(ctx, k.key(), secret)
+}
+
+func foreign(k *work) error {
+	way := "force (--force) replaces it, another name (--name) puts this one beside it"
+	if k.in.Remove {
+		way = "force (--force) takes it away all the same"
+	}
+	return ErrForeign.Sayf("%s has a server named %q already that is not Countersign's: it %s; %s", k.sight.path, k.in.name(), Said(k.before, k.doc.Dialect), way).
+		With(deployment.Reason("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", Entry(k.before)))
+}
+
+// make works out the entry as it should be. Of one of ours that starts this program, the arguments that the call does not name stay; of one that leads to the same server with a token that still opens it, the token stays.
+func (s *service) make(ctx context.Context, k *work) error {
+	if k.ours && k.in.URL == "" { // what is not named stays
+		k.kept = Arguments(k.before)
+		if len(k.in.Toolsets) == 0 {
+			k.in.Toolsets = Served(k.kept)
+		}
+	}
+	o := Offer{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets, Kept: k.kept}
+	if o.Remote() {
+		if s.Keys == nil {
+			return ErrServer
+		}
+		o.Secret = Placeholder
+		if at, secret := Leads(k.before, k.doc.Dialect); at == o.URL && secret != "" {
+			good, err := s.Keys.Good(ctx, k.key(), secret, s.reach(k.in))
+			if err != nil {
+				return err
+			}
+			if k.good = good; good {
+				o.Secret = secret
+			}
+		}
+	} else if err := s.local(k, &o); err != nil {
+		return err
+	}
+	k.offer = o
+	var err error
+	k.want, err = o.Server(k.host, k.doc.Dialect)
+	return err
+}
+
+// local has the offer start this program.
+func (s *service) local(k *work, o *Offer) error {
+	o.Program = Program
+	if o.Scope == deployment.Project {
+		return nil // others have it elsewhere
+	}
+	if s.Here.Chosen {
+		o.Home = s.Here.Home
+	}
+	var err error
+	o.Program, _, err = s.Here.Program()
+	return err
+}
+
+// everything is the word for every toolset.
+const everything = "all"
+
+// reach is the toolsets that a token lets in for; none is every one.
+func (s *service) reach(in Input) []string {
+	switch {
+	case slices.Contains(in.Toolsets, everything):
+		return nil
+	case len(in.Toolsets) > 0:
+		return in.Toolsets
+	}
+	return s.Default
+}
+
+// named is the same, with the word for every one.
+func (s *service) named(in Input) []string {
+	if sets := s.reach(in); len(sets) > 0 {
+		return sets
+	}
+	return []string{everything}
+}
+
+// tools is what an entry has its host's agent call, in words.
+func (s *service) tools(in Input) string {
+	sets := s.reach(in)
+	if len(sets) == 0 {
+		return "every tool that is served"
+	}
+	what := "the tools of " + strings.Join(sets, ", ")
+	if in.URL == "" && len(in.Toolsets) == 0 {
+		what += " (or of those that config.yaml says are served)"
+	}
+	return what
+}
+
+// key is the name of the host's token.
+func (k *work) key() string {
+	if k.in.name() == Program {
+		return "connect:" + k.host.Name
+	}
+	return "connect:" + k.host.Name + ":" + k.in.name()
+}
+
+// edit works out the document as it should be.
+func (s *service) edit(k *work) error {
+	k.after = k.sight.data
+	top := []string{k.doc.At, k.in.name()}
+	if k.in.Remove {
+		if k.before == nil {
+			return nil
+		}
+		var err error
+		if k.after, err = s.Documents.Remove(k.doc.Format, k.sight.data, []deployment.Key{{Path: top}}, k.memory.Made); err != nil {
+			return uneditable(k.sight, err)
+		}
+		k.gone = k.memory.Created && len(bytes.TrimSpace(k.after)) == 0
+		return nil
+	}
+	set, drop, err := k.keys()
+	if err != nil {
+		return err
+	}
+	if len(drop) > 0 {
+		if k.after, err = s.Documents.Remove(k.doc.Format, k.after, drop, nil); err != nil {
+			return uneditable(k.sight, err)
+		}
+	}
+	if k.after, err = s.Documents.Set(k.doc.Format, k.after, set); err != nil {
+		return uneditable(k.sight, err)
+	}
+	return nil
+}
+
+// keys are what is to be set and taken out.
+func (k *work) keys() (set, drop []deployment.Key, err error) {
+	before := k.before
+	if !k.ours {
+		before = nil
+	}
+	return HostKeys([]string{k.doc.At, k.in.name()}, before, k.want, k.doc.Dialect)
+}

@@ -1,0 +1,107 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Action is a command that is worth running next, with a stable name for what it does (agentpack contract §5.6).
+type Action struct {
+	Action  string `json:"action"`
+	Command string `json:"command"`
+}
+
+// Next is what a person would do about the drift, as commands.
+func (d Drift) Next(prefix string) []string {
+	s := Summarise(d.Items)
+	var out []string
+	add := func(commands ...string) {
+		for _, command := range commands {
+			if !slices.Contains(out, prefix+" "+command) {
+				out = append(out, prefix+" "+command)
+			}
+		}
+	}
+	if d.NeedsDeploy {
+		add("deploy --apply --yes --json")
+	}
+	switch {
+	case s.Modified+s.Missing > 0:
+		add("preview --diff --json", "deploy --apply --yes --json")
+		if d.AnyManifest {
+			add("evolve propose --yes --json")
+		}
+	case s.Extra > 0:
+		add("preview --diff --json")
+	}
+	return out
+}
+
+// Prefix is how every command begins that continues this call: as it is typed here, so that whoever reads it can run it.
+func Prefix(c Call) string {
+	prefix := "countersign agents"
+	add := func(flag, value string) {
+		if value != "" {
+			prefix += " --" + flag + " " + value
+		}
+	}
+	add("repo", c.Repo)
+	if c.Profile != "default" {
+		add("profile", c.Profile)
+	}
+	if c.Target != "all" {
+		add("target", c.Target)
+	}
+	add("machine", c.Machine)
+	return prefix
+}
+
+// kinds are the actions commands can be, with their place in the order of doing.
+func kinds() []struct {
+	words, action string
+	order         int
+} {
+	return []struct {
+		words, action string
+		order         int
+	}{
+		{"bootstrap", "bootstrap", 0}, {"doctor", "doctor", 10}, {"update", "update", 20}, {"preview --diff", "preview_diff", 30},
+		{"preview", "preview", 30}, {"diff", "diff", 40}, {"plan", "plan", 50}, {"deploy --apply", "deploy_apply", 60}, {"deploy", "deploy", 60},
+		{"status", "status", 70}, {"evolve propose", "evolve_propose", 80}, {"evolve restore", "evolve_restore", 81}, {"evolve", "evolve", 81},
+		{"rollback", "rollback", 90},
+	}
+}
+
+// kindOf finds what a command does behind its global flags.
+func kindOf(command string) (action string, order int) {
+	words := strings.Fields(command)[2:]
+	for len(words) > 1 && strings.HasPrefix(words[0], "--") {
+		words = words[2:]
+	}
+	rest := strings.Join(words, " ") + " "
+	for _, k := range kinds() {
+		if strings.HasPrefix(rest, k.words+" ") {
+			return k.action, k.order
+		}
+	}
+	return "other", 100
+}
+
+// Ordered is the commands in the order of doing, each once, and beside them what each does.
+func Ordered(commands []string) ([]string, []Action) {
+	sorting.By(commands, func(a, b string) int {
+		_, x := kindOf(a)
+		_, y := kindOf(b)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	})
+	commands = slices.Compact(commands)
+	out := make([]Action, len(commands))
+	for i, command := range commands {
+		action, _ := kindOf(command)
+		out[i] = Action{action, command}
+	}
+	return commands, out
+}

@@ -1,0 +1,238 @@
+// Package compiler turns a config repository into what should be on the machine: it loads and locks, composes and validates every
+// module once, and renders the chosen targets (agentpack contract §0, pipeline).
+//
+// It refuses to know what is on the machine, and it changes nothing.
+package planner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// All is the target filter that stands for every configured target.
+const All = "all"
+
+// workers bounds how many modules are composed at once.
+const workers = 8
+
+// Compiler composes and renders.
+type Compiler struct {
+	Places   deployport.Places
+	Configs  deployport.Configs
+	Sources  deployport.Sources
+	Overlays deployport.Overlays
+	Offline  bool // fetch nothing
+	Sep      byte // the native path separator
+}
+
+// Request is what to compile. Profile and Target are never empty.
+type Request struct {
+	Asked   deployport.Asked
+	Profile string
+	Target  string // a target's name, or All
+}
+
+// Module is a module as it is deployed, with where its files came from.
+type Module struct {
+	target.Module
+	Upstream deployment.Tree
+	Layers   []overlay.Layer
+	composed overlay.Composed
+	Origin   *overlay.Origin // of a git source
+}
+
+// Layer is where the module's file of that path comes from: upstream, the highest overlay that gave or patched it, or "missing".
+func (m Module) Layer(path string) string { return cmp.Or(m.composed.Layer(path), "missing") }
+
+// State is what should be on the machine. Files of parts are not merged yet.
+type State struct {
+	Place    deployment.Place
+	Config   deployport.Config
+	Request  Request
+	Targets  []string // the chosen ones, sorted
+	Modules  []Module // sorted by identifier
+	Output   target.Output
+	Warnings []string
+}
+
+// Module is the composed module of that identifier.
+func (s State) Module(id string) (Module, bool) {
+	i := slices.IndexFunc(s.Modules, func(m Module) bool { return m.ID == id })
+	if i < 0 {
+		return Module{}, false
+	}
+	return s.Modules[i], true
+}
+
+// Load resolves the place and reads the config repository.
+func (c Compiler) Load(ctx context.Context, r Request) (State, error) {
+	s := State{Request: r}
+	var err error
+	if s.Place, err = c.Places.Resolve(ctx, r.Asked); err != nil {
+		return s, err
+	}
+	if s.Config, err = c.Configs.Load(ctx, s.Place.Repo); err != nil {
+		return s, err
+	}
+	s.Warnings = slices.Clone(s.Config.Warnings)
+	s.Targets, err = target.Sorted(s.Config.Manifest.Targets, r.Target)
+	return s, err
+}
+
+// Compile is Load, and then every selected module composed, validated and rendered. Warnings gathered before a failure come back with
+// the State. It fails with the faults of package deployment.
+func (c Compiler) Compile(ctx context.Context, r Request) (State, error) {
+	s, err := c.Load(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	selected, err := s.Config.Manifest.Select(r.Profile)
+	if err != nil {
+		return s, err
+	}
+	if s.Config.Manifest.NeedsLock() && s.Config.Lock == nil {
+		return s, c.LockMissing(s.Place)
+	}
+	selected = slices.DeleteFunc(selected, func(m deployment.Module) bool { return !slices.ContainsFunc(s.Targets, m.For) })
+	if err := c.composeAll(ctx, &s, selected); err != nil {
+		return s, err
+	}
+	s.Output, err = target.Render(c.Input(ctx, s))
+	s.Warnings = append(s.Warnings, s.Output.Warnings...)
+	return s, err
+}
+
+// LockMissing is ErrLockMissing for the config repository of a place.
+func (c Compiler) LockMissing(at deployment.Place) error {
+	return deployment.ErrLockMissing.Sayf("%s is missing in %s; make it with lock (or update)", deployment.LockFile, at.Repo).
+		With(deployment.Details{}.AddPath("path", at.Repo+string(c.Sep)+deployment.LockFile).Add("hint", "countersign agents lock"))
+}
+
+// Input is what the state was rendered from.
+func (c Compiler) Input(ctx context.Context, s State) target.Input {
+	in := target.Input{Place: s.Place, Targets: s.Config.Manifest.Targets, Chosen: s.Targets, Sep: c.Sep, Read: c.reader(ctx)}
+	for _, m := range s.Modules {
+		in.Modules = append(in.Modules, m.Module)
+	}
+	return in
+}
+
+func (c Compiler) reader(ctx context.Context) func(deployment.Content) ([]byte, error) {
+	return func(content deployment.Content) ([]byte, error) { return c.Sources.Content(ctx, content) }
+}
+
+// composeAll composes modules side by side; their order and their warnings stay those of the list.
+func (c Compiler) composeAll(ctx context.Context, s *State, selected []deployment.Module) error {
+	s.Modules = make([]Module, len(selected))
+	warnings := make([][]string, len(selected))
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, m := range selected {
+		group.Go(func() (err error) {
+			s.Modules[i], warnings[i], err = c.Compose(inner, *s, m)
+			return err
+		})
+	}
+	err := group.Wait()
+	for _, w := range warnings {
+		s.Warnings = append(s.Warnings, w...)
+	}
+	return err
+}
+
+// Compose is one module with its layers, validated.
+func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Module, []string, error) {
+	out := Module{Module: target.Module{Module: m}}
+	var err error
+	if out.Upstream, out.Origin, err = c.Upstream(ctx, s, m); err != nil {
+		return out, nil, err
+	}
+	for _, scope := range deployment.OverlayScopes() {
+		layer, err := c.Overlays.Layer(ctx, s.Place, m.ID, scope)
+		if err != nil {
+			return out, nil, err
+		}
+		if layer.Exists {
+			out.Layers = append(out.Layers, layer)
+		}
+	}
+	read := c.reader(ctx)
+	composed, err := overlay.Compose(overlay.ComposeInput{Module: m, Upstream: out.Upstream, Layers: out.Layers, Read: read})
+	if err != nil {
+		return out, composed.Warnings, err
+	}
+	out.Tree, out.composed = composed.Tree, composed
+	return out, composed.Warnings, deployment.Validate(m, out.Tree, read, c.Configs.Frontmatter)
+}
+
+// Upstream is a module's files before any overlay: those of the config repository, or of the commit that the lockfile names, whose sum
+// has to be the locked one (ErrContent).
+func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (deployment.Tree, *overlay.Origin, error) {
+	if m.Source.Git == nil {
+		tree, err := c.Local(ctx, s.Place, m)
+		return tree, nil, err
+	}
+	locked, err := Locked(s.Config.Lock, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, err := c.Sources.Git(ctx, s.Place, *locked.Source.Git, c.Offline)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sum := tree.Sum(); sum != locked.Sum {
+		return nil, nil, deployment.ErrContent.Sayf("the cached checkout of module %s is not what %s says; countersign agents fetch replaces it", m.ID, deployment.LockFile).
+			With(deployment.Fields("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
+	}
+	return tree, &overlay.Origin{Git: locked.Source.Git}, nil
+}
+
+// Local is the files of a module in the config repository itself. What it fails with names the module, and how to take it out.
+func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.Tree, error) {
+	tree, err := c.Sources.Local(ctx, at, m.Source.Local)
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return tree, err
+	}
+	details := deployment.Fields("module_id", m.ID)
+	if known, ok := f.Details.(deployment.Details); ok {
+		maps.Copy(details, known)
+	}
+	return tree, f.Sayf("module %s: %s, or take it out with countersign agents remove %s", m.ID, f.Message, m.ID).With(details)
+}
+
+// LocalOrigin says where the files of a module in the config repository itself can be found again: with the commit, where the repository is
+// in git and has one. Without git the origin is the path alone.
+func LocalOrigin(ctx context.Context, history deployport.History, repo, source string) (*overlay.Origin, error) {
+	local := &overlay.LocalOrigin{Path: source}
+	commit, dirty, err := history.Head(ctx, repo)
+	switch {
+	case errors.Is(err, deployment.ErrGitRepo), errors.Is(err, deployment.ErrGitMissing), errors.Is(err, deployment.ErrGit):
+	case err != nil:
+		return nil, err
+	case commit != "":
+		local.Commit, local.Dirty = commit, &dirty
+	}
+	return &overlay.Origin{Local: local}, nil
+}
+
+// Locked is a git module's entry in the lockfile. It fails with ErrLock where there is none, or one of another source.
+func Locked(lock *deployment.Lock, m deployment.Module) (deployment.LockedModule, error) {
+	locked, ok := lock.Module(m.ID)
+	if ok && locked.Source.Git != nil && locked.Source.Git.URL == m.Source.Git.URL && locked.Source.Git.Subdir == m.Source.Git.Subdir {
+		return locked, nil
+	}
+	return locked, deployment.ErrLock.Sayf("%s does not hold module %s as %s names it; lock again", deployment.LockFile, m.ID, deployment.ManifestFile).
+		With(deployment.Reason("lockfile_out_of_date", "run_lock", "run_update", "retry_command").Add("module_id", m.ID))
+}

@@ -1,0 +1,226 @@
+// Package drift finds what is deployed and not as it should be, file by file and root by root, and what a person would do about it
+// (agentpack contract §5.6).
+//
+// It refuses to know how the desired state comes about, and it changes nothing.
+package planner
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// The kinds of drift (agentpack contract §5.6). A file that a deployment would add counts as Missing.
+const (
+	Missing  = "missing"
+	Modified = "modified"
+	Extra    = "extra"
+)
+
+// Item is one file that is not as it should be.
+type Item struct {
+	Actual    *string  `json:"actual"`
+	Expected  *string  `json:"expected"`
+	Kind      string   `json:"kind"`
+	Path      string   `json:"path"`
+	PathPosix string   `json:"path_posix"`
+	Root      string   `json:"root,omitempty"`
+	RootPosix string   `json:"root_posix,omitempty"`
+	Target    string   `json:"target"`
+	Modules   []string `json:"-"`
+}
+
+// Summary counts files by kind of drift.
+type Summary struct {
+	Extra    int `json:"extra"`
+	Missing  int `json:"missing"`
+	Modified int `json:"modified"`
+}
+
+// RootSummary counts those of one root.
+type RootSummary struct {
+	Root      string  `json:"root"`
+	RootPosix string  `json:"root_posix"`
+	Summary   Summary `json:"summary"`
+	Target    string  `json:"target"`
+}
+
+// Drift is what is found to differ, and what follows from it.
+type Drift struct {
+	Items       []Item
+	Warnings    []string
+	NeedsDeploy bool // a root lacks its manifest
+	AnyManifest bool
+}
+
+// Find looks through the roots of a plan. Extras that nobody manages are listed where a root is scanned for them and unmanaged is asked for.
+func Find(ctx context.Context, machine deployport.Machine, r Result, unmanaged bool) (Drift, error) {
+	d := Drift{Items: []Item{}}
+	for _, root := range r.Plan.Roots {
+		d.AnyManifest = d.AnyManifest || ledgerOf(r.Observed, root).Present
+	}
+	if !d.AnyManifest {
+		d.Warnings = append(d.Warnings, "nothing was deployed here yet, as far as manifests tell: drift may be inaccurate; deploy_apply writes them")
+	}
+	roots := slices.Clone(r.Plan.Roots)
+	sorting.By(roots, func(a, b deployment.Root) int { return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path)) })
+	for _, root := range roots {
+		if err := d.root(ctx, machine, r, search{root, unmanaged}); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// search is one root to look through.
+type search struct {
+	root      deployment.Root
+	unmanaged bool
+}
+
+// unknown are those of the paths that no target wants or owns. What is there and is wanted or owned was seen; only what came since has to
+// be looked for.
+func unknown(r Result, paths []string) []string {
+	paths = slices.DeleteFunc(paths, func(path string) bool { return r.Observed.Files[path].Kind != deployment.Absent })
+	if len(paths) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	for i := range r.Files {
+		known[r.Files[i].Path] = true
+	}
+	for have := range r.Observed.Entries() {
+		known[have.Path] = true
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return known[path] })
+}
+
+func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, in search) error {
+	ledger, root := ledgerOf(r.Observed, in.root), in.root
+	wanted := make(map[string]bool, len(ledger.Owned))
+	var items []Item
+	found := func(item Item) {
+		item.Target, item.Root, item.RootPosix, item.PathPosix = root.Target, root.Path, deployment.Posix(root.Path), deployment.Posix(item.Path)
+		items = append(items, item)
+	}
+	for i := range r.Files {
+		f := &r.Files[i]
+		if f.Target != root.Target || f.Root != root.Path || f.Part != nil && f.Merge.Ours.IsZero() {
+			continue
+		}
+		wanted[f.Path] = true
+		if item, differs := differsFrom(f, r.Observed.Files[f.Path]); differs {
+			found(item)
+		}
+	}
+	for i := range ledger.Owned {
+		have := &ledger.Owned[i]
+		if wanted[have.Path] || have.Owner != deployment.Deploy {
+			continue
+		}
+		if now := r.Observed.Files[have.Path]; now.Kind != deployment.Absent {
+			found(Item{Path: have.Path, Kind: Extra, Actual: labelled(now.Sum), Modules: have.Modules})
+		}
+	}
+	sorting.Stable(items, func(a, b Item) int { return byComponents(a.Path, b.Path) })
+	if !ledger.Present && len(wanted) > 0 {
+		d.NeedsDeploy = true
+		if d.AnyManifest {
+			d.Warnings = append(d.Warnings, root.Path+" has no manifest of "+root.Target+" yet; deploy_apply writes it")
+		}
+	}
+	if ledger.Present && root.ScanExtras && in.unmanaged {
+		paths, err := machine.Extras(ctx, root)
+		if err != nil {
+			return err
+		}
+		paths = unknown(r, paths)
+		seen, err := machine.Observe(ctx, deployport.Look{Paths: paths})
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			found(Item{Path: path, Kind: Extra, Actual: labelled(seen.Files[path].Sum)})
+		}
+	}
+	d.Items = append(d.Items, items...)
+	return nil
+}
+
+// differsFrom compares one wanted file with what stands there.
+func differsFrom(f *deployment.Desired, now deployment.Seen) (Item, bool) {
+	item := Item{Path: f.Path, Modules: f.Modules}
+	switch {
+	case now.Kind == deployment.Absent || f.Part != nil && f.Merge.Now.IsZero():
+		item.Kind = Missing
+	case f.Part != nil && f.Merge.Now == f.Merge.Ours, f.Part == nil && now.Is(f.Content.Sum, f.Mode):
+		return item, false
+	default:
+		item.Kind, item.Actual = Modified, labelled(now.Sum)
+	}
+	item.Expected = labelled(f.Content.Sum)
+	return item, true
+}
+
+func ledgerOf(o deployment.Observed, root deployment.Root) deployment.Ledger {
+	i := slices.IndexFunc(o.Ledgers, func(l deployment.Ledger) bool { return l.Root.Target == root.Target && l.Root.Path == root.Path })
+	if i < 0 {
+		return deployment.Ledger{Root: root}
+	}
+	return o.Ledgers[i]
+}
+
+// byComponents orders paths by their components: a/b before a-b.
+func byComponents(a, b string) int {
+	return cmp.Compare(strings.ReplaceAll(deployment.Posix(a), "/", "\x00"), strings.ReplaceAll(deployment.Posix(b), "/", "\x00"))
+}
+
+// Summarise counts items by kind.
+func Summarise(items []Item) Summary {
+	var s Summary
+	for _, i := range items {
+		s.count(i.Kind)
+	}
+	return s
+}
+
+func (s *Summary) count(kind string) {
+	switch kind {
+	case Missing:
+		s.Missing++
+	case Modified:
+		s.Modified++
+	case Extra:
+		s.Extra++
+	}
+}
+
+// ByRoot summarises roots that have drift, by target and root.
+func ByRoot(items []Item) []RootSummary {
+	out := []RootSummary{}
+	for _, item := range items {
+		i := slices.IndexFunc(out, func(r RootSummary) bool { return r.Target == item.Target && r.Root == item.Root })
+		if i < 0 {
+			i = len(out)
+			out = append(out, RootSummary{Root: item.Root, RootPosix: item.RootPosix, Target: item.Target})
+		}
+		out[i].Summary.count(item.Kind)
+	}
+	sorting.By(out, func(a, b RootSummary) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.RootPosix, b.RootPosix))
+	})
+	return out
+}
+
+func labelled(s deployment.Sum) *string {
+	if s.IsZero() {
+		return nil
+	}
+	text := s.Labelled()
+	return &text
+}

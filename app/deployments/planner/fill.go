@@ -1,0 +1,24 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Fill gives the writes of a way back the contents that are kept by sum. It fails with ErrSnapshotDamaged where one is lost.
+func Fill(ctx context.Context, t *deployment.Transaction, kept deployport.Snapshots) error {
+	for i, w := range t.Writes {
+		if w.After.Kind != deployment.Regular || w.Data.Data != nil {
+			continue
+		}
+		data, err := kept.Blob(ctx, t.Place.Home, w.Data.Sum)
+		if err != nil {
+			return err
+		}
+		t.Writes[i].Data = deployment.Bytes(data)
+		t.Writes[i].After.Size = int64(len(data))
+	}
+	return nil
+}

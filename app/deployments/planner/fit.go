@@ -1,0 +1,21 @@
+package planner
+
+import "encoding/json"
+
+// Slack is what an answer needs besides its lists, in bytes.
+const Slack = 16 << 10
+
+// Fit is as much of a list as takes at most limit bytes as JSON, and how many items are left out. A limit of 0 or less is none: what a caller
+// takes bounds lists, never the shape of an answer.
+func Fit[T any](list []T, limit int) (shown []T, omitted int) {
+	if limit <= 0 {
+		return list, 0
+	}
+	for i, item := range list {
+		text, err := json.Marshal(item)
+		if limit -= len(text) + 1; err == nil && limit < 0 {
+			return list[:i], len(list) - i
+		}
+	}
+	return list, 0
+}

@@ -1,0 +1,76 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// Handed is the files of a plan that hand power on to agents, each with what it hands on.
+type Handed []handing
+
+type handing struct{ path, what string }
+
+// The bounds of looking: how many of them a warning names, and how many bytes of a text are read.
+const (
+	maxHanded = 10
+	maxRead   = 1 << 20
+)
+
+// HandedOn finds them. read is the content that a change leaves, for files whose text decides; a nil content is not known, and is taken for nothing.
+func HandedOn(changes []deployment.Change, read func(deployment.Change) ([]byte, error)) (h Handed, err error) {
+	for _, c := range changes {
+		path := deployment.Posix(c.Path)
+		what := deployment.Of(path, c.Mode)
+		if c.Op == deployment.Delete && !deployment.Restrains(path) {
+			continue // what is gone runs nothing
+		}
+		if what == "" && c.Op != deployment.Delete && c.Link == "" && deployment.Reads(path) {
+			if c.After.Size > maxRead {
+				what = "too long to be looked through"
+			} else if text, err := read(c); err != nil {
+				return nil, err
+			} else {
+				what = deployment.Text(text)
+			}
+		}
+		if what != "" {
+			h = append(h, handing{c.Path, what})
+		}
+	}
+	return h, nil
+}
+
+// Assessment is of high risk where power is handed on, so that nothing that was allowed beforehand covers it.
+func (h Handed) Assessment() policy.Assessment {
+	if len(h) == 0 {
+		return policy.Assessment{}
+	}
+	return policy.Assessment{Risk: policy.RiskHigh}
+}
+
+// Warnings say so to whoever decides, in one line; nil where nothing is handed on.
+func (h Handed) Warnings() []string {
+	if len(h) == 0 {
+		return nil
+	}
+	var kinds []string
+	paths := map[string][]string{}
+	for _, one := range h {
+		if len(paths[one.what]) == 0 {
+			kinds = append(kinds, one.what)
+		}
+		paths[one.what] = append(paths[one.what], one.path)
+	}
+	for i, what := range kinds {
+		all := paths[what]
+		list := strings.Join(all[:min(len(all), maxHanded)], ", ")
+		if more := len(all) - maxHanded; more > 0 {
+			list += fmt.Sprintf(" and %d more", more)
+		}
+		kinds[i] = what + ": " + list
+	}
+	return []string{"this hands power on, and what agents then do with it is not bound by this plan: " + strings.Join(kinds, "; ")}
+}

@@ -1,0 +1,289 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/deployment/overlay"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/deployport"
+)
+
+// Deps is what proposing needs besides looking.
+type EvolveDeps struct {
+	Differ  deployport.Differ
+	History deployport.History
+	Remote  deployport.Remote
+	Clock   ports.Clock
+}
+
+// commitMessage is what proposals are committed with.
+const commitMessage = "chore(evolve): propose overlay updates"
+
+// proposeData is the data of evolve propose, in all its forms.
+type proposeData struct {
+	Branch     string      `json:"branch,omitempty"`
+	Candidates []Candidate `json:"candidates,omitempty"`
+	Omitted    int         `json:"candidates_omitted,omitempty"`
+	Commit     string      `json:"commit,omitempty"`
+	Committed  *bool       `json:"committed,omitempty"`
+	Created    bool        `json:"created"`
+	Files      []string    `json:"files,omitempty"`
+	FilesPosix []string    `json:"files_posix,omitempty"`
+	FilesLeft  int         `json:"files_omitted,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+	Scope      string      `json:"scope,omitempty"`
+	Skipped    *[]Skipped  `json:"skipped,omitempty"` // there whenever nothing was created
+	Left       int         `json:"skipped_omitted,omitempty"`
+	Summary    *Summary    `json:"summary,omitempty"`
+}
+
+// Proposal is edits that were found, as files of overlays on a branch.
+type Proposal struct {
+	found    found
+	place    deployment.Place
+	branch   string
+	scope    string
+	files    deployment.Tree // by slash path below the repository
+	warnings []string
+	limit    int // bytes of an answer
+}
+
+// Bound says how many bytes of an answer the caller takes; 0 is any number.
+func (p *Proposal) Bound(limit int) { p.limit = limit }
+
+// Hash names the proposal: the repository, the scope and every file that says something. The branch's name and new baselines hold the time,
+// and are not part of it.
+func (p *Proposal) Hash() canon.Hash {
+	sums := map[string]string{}
+	for _, f := range p.files {
+		if !strings.HasSuffix(f.Path, "/"+overlay.BaselineFile) {
+			sums[f.Path] = fmt.Sprintf("%s %o", f.Content.Sum, f.Mode)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"repo": p.place.Repo, "scope": p.scope, "files": sums})
+	if err != nil {
+		text = []byte(p.place.Repo) // texts and sums always have a JSON form
+	}
+	return canon.Bytes("deployment.evolve.v1", text)
+}
+
+// Prompt is one line for whoever confirms.
+func (p *Proposal) Prompt() string {
+	return fmt.Sprintf("commit %d overlay files on a new branch of %s", len(p.files), p.place.Repo)
+}
+
+// Idle reports that there is nothing to propose.
+func (p *Proposal) Idle() bool { return len(p.found.candidates) == 0 }
+
+// MarshalJSON is the report that a dry run gives.
+func (p *Proposal) MarshalJSON() ([]byte, error) {
+	d := p.nothing()
+	if len(p.found.candidates) > 0 {
+		d.Reason = "dry_run"
+		d.Candidates, d.Omitted = planner.Fit(p.found.candidates, (p.limit-planner.Slack)/2)
+	}
+	return json.Marshal(planner.Report{Data: d, Warnings: p.warnings})
+}
+
+func (p *Proposal) nothing() proposeData {
+	d := proposeData{Reason: "no_drift", Summary: &p.found.summary}
+	shown, left := planner.Fit(p.found.skipped, (p.limit-planner.Slack)/2)
+	d.Skipped, d.Left = &shown, left
+	if len(p.found.skipped) > 0 || p.found.summary.ReadError > 0 {
+		d.Reason = "no_proposeable_drift"
+	}
+	return d
+}
+
+// Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
+func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result, c planner.Call, prefix string) (*Proposal, error) {
+	f, err := e.find(ctx, r, search{s, c.ModuleID, prefix, c.Scope})
+	if err != nil {
+		return nil, err
+	}
+	p := &Proposal{found: f, place: s.Place, scope: string(c.Scope), warnings: planner.Unique(r.Warnings, f.warnings)}
+	if len(f.candidates) == 0 {
+		return p, nil
+	}
+	if !c.DryRun {
+		if !c.Yes {
+			return nil, deployment.ErrYes
+		}
+		if err := e.ready(ctx, s.Place.Repo); err != nil {
+			return nil, err
+		}
+	}
+	p.branch = c.Branch
+	if p.branch == "" {
+		p.branch = branchName(c, f.candidates, e.Clock.Now().UTC())
+	}
+	p.files, err = e.overlayFiles(ctx, s, c.Scope, f.candidates)
+	return p, err
+}
+
+// ready refuses a config repository that is no git repository of its own, or has uncommitted changes.
+func (e Evolver) ready(ctx context.Context, repo string) error {
+	state, err := e.Remote.State(ctx, repo)
+	details := func(hint string) deployment.Details {
+		return deployment.Fields("command", "evolve propose").AddPath("repo", repo).Add("hint", hint)
+	}
+	switch {
+	case errors.Is(err, deployment.ErrGitRepo):
+		return deployment.ErrGitRepo.Sayf("%s is no git repository; a proposal is a branch there", repo).With(details("git -C " + repo + " init"))
+	case err != nil:
+		return err
+	case state.Dirty:
+		return deployment.ErrGitDirty.Sayf("%s has uncommitted changes; commit or stash them first", repo).With(details("git -C " + repo + " status"))
+	}
+	return nil
+}
+
+// branchName is unique in time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
+func branchName(c planner.Call, candidates []Candidate, now time.Time) string {
+	id := c.ModuleID
+	if id == "" {
+		id = candidates[0].ModuleID
+		if slices.ContainsFunc(candidates, func(o Candidate) bool { return o.ModuleID != id }) {
+			id = "multi"
+		}
+	}
+	return fmt.Sprintf("evolve/propose-%s-%s-%s-%09d", c.Scope, deployment.SafeName(id), now.Format("20060102T150405Z"), now.Nanosecond())
+}
+
+// overlaid is a module with its layer of one scope. dir is the layer's, with slashes, below the repository.
+type overlaid struct {
+	module planner.Module
+	layer  overlay.Layer
+	repo   string
+	dir    string
+}
+
+func (e Evolver) overlayOf(ctx context.Context, s planner.State, scope deployment.OverlayScope, id string) (overlaid, error) {
+	m, _ := s.Module(id)
+	layer, err := e.Compiler.Overlays.Layer(ctx, s.Place, id, scope)
+	if err != nil {
+		return overlaid{}, err
+	}
+	dir, within := strings.CutPrefix(deployment.Posix(layer.Dir), deployment.Posix(s.Place.Repo)+"/")
+	if !within {
+		return overlaid{}, deployment.ErrPath.Sayf("the overlay %s lies outside the config repository", layer.Dir)
+	}
+	return overlaid{m, layer, s.Place.Repo, dir}, nil
+}
+
+// overlayFiles are the candidates as files of overlays in the scope, with the metadata that an overlay made by hand would have.
+func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deployment.OverlayScope, candidates []Candidate) (deployment.Tree, error) {
+	files := map[string]deployment.File{}
+	put := func(name string, mode fs.FileMode, data []byte) {
+		files[name] = deployment.File{Path: name, Mode: mode, Content: deployment.Bytes(data)}
+	}
+	for _, c := range candidates {
+		o, err := e.overlayOf(ctx, s, scope, c.ModuleID)
+		if err != nil {
+			return nil, err
+		}
+		if o.layer.Exists && o.layer.Kind == overlay.Patch {
+			patch, err := e.patch(ctx, o, c)
+			if err != nil {
+				return nil, err
+			}
+			put(path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch"), deployment.Plain, []byte(patch))
+		} else {
+			mode := deployment.Plain
+			if f, ok := o.module.Tree.Find(c.edit.Path); ok { // a script stays one
+				mode = f.Mode
+			}
+			put(path.Join(o.dir, c.edit.Path), mode, c.edit.Data)
+		}
+		metadata, err := e.metadata(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		for name, data := range metadata {
+			put(path.Join(o.dir, name), deployment.Plain, data)
+		}
+	}
+	tree := deployment.Tree(slices.Collect(maps.Values(files)))
+	tree.Sort()
+	return tree, nil
+}
+
+// patch says an edit as a patch of what lies below the layer, because a layer of patches holds nothing else.
+func (e Evolver) patch(ctx context.Context, o overlaid, c Candidate) (string, error) {
+	m, layer := o.module, o.layer
+	read := func(content deployment.Content) ([]byte, error) { return e.Compiler.Sources.Content(ctx, content) }
+	lower := slices.DeleteFunc(slices.Clone(m.Layers), func(l overlay.Layer) bool { return !below(l.Scope, layer.Scope) })
+	under, err := overlay.Compose(overlay.ComposeInput{Module: m.Module.Module, Upstream: m.Upstream, Layers: lower, Read: read})
+	if err != nil {
+		return "", err
+	}
+	f, ok := under.Tree.Find(c.edit.Path)
+	if !ok {
+		return "", deployment.ErrConfig.Sayf("the %s overlay of %s holds patches, and %s is not a file it could patch; switch the overlay to kind dir", layer.Scope, m.ID, c.edit.Path)
+	}
+	base, err := read(f.Content)
+	if err != nil {
+		return "", err
+	}
+	return e.Differ.Unified("a/"+c.edit.Path, "b/"+c.edit.Path, base, c.edit.Data), nil
+}
+
+func below(a, b deployment.OverlayScope) bool {
+	order := deployment.OverlayScopes()
+	return slices.Index(order, a) < slices.Index(order, b)
+}
+
+// metadata is what an overlay lacks of kind, module and baseline, so that drift of its upstream is noticed and it can be rebased.
+func (e Evolver) metadata(ctx context.Context, o overlaid) (map[string][]byte, error) {
+	m, layer := o.module, o.layer
+	files := map[string][]byte{}
+	if layer.ModuleID == "" {
+		files[overlay.IDFile] = []byte(m.ID + "\n")
+	}
+	if !layer.Exists {
+		files[overlay.MetaFile] = []byte("{\n  \"overlay_kind\": \"dir\"\n}\n")
+	}
+	if layer.Baseline != nil {
+		return files, nil
+	}
+	origin, err := m.Origin, error(nil)
+	if origin == nil {
+		if origin, err = planner.LocalOrigin(ctx, e.History, o.repo, m.Source.Local); err != nil {
+			return nil, err
+		}
+	}
+	files[overlay.BaselineFile], err = overlay.NewBaseline(m.Upstream, origin, e.Clock.Now().UTC()).Encode()
+	return files, err
+}
+
+// Commit makes the branch. Neither the work tree nor the branch it is on is touched.
+func (e Evolver) Commit(ctx context.Context, p *Proposal) (planner.Report, error) {
+	if len(p.found.candidates) == 0 {
+		return planner.Report{Data: p.nothing(), Warnings: p.warnings}, nil
+	}
+	commit, err := e.History.Propose(ctx, p.place.Repo, p.branch, commitMessage, p.files)
+	if err != nil {
+		return planner.Report{}, err
+	}
+	yes := true
+	d := proposeData{Branch: p.branch, Commit: commit, Committed: &yes, Created: true, Scope: p.scope}
+	for _, f := range p.files {
+		d.FilesPosix = append(d.FilesPosix, f.Path)
+		d.Files = append(d.Files, strings.ReplaceAll(f.Path, "/", string(e.Compiler.Sep)))
+	}
+	d.FilesPosix, d.FilesLeft = planner.Fit(d.FilesPosix, (p.limit-planner.Slack)/2)
+	d.Files = d.Files[:len(d.FilesPosix)]
+	return planner.Report{Data: d, Warnings: p.warnings}, nil
+}

@@ -1,0 +1,168 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// restored is one file that is recreated.
+type restored struct {
+	ModuleIDs []string `json:"module_ids,omitempty"`
+	Path      string   `json:"path"`
+	PathPosix string   `json:"path_posix"`
+	Target    string   `json:"target"`
+}
+
+type restoreSummary struct {
+	Missing         int `json:"missing"`
+	Restored        int `json:"restored"`
+	SkippedExisting int `json:"skipped_existing"`
+	SkippedRead     int `json:"skipped_read_error"`
+}
+
+// restoreData is the data of evolve restore.
+type restoreData struct {
+	Reason   string         `json:"reason"`
+	Restored []restored     `json:"restored"`
+	Omitted  int            `json:"restored_omitted,omitempty"`
+	Summary  restoreSummary `json:"summary"`
+}
+
+// Restoration is missing files that are to be recreated.
+type Restoration struct {
+	data     restoreData
+	place    deployment.Place
+	writes   []deployment.Write
+	warnings []string
+	handed   planner.Handed
+	ways     *deployment.Ways
+	limit    int // bytes of an answer
+	content  func(ctx context.Context, c deployment.Content) ([]byte, error)
+}
+
+// Exhibit is the very lines that would be written.
+func (r *Restoration) Exhibit(ctx context.Context) (any, error) {
+	type file struct {
+		Root    string `json:"root"`
+		Path    string `json:"path"`
+		Unified string `json:"unified"`
+	}
+	files := []file{}
+	for _, w := range r.writes {
+		text, err := r.content(ctx, w.Data)
+		if err != nil {
+			return nil, err
+		}
+		var diff strings.Builder
+		fmt.Fprintf(&diff, "--- /dev/null\n+++ %s\n", w.Path)
+		for l := range strings.Lines(string(text)) {
+			diff.WriteString("+" + strings.TrimSuffix(l, "\n") + "\n")
+		}
+		files = append(files, file{Root: w.Root, Path: strings.TrimPrefix(strings.TrimPrefix(w.Path, w.Root), "/"), Unified: diff.String()})
+	}
+	return map[string]any{"files": files}, nil
+}
+
+// Bound says how many bytes of an answer the caller takes; 0 is any number.
+func (r *Restoration) Bound(limit int) { r.limit = limit }
+
+func (r *Restoration) report() planner.Report {
+	data := r.data
+	data.Restored, data.Omitted = planner.Fit(data.Restored, r.limit-planner.Slack)
+	return planner.Report{Data: data, Warnings: r.warnings}
+}
+
+// Hash names the restoration.
+func (r *Restoration) Hash() canon.Hash {
+	var text strings.Builder
+	for _, w := range r.writes {
+		fmt.Fprintf(&text, "%s\n%s\n", w.Path, w.Data.Sum)
+	}
+	for _, led := range r.ways.Led() {
+		fmt.Fprintf(&text, "%s\n%s\n", led[0], led[1])
+	}
+	return canon.Bytes("deployment.restore.v1", []byte(text.String()))
+}
+
+// Prompt is one line for whoever confirms.
+func (r *Restoration) Prompt() string { return fmt.Sprintf("recreate %d missing files", len(r.writes)) }
+
+// Assessment is of high risk where what is recreated hands power on.
+func (r *Restoration) Assessment() policy.Assessment { return r.handed.Assessment() }
+
+// Idle reports that nothing is missing.
+func (r *Restoration) Idle() bool { return len(r.writes) == 0 }
+
+// MarshalJSON is the report that a dry run gives.
+func (r *Restoration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(r.report())
+}
+
+// Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
+// missing and the call is no dry run, it needs yes.
+func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c planner.Call) (*Restoration, error) {
+	out := &Restoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: restoreData{Reason: "no_missing", Restored: []restored{}}}
+	done := map[string]bool{}
+	for _, d := range r.Files {
+		unread, now := r.Observed.Unread[d.Path], r.Observed.Files[d.Path]
+		switch {
+		case c.ModuleID != "" && !slices.Contains(d.Modules, c.ModuleID):
+			continue
+		case unread != nil && now.Kind == deployment.Absent: // who knows what stands there
+			out.warnings = append(out.warnings, unreadable(d.Path, unread))
+			out.data.Summary.SkippedRead++
+			continue
+		case unread == nil && d.Part != nil && d.Merge.Ours.IsZero():
+			continue
+		case now.Kind != deployment.Absent:
+			out.data.Summary.SkippedExisting++
+			continue
+		}
+		out.data.Summary.Missing++
+		out.data.Restored = append(out.data.Restored, restored{d.Modules, d.Path, deployment.Posix(d.Path), d.Target})
+		if !done[d.Path] {
+			done[d.Path] = true
+			out.writes = append(out.writes, deployment.Write{Target: d.Target, Op: deployment.Create, Path: d.Path, Root: d.Root, Data: d.Content,
+				After: deployment.Seen{Kind: deployment.Regular, Sum: d.Content.Sum, Size: d.Content.Size, Mode: d.Mode}})
+		}
+	}
+	sorting.By(out.data.Restored, func(a, b restored) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	changes := make([]deployment.Change, len(out.writes))
+	for i, w := range out.writes {
+		changes[i] = deployment.Change{Op: w.Op, Path: w.Path, After: w.Data, Mode: w.After.Mode}
+	}
+	var err error
+	if out.handed, err = planner.HandedOn(changes, func(c deployment.Change) ([]byte, error) { return e.Compiler.Sources.Content(ctx, c.After) }); err != nil {
+		return nil, err
+	}
+	out.warnings = planner.Unique(out.handed.Warnings(), out.ways.Warnings(), out.warnings)
+	if len(out.writes) > 0 {
+		out.data.Reason = "dry_run"
+		if !c.DryRun && !c.Yes {
+			return nil, deployment.ErrYes
+		}
+	}
+	return out, nil
+}
+
+// Recreate writes the missing files, and no manifest: who owns them is as it was.
+func (e Evolver) Recreate(ctx context.Context, r *Restoration, done func(done, total int)) (planner.Report, error) {
+	if len(r.writes) > 0 {
+		t := deployment.Transaction{Kind: deployment.KindEdit, Place: r.place, Writes: r.writes, Ways: r.ways}
+		if _, err := e.Planner.Machine.Apply(ctx, t, done); err != nil {
+			return planner.Report{}, planner.Warned(err, r.warnings)
+		}
+		r.data.Reason = "restored"
+		r.data.Summary.Restored = len(r.data.Restored)
+	}
+	return r.report(), nil
+}

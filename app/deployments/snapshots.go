@@ -1,0 +1,237 @@
+package deployments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// outputSlack is what an answer needs besides its lists, in bytes.
+const outputSlack = 16 << 10
+
+// snapshotData is one snapshot in a list.
+type snapshotData struct {
+	Changes      int       `json:"changes"`
+	CreatedAt    time.Time `json:"created_at"`
+	ID           string    `json:"id"`
+	Kind         string    `json:"kind"`
+	Managed      int       `json:"managed"`
+	Profile      string    `json:"profile"`
+	RolledBackTo string    `json:"rolled_back_to,omitempty"`
+	Status       string    `json:"status"`
+	Targets      []string  `json:"targets"`
+}
+
+// listData is the data of snapshots list. Omitted are the oldest ones of a list too long for the caller.
+type listData struct {
+	Snapshots []snapshotData `json:"snapshots"`
+	Omitted   int            `json:"snapshots_omitted,omitempty"`
+}
+
+// showData is the data of snapshots show.
+type showData struct {
+	Changes      int           `json:"changes"`
+	CreatedAt    time.Time     `json:"created_at"`
+	FileChanges  []changeData  `json:"file_changes"`
+	Omitted      int           `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
+	ID           string        `json:"id"`
+	Kind         string        `json:"kind"`
+	Lock         *string       `json:"lockfile_sha256"`
+	Managed      int           `json:"managed"`
+	Files        []managedData `json:"managed_files"`
+	Profile      string        `json:"profile"`
+	Project      string        `json:"project_root"`
+	ProjectPosix string        `json:"project_root_posix"`
+	RolledBackTo string        `json:"rolled_back_to,omitempty"`
+	Roots        []rootData    `json:"roots"`
+	Status       string        `json:"status"`
+	Targets      []string      `json:"targets"`
+}
+
+type rootData struct {
+	Root      string `json:"root"`
+	RootPosix string `json:"root_posix"`
+	Target    string `json:"target"`
+}
+
+type changeData struct {
+	After     *string `json:"after_sha256"`
+	Before    *string `json:"before_sha256"`
+	Op        string  `json:"op"`
+	Path      string  `json:"path"`
+	PathPosix string  `json:"path_posix"`
+	Target    string  `json:"target"`
+}
+
+type managedData struct {
+	Modules   []string `json:"module_ids"`
+	Path      string   `json:"path"`
+	PathPosix string   `json:"path_posix"`
+	Sum       *string  `json:"sha256"`
+	Target    string   `json:"target"`
+}
+
+func brief(snap deployment.Snapshot) snapshotData {
+	return snapshotData{Changes: len(snap.Changes), CreatedAt: snap.CreatedAt.UTC(), ID: snap.ID, Kind: string(snap.Kind), Managed: len(snap.Managed),
+		Profile: snap.Profile, RolledBackTo: snap.RolledBackTo, Status: string(snap.Status), Targets: append([]string{}, snap.Targets...)}
+}
+
+func sum(s deployment.Sum) *string {
+	if s.IsZero() {
+		return nil
+	}
+	text := s.String()
+	return &text
+}
+
+// list is every snapshot.
+func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all, warnings, err := s.Snapshots.List(ctx, at.Home)
+	if err != nil {
+		return nil, planner.Warned(err, warnings)
+	}
+	data := listData{Snapshots: make([]snapshotData, len(all))}
+	for i, snap := range all {
+		data.Snapshots[i] = brief(snap)
+	}
+	const each = 360
+	if room := max(1, (sc.MaxOutput-outputSlack)/each); sc.MaxOutput > 0 && len(all) > room {
+		data.Omitted = len(all) - room
+		data.Snapshots = data.Snapshots[data.Omitted:]
+	}
+	return report(data, warnings...), nil
+}
+
+// show is one snapshot with its files, within what the caller takes.
+func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c planner.Call) (any, error) {
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := s.Snapshots.Load(ctx, at.Home, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	short := brief(snap)
+	data := showData{Changes: short.Changes, CreatedAt: short.CreatedAt, FileChanges: []changeData{}, ID: short.ID, Kind: short.Kind, Lock: sum(snap.Lock),
+		Managed: short.Managed, Files: []managedData{}, Profile: short.Profile, Project: snap.ProjectRoot, ProjectPosix: deployment.Posix(snap.ProjectRoot),
+		RolledBackTo: short.RolledBackTo, Roots: []rootData{}, Status: short.Status, Targets: short.Targets}
+	for _, r := range snap.Roots {
+		data.Roots = append(data.Roots, rootData{r.Path, deployment.Posix(r.Path), r.Target})
+	}
+	size := outputSlack
+	fits := func(path string) bool {
+		const fixed = 400
+		size += 2*len(path) + fixed
+		if sc.MaxOutput > 0 && size > sc.MaxOutput {
+			data.Omitted++
+			return false
+		}
+		return true
+	}
+	for _, r := range snap.Changes {
+		if fits(r.Path) {
+			data.FileChanges = append(data.FileChanges, changeData{After: sum(r.After.Sum), Before: sum(r.Before.Sum), Op: string(r.Op), Path: r.Path,
+				PathPosix: deployment.Posix(r.Path), Target: r.Target})
+		}
+	}
+	for _, f := range snap.Managed {
+		if fits(f.Path) {
+			data.Files = append(data.Files, managedData{Modules: append([]string{}, f.Modules...), Path: f.Path, PathPosix: deployment.Posix(f.Path),
+				Sum: sum(f.Sum), Target: f.Target})
+		}
+	}
+	return report(data), nil
+}
+
+// pruneData is the data of snapshots prune.
+type pruneData struct {
+	Freed  int64    `json:"freed_bytes"`
+	Kept   int      `json:"kept"`
+	Pruned []string `json:"pruned"`
+}
+
+// preparePrune chooses what to forget.
+func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c planner.Call) (tool.Plan, error) {
+	if c.Keep < 0 || c.Keep == 0 && len(c.IDs) == 0 {
+		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: say how many of the newest to keep (keep, at least 1), or which to forget (ids)")
+	}
+	at, err := s.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data, warnings, err := s.doomed(ctx, at, c)
+	if err != nil {
+		return nil, planner.Warned(err, warnings)
+	}
+	return &planner.Edit{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: report(data, warnings...), Nothing: len(data.Pruned) == 0}, nil
+}
+
+// doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied stay.
+func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c planner.Call) (pruneData, []string, error) {
+	data := pruneData{Pruned: []string{}}
+	all, warnings, err := s.Snapshots.List(ctx, at.Home)
+	if err != nil {
+		return data, warnings, err
+	}
+	newest := ""
+	for _, snap := range all {
+		if snap.Status == deployment.Applied {
+			newest = snap.ID
+		}
+	}
+	for i, snap := range all {
+		needed := snap.ID == newest || snap.Status == deployment.Applying
+		named := slices.Contains(c.IDs, snap.ID)
+		switch {
+		case named && needed:
+			return data, warnings, tool.ErrArguments.Sayf("snapshot %s stays: it is the newest one that is applied, or still under way; take it out of ids", snap.ID).
+				With(deployment.Fields("id", snap.ID))
+		case named, c.Keep > 0 && i < len(all)-c.Keep && !needed:
+			data.Pruned = append(data.Pruned, snap.ID)
+		default:
+			data.Kept++
+		}
+	}
+	for _, id := range c.IDs {
+		if slices.ContainsFunc(all, func(snap deployment.Snapshot) bool { return snap.ID == id }) || slices.Contains(data.Pruned, id) {
+			continue
+		}
+		_, err := s.Snapshots.Load(ctx, at.Home, id) // a record that cannot be read is in no list, and may be forgotten
+		if err != nil && !errors.Is(err, deployment.ErrSnapshotDamaged) {
+			return data, warnings, err
+		}
+		data.Pruned = append(data.Pruned, id)
+	}
+	return data, warnings, nil
+}
+
+// prune forgets exactly what was shown.
+func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, c planner.Call, p tool.Plan) (any, error) {
+	e := p.(*planner.Edit)
+	data := e.Report.Data.(pruneData)
+	now, _, err := s.doomed(ctx, e.Place, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case !slices.Equal(now.Pruned, data.Pruned):
+		return nil, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was forgotten, look again").
+			With(deployment.Reason("snapshots_changed", "list_snapshots", "retry_command"))
+	case len(data.Pruned) == 0:
+		return e.Report, nil
+	}
+	if data.Freed, err = s.Snapshots.Prune(ctx, e.Place.Home, data.Pruned); err != nil {
+		return nil, err
+	}
+	return report(data, e.Report.Warnings...), nil
+}

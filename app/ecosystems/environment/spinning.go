@@ -1,0 +1,157 @@
+// Package spinning brings an ecosystem's environment up and takes it down with a provisioner: the manifest's own commands, a script, or what is
+// built in (amof contract §7, §13, §20.5; seed 004).
+//
+// Working out a plan never runs anything of a provisioner, not even its plan action: that is a program of somebody's choice, and nothing but
+// execute mode starts one. A preview therefore shows the command that would tell more (plan_command), and ecosystem_spin_ask runs it for people.
+// A script's plan and status are asked for there alone, because scripts of the original knew deploy and destroy and took anything else for one.
+//
+// What a provisioner's program started in the background goes on when the program has ended; what the built-in provisioner local starts is looked
+// after, and ended by destroy. It refuses to know how processes are started and files are read.
+package environment
+
+import (
+	"context"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Deps is what the tools work with. Every field is required but Settling.
+type Deps struct {
+	runs.Deps
+	Provisioners ecosystemport.Provisioners
+	Surveyor     ecosystemport.Surveyor
+	Processes    ports.Processes
+	Table        ports.ProcessTable
+	Code         ports.CodeReader
+
+	// Settling is the time that services have to show that they do not end at once, and to say where they are: the result is over when it is. Nil is
+	// a second and a half.
+	Settling func(context.Context) (context.Context, context.CancelFunc)
+}
+
+// The typed handles.
+var (
+	Deploy  = tool.Ref[DeployInput, any]{Name: "amof_spin_deploy"}
+	Destroy = tool.Ref[DestroyInput, any]{Name: "amof_spin_destroy"}
+	Status  = tool.Ref[StatusInput, StatusAnswer]{Name: "ecosystem_spin_status"}
+	Ask     = tool.Ref[AskInput, AskAnswer]{Name: "ecosystem_spin_ask"}
+)
+
+// Entries are the tools about environments.
+func Entries(d Deps) []tool.Entry {
+	s := service{d}
+	deploy := runs.Dangerous(policy.Preview, "Deploy environment", "Deploy an ecosystem's environment with its provisioner, as a run.", deploySchema)
+	destroy := runs.Dangerous(policy.Typed, "Destroy environment", "Take an ecosystem's environment down with the provisioner that deployed it, as a run.", destroySchema)
+	status := runs.Read("Environment status", "Show what is recorded of an ecosystem's environment, and which of its services run.", statusSchema)
+	ask := runs.SafeWrite("Ask provisioner", "Run the provisioner's status or plan action, which change nothing by protocol, and show what it says.", askSchema)
+	status.People, ask.People = true, true
+	deploy.When, destroy.When = "unless it is deployed so already", "unless nothing is deployed"
+	return []tool.Entry{
+		bind.Command(Deploy, deploy, s.planDeploy, s.Enqueue),
+		bind.Command(Destroy, destroy, s.planDestroy, s.Enqueue),
+		bind.Query(Status, status, s.status),
+		bind.Command(Ask, ask, s.planAsk, s.ask),
+	}
+}
+
+// limit is how long a run may take at most, in seconds: the longest timeout of a manifest, and the time to stop. The manifest's own comes first.
+const limit = 3600 + 60
+
+// Performers carry out the runs.
+func Performers(d Deps) []runs.Performer {
+	s := service{d}
+	return []runs.Performer{
+		{Action: ecosystem.RunDeploy, Limit: limit, Facts: s.deployFacts, Do: s.deploy, Mend: s.mend},
+		{Action: ecosystem.RunDestroy, Limit: limit, Facts: s.destroyFacts, Do: s.destroy, Mend: s.mend},
+	}
+}
+
+type service struct{ Deps }
+
+// EnvironmentInput names an environment.
+type EnvironmentInput struct {
+	Environment string `json:"environment,omitempty" jsonschema:"description=default default"`
+}
+
+// Validate fails with ecosystem.ErrName.
+func (in EnvironmentInput) Validate() error { return ecosystem.CheckName(in.name()) }
+
+func (in EnvironmentInput) name() string {
+	if in.Environment == "" {
+		return ecosystem.DefaultEnvironment
+	}
+	return in.Environment
+}
+
+// The bounds of what is handed on to a provisioner.
+const (
+	maxArgs = 32
+	maxArg  = 4096
+)
+
+// DeployInput says what to deploy.
+type DeployInput struct {
+	runs.Target
+	EnvironmentInput
+	Args []string `json:"args,omitempty" jsonschema:"description=handed on to the provisioner"`
+}
+
+// Validate fails with ecosystem.ErrName and ecosystem.ErrArguments.
+func (in DeployInput) Validate() error {
+	if err := in.EnvironmentInput.Validate(); err != nil {
+		return err
+	}
+	if len(in.Args) > maxArgs {
+		return ecosystem.ErrArguments.Sayf("args has %d entries; at most %d are handed on", len(in.Args), maxArgs)
+	}
+	for i, arg := range in.Args {
+		if len(arg) > maxArg || strings.ContainsRune(arg, 0) {
+			return ecosystem.ErrArguments.Sayf("args[%d] contains NUL or has more than %d bytes", i, maxArg)
+		}
+	}
+	return nil
+}
+
+// DestroyInput says what to destroy.
+type DestroyInput struct {
+	runs.Target
+	EnvironmentInput
+}
+
+// payload is what a run needs to know.
+type payload struct {
+	Environment string   `json:"environment"`
+	Args        []string `json:"args,omitempty"`
+}
+
+// noop is the answer where there is nothing to do.
+type noop struct {
+	Status    string     `json:"status"` // success
+	Noop      bool       `json:"noop"`
+	Ecosystem string     `json:"ecosystem"`
+	Message   string     `json:"message"`
+	Current   ecosystem.Brief `json:"current_state"`
+	runs.Shown
+}
+
+func (s service) idle(sc tool.Scope, p picture, message string, next ...runs.Action) noop {
+	name := p.found.Layout.Name
+	text := runs.Text{Summary: "Found nothing to do", Details: []string{message}}
+	return noop{Status: "success", Noop: true, Ecosystem: name, Message: message, Current: p.state.Brief(), Shown: s.Show(sc, runs.About{Ecosystem: name}, text, next...)}
+}
+
+// short keeps a name at a length that fits a summary.
+func short(name string) string {
+	const most = 24
+	if len(name) > most {
+		return name[:most-1] + "…"
+	}
+	return name
+}

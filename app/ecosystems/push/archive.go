@@ -1,0 +1,281 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// ArchiveInput is what to archive.
+type ArchiveInput struct {
+	runs.Target
+	Message string `json:"message,omitempty" jsonschema:"maxLength=10000,description=kept with the archive"`
+	Cut     bool   `json:"delete_workspace,omitempty" jsonschema:"description=delete the workspace branch too, once it is saved"`
+	Lop     bool   `json:"cleanup_features,omitempty" jsonschema:"description=delete the tickets' branches at the remotes too, where they are merged"`
+	Offline bool   `json:"offline,omitempty" jsonschema:"description=push nothing; save everything in bundles on this machine"`
+}
+
+// BundlePlan is a repository that would be saved in a bundle.
+type BundlePlan struct {
+	Repo   string `json:"repo"`
+	Reason string `json:"reason"`
+}
+
+// ArchivePreview is what would be pushed, saved and removed (amof contract §13, tool 19).
+type ArchivePreview struct {
+	Preview
+	ArchiveFile string       `json:"archive_file"` // the time is that of the run
+	Bundles     []BundlePlan `json:"bundles"`
+	Removes     []string     `json:"removes"`
+	Keeps       []string     `json:"keeps"`
+	Deletes     []string     `json:"deletes"` // remote branches, those of them that are merged
+	Trash       string       `json:"trash"`
+}
+
+// cargoList is an archive that is prepared: what is pushed, and what has to be where before anything goes.
+type cargoList struct {
+	fleet   []*Vessel
+	holding Holding
+	bundles []bundle
+	lops    []lop
+}
+
+// bundle is a repository to be saved on this machine; with rest, only what is on no remote.
+type bundle struct {
+	BundlePlan
+	dir      string
+	rest     bool
+	readOnly bool
+}
+
+// lop is a ticket's branch that may be deleted at its remote.
+type lop struct {
+	repo string
+	dir  string
+	head ecosystemport.Head
+	into string
+}
+
+// archiveFact is what the preview of an archive rests on.
+type archiveFact struct {
+	Fleet   []Fact    `json:"fleet"`
+	Holding Holding `json:"holding"`
+}
+
+func (c cargoList) facts() archiveFact { return archiveFact{Facts(c.fleet), c.holding} }
+
+// prepare works out an archive. It fails with ecosystem.ErrUnsaved where something is in the way.
+func (s service) prepare(ctx context.Context, f runs.Found, o Order) (c cargoList, err error) {
+	if c.fleet, err = s.yard.Look(ctx, f, o); err != nil {
+		return c, err
+	}
+	if c.holding, err = s.stow.Holds(ctx, f); err != nil {
+		return c, err
+	}
+	if err := s.clean(ctx, f, c.holding); err != nil {
+		return c, err
+	}
+	for _, r := range Clones(f) {
+		if b, ok := c.bundleOf(r, o); ok {
+			c.bundles = append(c.bundles, b)
+		}
+		if o.Lop && !o.Offline && !r.ReadOnly {
+			c.lops = append(c.lops, lopsOf(f, r, c.holding)...)
+		}
+	}
+	if root := c.root(); o.Cut && (o.Offline || root.Cargo.Remote == "") {
+		c.bundles = append(c.bundles, bundle{BundlePlan: BundlePlan{"workspace", "its branch is deleted and is on no remote"}, dir: f.Layout.Root})
+	}
+	return c, c.stranded(f, o)
+}
+
+// root is the workspace's own working tree.
+func (c cargoList) root() *Vessel {
+	i := slices.IndexFunc(c.fleet, func(v *Vessel) bool { return v.Name == "" })
+	return c.fleet[i]
+}
+
+// clean fails where something is not committed, or in the middle, or where it cannot be told.
+func (s service) clean(ctx context.Context, f runs.Found, h Holding) error {
+	if h.Trees[len(h.Trees)-1].Cargo.Missing {
+		return ecosystem.ErrUnsaved.Sayf("the workspace %s is gone, so that nothing in it can be saved; amof_discard_ecosystem forgets it", f.State.WorkspaceDir)
+	}
+	list, count := h.Dirty(f)
+	for _, tree := range h.Strange {
+		list, count = append(list, tree+" (a worktree that is not in the workspace)"), count+1
+	}
+	list, count = append(list, h.Problem...), count+len(h.Problem)
+	if root, err := s.Shipping.Look(ctx, ecosystemport.Berth{Dir: f.Layout.Root}, false); err != nil {
+		return err
+	} else if root.Doing != "" {
+		list, count = append(list, fmt.Sprintf("%s (in the middle of a %s)", f.Layout.Root, root.Doing)), count+1
+	}
+	if count == 0 {
+		return nil
+	}
+	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that no commit has, the first being %s; commit them (amof_push_ecosystem with commit_all and message) or take them away, then archive again",
+		f.Layout.Name, Counted(count, "thing", "things"), list[0]).With(map[string]any{"dirty_files": list, "dirty_count": count})
+}
+
+// bundleOf says whether a repository has to be saved on this machine.
+func (c cargoList) bundleOf(r Clone, o Order) (bundle, bool) {
+	remote, stashes, there := "", 0, false
+	for _, t := range c.holding.Trees {
+		if t.Repo == r.Name && t.Dir == r.Dir {
+			remote, stashes, there = t.Cargo.Remote, t.Stashes, true
+		}
+	}
+	b := bundle{BundlePlan: BundlePlan{Repo: r.Name}, dir: r.Dir, readOnly: r.ReadOnly}
+	switch {
+	case !there:
+		return b, false
+	case remote == "":
+		b.Reason = "it has no remote"
+	case o.Offline && !r.ReadOnly:
+		b.Reason = "nothing is pushed"
+	case stashes > 0:
+		b.Reason, b.rest = Counted(stashes, "stash", "stashes"), true
+	case c.unpushed(r.Name) > 0 && r.ReadOnly:
+		b.Reason, b.rest = "it is read-only and has commits of its own", true
+	default:
+		b.rest = true
+		return b, r.ReadOnly // should it have anything of its own after all
+	}
+	return b, true
+}
+
+func (c cargoList) unpushed(repo string) (n int) {
+	for _, h := range c.holding.Heads {
+		if h.Repo == repo {
+			n += h.Unpushed
+		}
+	}
+	return n
+}
+
+// lopsOf are the tickets' branches of a repository.
+func lopsOf(f runs.Found, r Clone, h Holding) (lops []lop) {
+	for _, head := range h.Heads {
+		for _, t := range f.State.Tickets {
+			if head.Repo == r.Name && t.Repos[r.Name] == head.Branch {
+				lops = append(lops, lop{repo: r.Name, dir: r.Dir, head: ecosystemport.Head{Branch: head.Branch, Commit: head.Head}, into: r.Branch})
+			}
+		}
+	}
+	return lops
+}
+
+// stranded fails for branches with commits that nothing will push and no bundle will hold.
+func (c cargoList) stranded(f runs.Found, o Order) error {
+	saved := map[string]bool{}
+	for _, b := range c.bundles {
+		saved[b.Repo] = !b.rest || b.readOnly
+	}
+	going := map[string]bool{}
+	for _, v := range c.fleet {
+		if v.Skip == "" {
+			going[v.Name+"\x00"+v.Cargo.Branch] = true
+		}
+	}
+	var list []string
+	for _, h := range c.holding.Heads {
+		if h.Repo != "" && h.Unpushed > 0 && !saved[h.Repo] && !going[h.Repo+"\x00"+h.Branch] {
+			list = append(list, fmt.Sprintf("%s: %s (%s)", h.Repo, h.Branch, Counted(h.Unpushed, "commit", "commits")))
+		}
+	}
+	if root := c.root(); o.Cut && !saved["workspace"] && root.Skip != "" {
+		list = append(list, "workspace: "+root.Skip)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return stay(f, list, "push them, delete them, or archive with offline: true, which saves everything in bundles")
+}
+
+// unmoved fails when somebody has gone on working since the archive was prepared.
+func (s service) unmoved(ctx context.Context, f runs.Found, c cargoList) error {
+	now, err := s.stow.Holds(ctx, f)
+	if err != nil {
+		return err
+	}
+	pushed := func(heads []ecosystemport.StowedHead) []ecosystemport.StowedHead { // what is not pushed has become less
+		out := slices.Clone(heads)
+		for i := range out {
+			out[i].Unpushed = 0
+		}
+		return out
+	}
+	was := c.holding
+	was.Heads, now.Heads = pushed(was.Heads), pushed(now.Heads)
+	before, err := runs.FactsHash(was)
+	if err != nil {
+		return err
+	}
+	after, err := runs.FactsHash(now)
+	if err == nil && before != after {
+		err = ecosystem.ErrChanged.Sayf("somebody went on working in ecosystem %s while it was being archived; nothing was removed: archive again", f.Layout.Name)
+	}
+	return err
+}
+
+// stay refuses to remove what is nowhere else.
+func stay(f runs.Found, list []string, way string) error {
+	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, Counted(len(list), "branch", "branches"), list[0], way).
+		With(map[string]any{"unsaved": list})
+}
+
+func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput) (runs.Plan, error) {
+	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	o := Order{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, Lop: in.Lop}
+	c, err := s.prepare(ctx, f, o)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	name, dir := f.Layout.Name, f.State.WorkspaceDir
+	preview := ArchivePreview{Preview: Show(f, c.fleet, o), ArchiveFile: path.Join("ecosystems", name, "archives", name+"-<UTC time>.json"), Bundles: []BundlePlan{}, Removes: []string{dir},
+		Keeps: []string{f.State.WorkspaceBranch}, Deletes: []string{}, Trash: "what is removed is kept for 7 days; countersign eco restore " + name + " brings it back"}
+	if in.Cut {
+		preview.Keeps = []string{}
+	}
+	for _, b := range c.bundles {
+		if b.Reason != "" {
+			preview.Bundles = append(preview.Bundles, b.BundlePlan)
+		}
+	}
+	for _, l := range c.lops {
+		preview.Deletes = append(preview.Deletes, l.repo+": "+l.head.Branch)
+	}
+	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, Counted(len(preview.ReposAffected), "repository", "repositories"), len(preview.Bundles)),
+		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), Warnings(c.fleet, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
+		Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote", "removes the workspace once everything is saved"}},
+		Explanation: runs.Explanation{What: "Pushes everything, verifies that every commit is on a remote or in a bundle, commits a record of it in the workspace root, and moves the workspace to the trash. If anything cannot be verified, nothing is removed.",
+			Irreversible: true, Affects: append([]string{dir}, preview.ReposAffected...), Alternatives: []string{string(Push.Name)}}}
+	if p.Payload, err = tool.Encode(o); err != nil {
+		return p, err
+	}
+	return p.Sealed(f)
+}
+
+func (s service) archiveFacts(ctx context.Context, f runs.Found, payload json.RawMessage) (any, error) {
+	o, err := Read(payload)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.prepare(ctx, f, o)
+	return c.facts(), err
+}
+
+// relative is a path in the root's repository, with slashes.
+func relative(l ecosystem.Layout, file string) string {
+	return path.Join(Within(l.Root, l.Dir), file)
+}

@@ -1,0 +1,109 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// DiscardPreview is what would be removed (amof contract §13, tool 20). Stashes and files that git ignores go to the trash with the rest.
+type DiscardPreview struct {
+	Branches        []ecosystemport.StowedHead `json:"branches"`
+	Directories     []string                   `json:"directories"`
+	DirtyFiles      []string                   `json:"dirty_files"`
+	DirtyCount      int                        `json:"dirty_count"`
+	Stashes         int                        `json:"stashes"`
+	RemoteUntouched bool                       `json:"remote_untouched"`
+	Trash           string                     `json:"trash"`
+	Suggestion      string                     `json:"suggestion"`
+}
+
+// Discarded is the result of a discard.
+type Discarded struct {
+	Status    string                     `json:"status"`
+	Trash     string                     `json:"trash_id"`
+	Until     string                     `json:"restorable_until"` // RFC 3339, UTC
+	Restore   string                     `json:"restore"`
+	Branches  []ecosystemport.StowedHead `json:"branches"`
+	Directory string                     `json:"directory"`
+}
+
+func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target) (runs.Plan, error) {
+	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	h, err := s.stow.Holds(ctx, f)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	name := f.Layout.Name
+	preview := DiscardPreview{Branches: named(h.Heads), Directories: []string{f.State.WorkspaceDir}, RemoteUntouched: true, Suggestion: string(Archive.Name),
+		Trash: "kept for 7 days; countersign eco restore " + name + " brings it back"}
+	preview.DirtyFiles, preview.DirtyCount = h.Dirty(f)
+	unpushed := 0
+	for _, b := range h.Heads {
+		unpushed += b.Unpushed
+	}
+	preview.Stashes = h.Stashes()
+	warnings := append(s.deployed(ctx, f), h.Problem...)
+	for _, tree := range h.Strange {
+		warnings = append(warnings, "the worktree "+tree+" is not in the workspace; it stays, and works again when the ecosystem is restored")
+	}
+	p := runs.Plan{Tool: Discard.Name, Action: discarding, Summary: fmt.Sprintf("discard of %s (%s, %s)", name, Counted(unpushed, "unpushed commit", "unpushed commits"), Counted(preview.DirtyCount, "dirty file", "dirty files")),
+		Preview: preview, Facts: h, Warnings: warnings, Current: map[string]any{"branches": preview.Branches, "dirty_count": preview.DirtyCount, "active_ticket": f.State.ActiveTicket},
+		Risk: runs.Risk{Level: "critical", Irreversible: true, Reasons: []string{"removes the workspace with everything that is not pushed", "after 7 days it cannot be brought back"}},
+		Explanation: runs.Explanation{What: "Removes the workspace: its clones, branches, tickets and everything that is not committed. Nothing is pushed, and no remote is touched. It is irreversible once the trash is purged, 7 days later.",
+			Irreversible: true, Affects: []string{f.State.WorkspaceDir}, Alternatives: []string{string(Archive.Name), string(Push.Name)}},
+		Strength: policy.Typed, Typed: name, Payload: json.RawMessage("{}")}
+	return p.Sealed(f)
+}
+
+// named gives the workspace's own branch a name for people.
+func named(heads []ecosystemport.StowedHead) []ecosystemport.StowedHead {
+	out := make([]ecosystemport.StowedHead, len(heads))
+	for i, h := range heads {
+		if h.Repo == "" {
+			h.Repo = "workspace"
+		}
+		out[i] = h
+	}
+	return out
+}
+
+func (s service) discardFacts(ctx context.Context, f runs.Found, _ json.RawMessage) (any, error) {
+	return s.stow.Holds(ctx, f)
+}
+
+// discard carries out a confirmed discard.
+func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
+	l := j.Found.Layout
+	if err := s.mend(ctx, j.Found, j.Log); err != nil {
+		return nil, err
+	}
+	s.stow.Purge(ctx, l, j.Log)
+	h, err := s.stow.Holds(ctx, j.Found)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.stow.Entry(ctx, j.Found, discarding, named(h.Heads))
+	if err != nil {
+		return nil, err
+	}
+	e.Cut = true
+	if e, err = s.Attic.Keep(ctx, l, e); err != nil {
+		return nil, err
+	}
+	j.Log("info", "moving "+e.Workspace+" to the trash as "+e.ID)
+	if err := s.stow.Stow(ctx, l, &Entry{Phase: Removing, Stowed: e}); err != nil {
+		return nil, err
+	}
+	j.Percent(1, 1)
+	j.Log("info", "discarded; "+e.Restore+" brings it back until "+e.Until.Format("2006-01-02 15:04 MST"))
+	return Discarded{Status: "success", Trash: e.ID, Until: e.Until.Format("2006-01-02T15:04:05Z07:00"), Restore: e.Restore, Branches: e.Heads, Directory: e.Workspace}, nil
+}

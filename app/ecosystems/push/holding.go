@@ -1,0 +1,135 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Holding is what is in a workspace, for what removes it.
+type Holding struct {
+	Heads   []ecosystemport.StowedHead `json:"branches"`
+	Trees   []TreeFact                 `json:"trees"`
+	Strays  []string                   `json:"strays"`
+	Strange []string                   `json:"strange"`  // worktrees that are not in the workspace
+	Problem []string                   `json:"problems"` // what could not be looked at
+}
+
+// TreeFact is a working tree as it is.
+type TreeFact struct {
+	Repo      string              `json:"repo"`
+	Dir       string              `json:"dir"`
+	Branch    string              `json:"branch,omitempty"`
+	Head      string              `json:"head,omitempty"`
+	Porcelain string              `json:"porcelain,omitempty"`
+	Doing     string              `json:"doing,omitempty"`
+	Stashes   int                 `json:"stashes,omitempty"`
+	Cargo     ecosystemport.Cargo `json:"-"`
+}
+
+// Holds looks at everything in the workspace, on this machine alone.
+func (y TrashYard) Holds(ctx context.Context, f runs.Found) (h Holding, err error) {
+	dir, err := Workspace(f)
+	if err != nil {
+		return h, err
+	}
+	known := []string{}
+	for _, c := range Clones(f) {
+		known = append(known, Within(dir, c.Dir))
+		trees, err := y.Saving.Trees(ctx, c.Dir)
+		if err != nil {
+			if ctx.Err() != nil {
+				return h, err
+			}
+			h.Problem = append(h.Problem, c.Name+": "+Said(err))
+			continue
+		}
+		for _, tree := range trees {
+			if rel := Within(dir, tree); rel == "" {
+				h.Strange = append(h.Strange, tree)
+			} else {
+				known = append(known, rel)
+			}
+		}
+		if err := y.inspect(ctx, &h, c, trees); err != nil {
+			return h, err
+		}
+	}
+	if h.Strays, err = y.Saving.Strays(ctx, dir, known); err != nil {
+		return h, err
+	}
+	heads, err := y.Shipping.Heads(ctx, f.Layout.Root, f.State.WorkspaceBranch)
+	if err != nil {
+		return h, err
+	}
+	for _, head := range heads {
+		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: "", Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
+	}
+	cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: dir, Outside: Outside(f)}, false)
+	if err != nil && ctx.Err() == nil {
+		h.Problem = append(h.Problem, "workspace: "+Said(err))
+		err = nil
+	}
+	h.Trees = append(h.Trees, TreeFact{Dir: dir, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Cargo: cargo})
+	return h, err
+}
+
+// inspect looks at a repository's branches and working trees.
+func (y TrashYard) inspect(ctx context.Context, h *Holding, c Clone, trees []string) error {
+	repo := c.Name
+	heads, err := y.Shipping.Heads(ctx, c.Dir, "")
+	for _, head := range heads {
+		h.Heads = append(h.Heads, ecosystemport.StowedHead{Repo: repo, Branch: head.Branch, Head: head.Commit, Unpushed: head.Unpushed})
+	}
+	for _, tree := range trees {
+		var cargo ecosystemport.Cargo
+		if err == nil {
+			cargo, err = y.Shipping.Look(ctx, ecosystemport.Berth{Dir: tree}, false)
+		}
+		if !cargo.Missing {
+			h.Trees = append(h.Trees, TreeFact{Repo: repo, Dir: tree, Branch: cargo.Branch, Head: cargo.Head, Porcelain: cargo.Porcelain, Doing: cargo.Doing, Stashes: cargo.Stashes, Cargo: cargo})
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		h.Problem = append(h.Problem, repo+": "+Said(err))
+		return nil
+	}
+	return err
+}
+
+// Dirty are the files that are not committed, and what else is in the way, at most fleet.MaxFiles, and how many.
+func (h Holding) Dirty(f runs.Found) (list []string, count int) {
+	for _, t := range h.Trees {
+		where := Within(f.Layout.Root, t.Dir)
+		if t.Doing != "" {
+			list = append(list, fmt.Sprintf("%s (in the middle of a %s)", where, t.Doing))
+		}
+		for _, change := range t.Cargo.Changes {
+			list = append(list, where+"/"+strings.ToValidUTF8(change.Path, "\uFFFD"))
+		}
+	}
+	for _, stray := range h.Strays {
+		list = append(list, Within(f.Layout.Root, f.State.WorkspaceDir)+"/"+stray+" (no repository of the ecosystem)")
+	}
+	slices.Sort(list)
+	if list = slices.Compact(list); list == nil {
+		list = []string{}
+	}
+	return list[:min(len(list), MaxFiles)], len(list)
+}
+
+// Stashes are those of all clones; worktrees of one share theirs.
+func (h Holding) Stashes() (n int) {
+	seen := map[string]bool{}
+	for _, t := range h.Trees {
+		if !seen[t.Repo] {
+			n += t.Stashes
+		}
+		seen[t.Repo] = true
+	}
+	return n
+}

@@ -1,0 +1,101 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// PushInput is what to push.
+type PushInput struct {
+	runs.Target
+	Message   string   `json:"message,omitempty" jsonschema:"maxLength=10000,description=of the commits that commit_all makes"`
+	CommitAll bool     `json:"commit_all,omitempty" jsonschema:"description=commit everything that is not committed first; needs message"`
+	Repos     []string `json:"repos,omitempty" jsonschema:"maxItems=256,description=names of repositories; default all and the workspace's own branch"`
+}
+
+// Validate wants a message for commits.
+func (in PushInput) Validate() error {
+	if in.CommitAll && strings.TrimSpace(in.Message) == "" {
+		return ecosystem.ErrArguments.Sayf("commit_all needs a message for the commits it makes; call again with message")
+	}
+	return nil
+}
+
+// Idle is the answer where there is nothing to do.
+type Idle struct {
+	Status  string         `json:"status"`
+	Noop    bool           `json:"noop"`
+	Message string         `json:"message"`
+	Preview *Preview `json:"preview,omitempty"`
+	runs.Shown
+}
+
+func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (runs.Plan, error) {
+	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	o := Order{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos}
+	found, err := s.yard.Look(ctx, f, o)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	for _, v := range found {
+		if !v.Commits(o) {
+			continue
+		}
+		if err := s.Committing.Author(ctx, v.Berth.Dir); err != nil {
+			return runs.Plan{}, err
+		}
+		break // it is the same for all
+	}
+	preview := Show(f, found, o)
+	n := len(preview.ReposAffected)
+	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, Counted(n, "repository", "repositories")), Preview: preview, Facts: Facts(found),
+		Warnings: Warnings(found, o), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
+		Risk:        runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote"}},
+		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes, never with force; with commit_all, commits everything else first.", Irreversible: true, Affects: preview.ReposAffected, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}}}
+	if o.CommitAll {
+		p.Risk.Reasons = append(p.Risk.Reasons, "commits what is not committed")
+	}
+	if n == 0 {
+		text := runs.Text{Summary: "Found nothing to push", Details: Lines(preview)}
+		p.Noop = Idle{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
+			Shown: s.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text, runs.Suggest("status", f.Layout.Name, nil))}
+	}
+	if p.Payload, err = tool.Encode(o); err != nil {
+		return p, err
+	}
+	return p.Sealed(f)
+}
+
+func (s service) pushFacts(ctx context.Context, f runs.Found, payload json.RawMessage) (any, error) {
+	o, err := Read(payload)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.yard.Look(ctx, f, o)
+	return Facts(found), err
+}
+
+// push carries out a confirmed push.
+func (s service) push(ctx context.Context, j runs.Job) (any, error) {
+	o, err := Read(j.Run.Payload)
+	if err == nil {
+		err = s.mend(ctx, j.Found, j.Log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.yard.Look(ctx, j.Found, o)
+	if err != nil {
+		return nil, err
+	}
+	return s.yard.Send(ctx, j, found, o)
+}

@@ -1,0 +1,53 @@
+package push
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Find is the entry of that id, or the newest one. An entry that was never finished is none, unless it is being restored.
+func (y TrashYard) Find(ctx context.Context, l ecosystem.Layout, id string) (ecosystemport.Stowed, error) {
+	entries, _, err := y.Attic.List(ctx, l)
+	if err != nil {
+		return ecosystemport.Stowed{}, err
+	}
+	for _, e := range entries {
+		if e.Whole && (id == "" || e.ID == id) {
+			return e, nil
+		}
+	}
+	if id == "" {
+		return ecosystemport.Stowed{}, ecosystem.ErrTrash.Sayf("the trash has nothing of ecosystem %s", l.Name)
+	}
+	return ecosystemport.Stowed{}, ecosystem.ErrTrash.Sayf("the trash has no entry %q of ecosystem %s; ecosystem_trash lists those there are", id, l.Name)
+}
+
+// Halfway reports whether a restore of that entry was interrupted.
+func (y TrashYard) Halfway(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) bool {
+	j, err := Noted(ctx, y.States, l)
+	return err == nil && j != nil && j.Phase == Restoring && j.Stowed.ID == e.ID
+}
+
+// Restore notes a restore and carries it out; one that cannot be finished goes back to the trash.
+func (y TrashYard) Restore(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+	err := (&Entry{Phase: Restoring, Stowed: e}).Note(ctx, y.States, l)
+	if err == nil {
+		err = y.bring(ctx, l, e)
+	}
+	if err == nil {
+		return nil
+	}
+	aside := context.WithoutCancel(ctx)
+	if now, bad := y.States.Load(aside, l); bad != nil || now.Installed() {
+		return err // all but done: whoever comes next finishes it
+	}
+	if y.back(aside, l, e) != nil {
+		return err // the journal stays
+	}
+	if undone := OperationDone(aside, y.States, l); undone != nil {
+		return undone
+	}
+	return err
+}

@@ -1,0 +1,272 @@
+package push
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Archived is the result of an archive.
+type Archived struct {
+	Status      string       `json:"status"`
+	ArchiveFile string       `json:"archive_file,omitempty"`
+	Bundles     []string     `json:"bundles"`
+	Push        Done   `json:"push"`
+	Cleanup     []LopResult  `json:"cleanup,omitempty"`
+	Trash       string       `json:"trash_id,omitempty"`
+	Until       *time.Time   `json:"restorable_until,omitempty"`
+	Restore     string       `json:"restore,omitempty"`
+	Repos       []RecordRepo `json:"repos,omitempty"`
+}
+
+// LopResult is what became of a ticket's branch at its remote: deleted or kept.
+type LopResult struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Record is the file of an archive (amof contract §5).
+type Record struct {
+	Ecosystem       string       `json:"ecosystem"`
+	ArchivedAt      time.Time    `json:"archived_at"`
+	WorkspaceBranch string       `json:"workspace_branch"`
+	WorkspaceCommit string       `json:"workspace_commit"`
+	Message         string       `json:"message"`
+	Tickets         []string     `json:"tickets"`
+	Repos           []RecordRepo `json:"repos"`
+	Trash           string       `json:"trash_id"`
+}
+
+// RecordRepo is a repository in the file of an archive.
+type RecordRepo struct {
+	Name     string `json:"name"`
+	Branch   string `json:"branch"`
+	Commit   string `json:"commit"`
+	ReadOnly bool   `json:"readonly"`
+	URL      string `json:"url,omitempty"`
+	Bundle   string `json:"bundle,omitempty"`
+}
+
+// archive carries out a confirmed archive: push, verify, bundle, record, remove.
+func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
+	f, l := j.Found, j.Found.Layout
+	done := Archived{Status: "failed", Bundles: []string{}, Push: Done{Repos: []Result{}}}
+	o, err := Read(j.Run.Payload)
+	if err == nil {
+		err = s.mend(ctx, f, j.Log)
+	}
+	if err != nil {
+		return done, err
+	}
+	s.stow.Purge(ctx, l, j.Log)
+	c, err := s.prepare(ctx, f, o)
+	if err != nil {
+		return done, err
+	}
+	if !o.Offline {
+		if done.Push, err = s.yard.Send(ctx, j, c.fleet, o); err != nil {
+			return done, halted(f, err)
+		}
+	}
+	if err := s.verify(ctx, j, c, o); err != nil {
+		return done, err
+	}
+	e, err := s.stow.Entry(ctx, f, archiving, named(c.holding.Heads))
+	if err != nil {
+		return done, err
+	}
+	e.Cut = o.Cut
+	if e, err = s.Attic.Keep(ctx, l, e); err != nil {
+		return done, err
+	}
+	jr := &Entry{Phase: Saving, Stowed: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
+	if err := s.save(ctx, j, c, jr, &done); err != nil {
+		return done, err
+	}
+	for _, lop := range c.lops {
+		done.Cleanup = append(done.Cleanup, s.lop(ctx, j, lop))
+	}
+	j.Log("info", "everything is saved; moving "+e.Workspace+" to the trash as "+e.ID)
+	jr.Phase = Removing
+	if err := s.stow.Stow(ctx, l, jr); err != nil {
+		return done, err
+	}
+	done.Status, done.ArchiveFile, done.Trash, done.Until, done.Restore = "success", relative(l, jr.File), e.ID, &e.Until, e.Restore
+	return done, nil
+}
+
+// halted says that a push that failed kept everything where it is.
+func halted(f runs.Found, err error) error {
+	if errors.Is(err, ecosystem.ErrFailed) {
+		return ecosystem.ErrUnsaved.Sayf("%s of %s stopped before anything was removed: %s", archiving, f.Layout.Name, Said(err)).Because(err)
+	}
+	return err
+}
+
+// verify has every commit of every repository that may be written to be at its remote, by what that says now, unless a bundle will hold it.
+func (s service) verify(ctx context.Context, j runs.Job, c cargoList, o Order) error {
+	full := map[string]bool{}
+	for _, b := range c.bundles {
+		full[b.Repo] = !b.rest
+	}
+	var list []string
+	for _, r := range Clones(j.Found) {
+		there := slices.ContainsFunc(c.holding.Trees, func(t TreeFact) bool { return t.Dir == r.Dir })
+		if !there || r.ReadOnly || full[r.Name] {
+			continue
+		}
+		alone, err := s.Saving.Alone(ctx, r.Dir)
+		if err != nil {
+			return err
+		}
+		for _, ref := range alone.Refs {
+			list = append(list, r.Name+": "+ref)
+		}
+		if alone.More > 0 {
+			list = append(list, fmt.Sprintf("%s: %d more", r.Name, alone.More))
+		}
+		if len(alone.Refs) == 0 {
+			j.Log("info", r.Name+": every commit is at its remote")
+		}
+	}
+	if root := c.root(); o.Cut && !full["workspace"] {
+		cargo, err := s.Shipping.Look(ctx, root.Berth, true)
+		if err != nil {
+			return err
+		}
+		if !cargo.Asked || cargo.RemoteHead != cargo.Head {
+			list = append(list, "workspace: "+cargo.Branch)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return stay(j.Found, list, "push them, delete them, or archive with offline: true, which saves everything in bundles")
+}
+
+// save writes the bundles and the record. What it had begun is undone when it fails.
+func (s service) save(ctx context.Context, j runs.Job, c cargoList, jr *Entry, done *Archived) error {
+	l := j.Found.Layout
+	err := jr.Note(ctx, s.States, l)
+	bundles := map[string]string{}
+	for _, b := range c.bundles {
+		if err != nil {
+			break
+		}
+		file, wrote := path.Join(s.bundles(l, jr.Stowed), b.Repo+".bundle"), false
+		if wrote, err = s.Saving.Bundle(ctx, b.dir, file, b.rest); wrote {
+			bundles[b.Repo] = file
+			done.Bundles = append(done.Bundles, file)
+			j.Log("info", b.Repo+": saved in "+file)
+		}
+	}
+	if err == nil {
+		err = s.unmoved(ctx, j.Found, c)
+	}
+	if err == nil {
+		jr.Phase = Recording
+		err = jr.Note(ctx, s.States, l)
+	}
+	if err == nil {
+		done.Repos = record(j.Found, c, bundles)
+		err = s.record(ctx, j.Found, jr, done.Repos)
+	}
+	if err == nil {
+		return nil
+	}
+	if undone := s.undoSaving(context.WithoutCancel(ctx), j.Found, jr); undone == nil {
+		_ = OperationDone(context.WithoutCancel(ctx), s.States, l) // else whoever comes next undoes it
+	}
+	done.Bundles = []string{}
+	return err
+}
+
+// bundles is the directory of an archive's bundles.
+func (s service) bundles(l ecosystem.Layout, e ecosystemport.Stowed) string {
+	return path.Join(l.Data, "archives", e.ID)
+}
+
+// record is the repositories as they are archived.
+func record(f runs.Found, c cargoList, bundles map[string]string) []RecordRepo {
+	repos := []RecordRepo{}
+	for _, r := range Clones(f) {
+		for _, t := range c.holding.Trees {
+			if t.Repo == r.Name && t.Dir == r.Dir {
+				repos = append(repos, RecordRepo{Name: r.Name, Branch: t.Cargo.Branch, Commit: t.Head, ReadOnly: r.ReadOnly, URL: t.Cargo.Remote, Bundle: bundles[r.Name]})
+			}
+		}
+	}
+	return repos
+}
+
+// record writes the archive's file into the ecosystem's directory, and commits that alone.
+func (s service) record(ctx context.Context, f runs.Found, jr *Entry, repos []RecordRepo) error {
+	e := jr.Stowed
+	tickets := []string{}
+	for id := range f.State.Tickets {
+		tickets = append(tickets, id)
+	}
+	slices.Sort(tickets)
+	doc, err := json.MarshalIndent(Record{Ecosystem: e.Ecosystem, ArchivedAt: e.At, WorkspaceBranch: e.Branch, WorkspaceCommit: e.Head, Message: jr.Message, Tickets: tickets, Repos: repos, Trash: e.ID}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if _, err := s.Manifests.Write(ctx, f.Layout, jr.File, append(doc, '\n')); err != nil {
+		return err
+	}
+	message := cmp.Or(jr.Message, "Archive ecosystem "+e.Ecosystem)
+	return s.Recording.Record(ctx, f.Layout.Root, relative(f.Layout, jr.File), message)
+}
+
+// lop deletes a ticket's branch at its remote. That it stays is no failure.
+func (s service) lop(ctx context.Context, j runs.Job, l lop) LopResult {
+	r := LopResult{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
+	kept, err := s.Shipping.Lop(ctx, l.dir, l.head, l.into)
+	if err != nil {
+		kept = Said(err)
+	}
+	if kept != "" {
+		r.Status, r.Reason = "kept", kept
+	}
+	j.Log("info", fmt.Sprintf("%s: %s at the remote: %s %s", r.Repo, r.Branch, r.Status, r.Reason))
+	return r
+}
+
+// undoSaving takes the bundles, the record that was not committed, and the entry of the trash away again.
+func (s service) undoSaving(ctx context.Context, f runs.Found, j *Entry) error {
+	l, repos := f.Layout, []string{f.Layout.Root}
+	for _, c := range Clones(f) {
+		repos = append(repos, c.Dir)
+	}
+	if err := s.Saving.Drop(ctx, s.bundles(l, j.Stowed), repos); err != nil {
+		return err
+	}
+	if err := s.Saving.Drop(ctx, path.Join(l.Dir, j.File), nil); err != nil {
+		return err
+	}
+	return s.Attic.Forget(ctx, l, j.Stowed)
+}
+
+// mendRecording keeps an archive's record that is committed, with its bundles: what it says is so. Nothing was removed. Else it is undone.
+func (s service) mendRecording(ctx context.Context, f runs.Found, j *Entry, log func(level, message string)) error {
+	done, err := s.Recording.Recorded(ctx, f.Layout.Root, relative(f.Layout, j.File))
+	if err != nil {
+		return err
+	}
+	if !done {
+		return s.undoSaving(ctx, f, j)
+	}
+	log("warning", "the archive was interrupted after "+j.File+" was committed; nothing was removed: archive again")
+	return s.Attic.Forget(ctx, f.Layout, j.Stowed)
+}

@@ -1,0 +1,10 @@
+package push
+
+// The published input schemas, generated from the input types by this package's schema test with -update.
+const (
+	pushSchema    = `{"properties":{"ecosystem":{"type":"string","description":"default the selected one"},"mode":{"type":"string","enum":["ask","plan","execute"],"description":"this call only"},"message":{"type":"string","maxLength":10000,"description":"of the commits that commit_all makes"},"commit_all":{"type":"boolean","description":"commit everything that is not committed first; needs message"},"repos":{"items":{"type":"string"},"type":"array","maxItems":256,"description":"names of repositories; default all and the workspace's own branch"}},"additionalProperties":false,"type":"object"}`
+	archiveSchema = `{"properties":{"ecosystem":{"type":"string","description":"default the selected one"},"mode":{"type":"string","enum":["ask","plan","execute"],"description":"this call only"},"message":{"type":"string","maxLength":10000,"description":"kept with the archive"},"delete_workspace":{"type":"boolean","description":"delete the workspace branch too"},"cleanup_features":{"type":"boolean","description":"delete the tickets' branches at the remotes too"},"offline":{"type":"boolean","description":"push nothing; save everything in bundles on this machine"}},"additionalProperties":false,"type":"object"}`
+	discardSchema = `{"properties":{"ecosystem":{"type":"string","description":"default the selected one"},"mode":{"type":"string","enum":["ask","plan","execute"],"description":"this call only"}},"additionalProperties":false,"type":"object"}`
+	restoreSchema = `{"properties":{"ecosystem":{"type":"string","description":"default the selected one"},"mode":{"type":"string","enum":["ask","plan","execute"],"description":"this call only"},"trash_id":{"type":"string","description":"of the entry in the trash; default the newest of the ecosystem"}},"additionalProperties":false,"type":"object"}`
+	trashSchema   = `{"properties":{"ecosystem":{"type":"string","description":"default the selected one"}},"additionalProperties":false,"type":"object"}`
+)

@@ -1,0 +1,173 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Result is what came of a repository: pushed, up_to_date, rejected, skipped or failed.
+type Result struct {
+	Name      string `json:"name"`
+	Ticket    string `json:"ticket,omitempty"`
+	Branch    string `json:"branch,omitempty"`
+	Status    string `json:"status"`
+	Commit    string `json:"commit,omitempty"`
+	Committed bool   `json:"committed,omitempty"` // changes were committed first
+	Reason    string `json:"reason,omitempty"`
+}
+
+// Done is the result of a push.
+type Done struct {
+	Status string   `json:"status"` // success or failed
+	Repos  []Result `json:"repos"`
+	Pushed int      `json:"pushed"`
+	Failed int      `json:"failed"`
+}
+
+// Send commits and pushes, one repository after the other. One that fails keeps no other from being pushed, and fails the whole: ecosystem.ErrFailed.
+func (y Yard) Send(ctx context.Context, j runs.Job, fleet []*Vessel, o Order) (Done, error) {
+	done := Done{Status: "success", Repos: []Result{}}
+	var bad []string
+	for i, v := range fleet {
+		r, err := y.sendOne(ctx, j, v, o)
+		done.Repos = append(done.Repos, r)
+		line, level := v.Title()+": "+r.Status, "info"
+		if r.Reason != "" {
+			line += ": " + r.Reason
+		}
+		switch r.Status {
+		case "pushed":
+			done.Pushed++
+		case "rejected", "failed":
+			level, done.Status, done.Failed = "error", "failed", done.Failed+1
+			bad = append(bad, fmt.Sprintf("%s (%s: %s)", v.Title(), r.Status, r.Reason))
+		case "skipped":
+			level = "warning"
+		}
+		j.Log(level, line)
+		j.Percent(i+1, len(fleet))
+		if err != nil {
+			return done, err
+		}
+	}
+	if len(bad) > 0 {
+		return done, ecosystem.ErrFailed.Sayf("push of %s failed in %d of %d: %s; what the others had was pushed", j.Found.Layout.Name, len(bad), len(fleet), strings.Join(bad, "; ")).
+			With(map[string]any{"repos": done.Repos})
+	}
+	return done, nil
+}
+
+// sendOne commits and pushes one repository. An error is one that nothing can be done after.
+func (y Yard) sendOne(ctx context.Context, j runs.Job, v *Vessel, o Order) (Result, error) {
+	r := Result{Name: v.Title(), Ticket: v.Ticket, Branch: v.Cargo.Branch, Commit: v.Cargo.Head}
+	if v.Name != "" {
+		r.Name = v.Name
+	}
+	switch {
+	case v.Skip != "":
+		r.Status, r.Reason = "skipped", v.Skip
+		return r, nil
+	case !v.Pushes(o):
+		r.Status = "up_to_date"
+		if v.Cargo.Behind != 0 {
+			r.Reason = "the remote is ahead"
+		}
+		return r, nil
+	}
+	if v.Commits(o) {
+		commit, err := y.commit(ctx, j.Found, v, o)
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+		if err != nil {
+			r.Status, r.Reason = "failed", Said(err)
+			return r, nil
+		}
+		r.Commit, r.Committed = commit, commit != v.Cargo.Head
+	}
+	on := Sent{Repo: v.Name, Dir: v.Berth.Dir, Branch: v.Cargo.Branch, Commit: r.Commit}
+	if err := (&Entry{Phase: Sending, Sent: &on}).Note(ctx, y.States, j.Found.Layout); err != nil {
+		return r, err
+	}
+	pushed, err := y.Shipping.Push(ctx, v.Berth.Dir, v.Cargo.Branch)
+	if err != nil {
+		r.Status, r.Reason = "failed", Said(err)
+		return r, err // the journal stays: nobody knows whether it arrived
+	}
+	r.Status, r.Reason = pushed.Status, pushed.Reason
+	if v.Name != "" && (r.Status == "pushed" || r.Status == "up_to_date") {
+		if err := y.record(ctx, j.Found.Layout, on); err != nil {
+			return r, err
+		}
+	}
+	return r, OperationDone(ctx, y.States, j.Found.Layout)
+}
+
+// commit commits what the preview showed, and nothing that is protected: what was staged, and what hooks added, is looked at again.
+func (y Yard) commit(ctx context.Context, f runs.Found, v *Vessel, o Order) (commit string, err error) {
+	index, err := y.Committing.Index(ctx, v.Berth.Dir)
+	if err != nil {
+		return "", err
+	}
+	if err := (&Entry{Phase: Sending, Opened: &Opened{Dir: v.Berth.Dir, Head: v.Cargo.Head, Index: index}}).Note(ctx, y.States, f.Layout); err != nil {
+		return "", err
+	}
+	rules := ecosystem.NewProtected(f.Manifest().NoTouch)
+	var committed []string
+	staged, err := y.Committing.Stage(ctx, v.Berth.Dir, v.Cargo.Changes)
+	if err == nil {
+		err = refuse(secretsIn(rules, v, staged))
+	}
+	if err == nil {
+		commit, committed, err = y.Committing.Commit(ctx, v.Berth.Dir, o.Message)
+	}
+	aside := context.WithoutCancel(ctx)
+	if err != nil {
+		if commit == "" && y.Committing.Unstage(aside, v.Berth.Dir, index) != nil {
+			return "", err // the journal stays
+		}
+	} else if hits := secretsIn(rules, v, committed); len(hits) > 0 {
+		err = ecosystem.ErrSecrets.Sayf("commit %s has %s, which must not leave this machine (a hook added it); it was not pushed: undo the commit", commit, hits[0].Path)
+	}
+	if noted := OperationDone(aside, y.States, f.Layout); err == nil {
+		err = noted
+	}
+	return commit, err
+}
+
+// Mend takes back what was staged and never committed, and records a push that arrived.
+func (y Yard) Mend(ctx context.Context, f runs.Found, j *Entry, log func(level, message string)) error {
+	if o := j.Opened; o != nil {
+		cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: o.Dir}, false)
+		if err == nil && !cargo.Missing && cargo.Head == o.Head {
+			err = y.Committing.Unstage(ctx, o.Dir, o.Index)
+		}
+		if err != nil { // the files are as they were; what is staged is for somebody to see
+			log("warning", o.Dir+": what was staged could not be taken back: "+Said(err))
+		}
+	}
+	if sent := j.Sent; sent != nil {
+		cargo, err := y.Shipping.Look(ctx, ecosystemport.Berth{Dir: sent.Dir}, true)
+		if err != nil || cargo.Branch != sent.Branch || cargo.RemoteHead != sent.Commit {
+			return nil //nolint:nilerr // it did not arrive, or nobody can tell
+		}
+		return y.record(ctx, f.Layout, *sent)
+	}
+	return nil
+}
+
+// record puts a push into the state.
+func (y Yard) record(ctx context.Context, l ecosystem.Layout, p Sent) error {
+	_, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
+		if r := state.Repo(p.Repo); r != nil {
+			r.LastPush = &ecosystem.Push{Branch: p.Branch, Commit: p.Commit[:min(7, len(p.Commit))], CommitFull: p.Commit, PushedAt: y.Clock.Now().UTC()}
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,124 @@
+// Package shipping pushes what an ecosystem's repositories have, archives its workspace once all of it is known to be elsewhere, discards it into the
+// trash, and brings it back from there (amof contract §5, §13, §20.4; seed 004).
+//
+// A push runs the hooks of the repositories, as git does for whoever pushes by hand; the preview names them, and one that has changed since is a
+// changed preview. It refuses to know how git is asked and where the trash lies.
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Deps is what the tools work with. Every field is required.
+type Deps struct {
+	runs.Deps
+	Shipping   ecosystemport.Shipping
+	Committing ecosystemport.Committing
+	Recording  ecosystemport.Recording
+	Saving     ecosystemport.Saving
+	Attic      ecosystemport.Attic
+	Moorings   ecosystemport.Moorings
+}
+
+// The typed handles.
+var (
+	Push    = tool.Ref[PushInput, any]{Name: "amof_push_ecosystem"}
+	Archive = tool.Ref[ArchiveInput, any]{Name: "amof_archive_ecosystem"}
+	Discard = tool.Ref[runs.Target, any]{Name: "amof_discard_ecosystem"}
+	Restore = tool.Ref[RestoreInput, Restored]{Name: "ecosystem_restore"}
+	Trash   = tool.Ref[runs.EcosystemInput, TrashList]{Name: "ecosystem_trash"}
+)
+
+// The actions of the runs.
+const (
+	pushing    = "push"
+	archiving  = "archive"
+	discarding = "discard"
+)
+
+const lockWait = 30 * time.Second
+
+type service struct {
+	Deps
+	yard Yard
+	stow TrashYard
+}
+
+func newService(d Deps) service {
+	return service{d, Yard{States: d.States, Shipping: d.Shipping, Committing: d.Committing, Clock: d.Clock},
+		TrashYard{States: d.States, Shipping: d.Shipping, Saving: d.Saving, Attic: d.Attic, Moorings: d.Moorings, Clock: d.Clock}}
+}
+
+// Entries are the tools. The last two only people are served.
+func Entries(d Deps) []tool.Entry {
+	s := newService(d)
+	push := runs.Dangerous(policy.Simple, "Push ecosystem", "Push what the repositories have committed to their remotes; with commit_all, commit what is not committed first. Never with force.", pushSchema)
+	archive := runs.Dangerous(policy.Simple, "Archive ecosystem", "Push everything, verify that every commit is on a remote or in a bundle, then remove the workspace.", archiveSchema)
+	discard := runs.Dangerous(policy.Typed, "Discard ecosystem", "Remove the workspace with everything in it, without pushing. It is kept in the trash for seven days.", discardSchema)
+	restore := runs.SafeWrite("Restore ecosystem", "Bring a workspace that was discarded or archived back from the trash.", restoreSchema)
+	trash := runs.Read("List trash", "List the workspaces in the trash, and the archives.", trashSchema)
+	restore.People, trash.People = true, true
+	push.When = "unless there is nothing to push"
+	return []tool.Entry{
+		bind.Command(Push, push, s.planPush, s.Enqueue),
+		bind.Command(Archive, archive, s.planArchive, s.Enqueue),
+		bind.Command(Discard, discard, s.planDiscard, s.Enqueue),
+		bind.Command(Restore, restore, s.planRestore, s.restore),
+		bind.Query(Trash, trash, s.trash),
+	}
+}
+
+// Performers carry out the runs.
+func Performers(d Deps) []runs.Performer {
+	s, limit := newService(d), int(ecosystem.Lifecycle/time.Second)
+	mend := func(ctx context.Context, j runs.Job) error { return s.mend(ctx, j.Found, j.Log) }
+	return []runs.Performer{
+		{Action: pushing, Limit: limit, Facts: s.pushFacts, Do: s.push, Mend: mend},
+		{Action: archiving, Limit: limit, Facts: s.archiveFacts, Do: s.archive, Mend: mend},
+		{Action: discarding, Limit: limit, Facts: s.discardFacts, Do: s.discard, Mend: mend},
+	}
+}
+
+// mend finishes or undoes what a process that is gone had begun. The caller has the ecosystem's lock.
+func (s service) mend(ctx context.Context, f runs.Found, log func(level, message string)) error {
+	j, err := Noted(ctx, s.States, f.Layout)
+	if err != nil || j == nil {
+		return err
+	}
+	log("info", "putting in order what an interrupted run left: "+j.Phase)
+	switch j.Phase {
+	case Sending:
+		err = s.yard.Mend(ctx, f, j, log)
+	case Saving:
+		err = s.undoSaving(ctx, f, j)
+	case Recording:
+		err = s.mendRecording(ctx, f, j, log)
+	case Removing:
+		err = s.stow.MendRemoving(ctx, f, j, log)
+	case Restoring:
+		err = s.stow.MendRestoring(ctx, f.Layout, j)
+	}
+	if err != nil {
+		return err
+	}
+	return OperationDone(ctx, s.States, f.Layout)
+}
+
+// deployed warns of an environment that runs in what is to be removed.
+func (s service) deployed(ctx context.Context, f runs.Found) []string {
+	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.Note(ecosystem.DefaultEnvironment))
+	var now ecosystem.EnvironmentState
+	if err != nil || json.Unmarshal(doc, &now) != nil || now.State != ecosystem.Deployed {
+		return nil
+	}
+	return []string{"the environment " + ecosystem.DefaultEnvironment + " is deployed, and may run in the directories that are removed; amof_spin_destroy takes it down first"}
+}

@@ -1,0 +1,132 @@
+package push
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Repo is what would be done with a repository.
+type Repo struct {
+	Name       string   `json:"name"`
+	Ticket     string   `json:"ticket,omitempty"`
+	Branch     string   `json:"branch"`
+	Remote     string   `json:"remote"`
+	Head       string   `json:"head"`
+	RemoteHead *string  `json:"remote_head"` // null: the remote has no such branch
+	Verified   bool     `json:"remote_asked"`
+	Ahead      int      `json:"ahead"`
+	Behind     *int     `json:"behind"` // null: unknown
+	DirtyFiles []string `json:"dirty_files"`
+	DirtyCount int      `json:"dirty_count"`
+	WillCommit bool     `json:"will_commit"`
+	WillPush   bool     `json:"will_push"`
+	Hooks      []string `json:"hooks"`
+	Skipped    string   `json:"skipped_reason,omitempty"`
+}
+
+// Preview is what would be pushed (amof contract §13, tool 10).
+type Preview struct {
+	Repos           []Repo   `json:"repos"`
+	ReposAffected   []string `json:"repos_affected"`
+	WorkspaceBranch string   `json:"workspace_branch"`
+	Workspace       *Repo    `json:"workspace,omitempty"`
+	Message         string   `json:"message,omitempty"`
+}
+
+// Counted is a number of things.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Show is the preview of a fleet.
+func Show(f runs.Found, fleet []*Vessel, o Order) Preview {
+	p := Preview{Repos: []Repo{}, ReposAffected: []string{}, WorkspaceBranch: f.State.WorkspaceBranch}
+	for _, v := range fleet {
+		r := v.shown(o)
+		if v.Pushes(o) {
+			p.ReposAffected = append(p.ReposAffected, v.Title())
+		}
+		if v.Commits(o) {
+			p.Message = o.Message
+		}
+		if v.Name == "" {
+			p.Workspace = &r
+		} else {
+			p.Repos = append(p.Repos, r)
+		}
+	}
+	return p
+}
+
+func (v *Vessel) shown(o Order) Repo {
+	c := v.Cargo
+	r := Repo{Name: v.Title(), Ticket: v.Ticket, Branch: c.Branch, Remote: c.Remote, Head: c.Head, Verified: c.Asked, RemoteHead: tool.Known(c.RemoteHead), Ahead: c.Ahead, DirtyFiles: []string{},
+		DirtyCount: len(c.Changes), WillCommit: v.Commits(o), WillPush: v.Pushes(o), Hooks: []string{}, Skipped: v.Skip}
+	if v.Name != "" {
+		r.Name = v.Name
+	}
+	if c.Behind >= 0 {
+		r.Behind = &c.Behind
+	}
+	for _, change := range c.Changes[:min(len(c.Changes), MaxFiles)] {
+		r.DirtyFiles = append(r.DirtyFiles, strings.ToValidUTF8(change.Path, "\uFFFD"))
+	}
+	for _, hook := range c.Hooks {
+		if r.WillCommit || r.WillPush && hook == "pre-push" {
+			r.Hooks = append(r.Hooks, hook)
+		}
+	}
+	return r
+}
+
+// Warnings are what somebody should know who is about to say yes.
+func Warnings(fleet []*Vessel, o Order) (out []string) {
+	for _, v := range fleet {
+		c := v.Cargo
+		if v.Pushes(o) && c.Behind != 0 {
+			out = append(out, fmt.Sprintf("%s: the remote has commits on %s that are not here; the push will be rejected unless amof_sync_ecosystem brings them first", v.Title(), c.Branch))
+		}
+		if v.Pushes(o) && !c.Asked {
+			out = append(out, v.Title()+": the remote did not answer; what is shown of it is what was last known")
+		}
+		if v.Skip == "" && len(c.Changes) > 0 && !o.CommitAll {
+			out = append(out, fmt.Sprintf("%s: %s not committed and will not be pushed; commit_all with message commits them", v.Title(), Counted(len(c.Changes), "file is", "files are")))
+		}
+		if hooks := v.shown(o).Hooks; len(hooks) > 0 {
+			out = append(out, v.Title()+": the repository's hooks run: "+strings.Join(hooks, ", "))
+		}
+		if v.Commits(o) {
+			for _, filter := range c.Filters {
+				out = append(out, v.Title()+": a filter that the repository's own configuration names runs on files that are committed: "+filter)
+			}
+		}
+	}
+	return out
+}
+
+// Lines tell of a preview, a repository a line.
+func Lines(p Preview) []string {
+	var out []string
+	for _, r := range p.Repos {
+		state := "up to date"
+		switch {
+		case r.Skipped != "":
+			state = "skipped: " + r.Skipped
+		case r.WillPush:
+			state = fmt.Sprintf("%d to push", r.Ahead)
+		case r.Behind == nil || *r.Behind > 0:
+			state = "behind its remote"
+		}
+		out = append(out, fmt.Sprintf("%s  %s  %s", r.Name, r.Branch, state))
+	}
+	if most := 14; len(out) > most {
+		out = append(out[:most], fmt.Sprintf("and %d more", len(out)-most))
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+// Package stowing moves an ecosystem's workspace to the trash and back, so that whatever interrupts it is finished or undone, and says what would go.
+//
+// It refuses to know whether what goes is saved elsewhere.
+package push
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Kept is how long what was discarded or archived can be brought back (amof contract §20.4).
+const Kept = 7 * 24 * time.Hour
+
+// Yard moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
+type TrashYard struct {
+	States   ecosystemport.States
+	Shipping ecosystemport.Shipping
+	Saving   ecosystemport.Saving
+	Attic    ecosystemport.Attic
+	Moorings ecosystemport.Moorings
+	Clock    ports.Clock
+}
+
+// Entry describes the workspace as it goes to the trash. It changes nothing.
+func (y TrashYard) Entry(ctx context.Context, f runs.Found, why string, heads []ecosystemport.StowedHead) (ecosystemport.Stowed, error) {
+	dir, err := Workspace(f)
+	if err != nil {
+		return ecosystemport.Stowed{}, err
+	}
+	now := y.Clock.Now().UTC()
+	name := f.Layout.Name
+	return y.Moorings.Describe(ctx, ecosystemport.Stowed{Ecosystem: name, Root: f.Layout.Root, Why: why, At: now, Until: now.Add(Kept), Workspace: dir, Branch: f.State.WorkspaceBranch,
+		Heads: heads, State: f.State, Restore: "countersign eco restore " + name})
+}
+
+// Remove moves the workspace to the trash, and forgets it. It may be repeated from anywhere in its middle.
+func (y TrashYard) Remove(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+	if err := y.Attic.Take(ctx, l, e); err != nil {
+		return err
+	}
+	if err := y.Moorings.Loosen(ctx, l, e); err != nil {
+		return err
+	}
+	if _, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
+		if state.WorkspaceDir == e.Workspace {
+			*state = ecosystem.State{}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	e.Whole = true
+	if _, err := y.Attic.Keep(ctx, l, e); err != nil {
+		return err
+	}
+	return OperationDone(ctx, y.States, l)
+}
+
+// away reports whether the workspace has left home.
+func (y TrashYard) away(l ecosystem.Layout, e ecosystemport.Stowed) bool {
+	_, there := y.Moorings.Where(l, e)
+	return there || e.Absent
+}
+
+// abandon undoes a removal of which nothing was moved.
+func (y TrashYard) abandon(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+	if err := y.Attic.Forget(ctx, l, e); err != nil {
+		return err
+	}
+	return OperationDone(ctx, y.States, l)
+}
+
+// MendRemoving finishes a removal that had begun to move. One that had not is undone: since then somebody
+// may have worked in it.
+func (y TrashYard) MendRemoving(ctx context.Context, f runs.Found, j *Entry, log func(level, message string)) error {
+	e := j.Stowed
+	if y.away(f.Layout, e) {
+		return y.Remove(ctx, f.Layout, e)
+	}
+	log("warning", "the interrupted "+e.Why+" had moved nothing; the workspace stays as it is")
+	return y.abandon(ctx, f.Layout, e)
+}
+
+// bring puts a workspace back where it was, and records it again. It may be repeated from anywhere in its middle.
+func (y TrashYard) bring(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+	if err := y.Attic.Bring(ctx, l, e); err != nil {
+		return err
+	}
+	if err := y.Moorings.Fasten(ctx, l, e); err != nil {
+		return err
+	}
+	if _, err := y.States.Update(ctx, l, func(state *ecosystem.State) error {
+		*state = e.State
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := y.Attic.Forget(ctx, l, e); err != nil {
+		return err
+	}
+	return OperationDone(ctx, y.States, l)
+}
+
+// MendRestoring finishes a restoring. One that somebody has got in the way of meanwhile goes back to the trash.
+func (y TrashYard) MendRestoring(ctx context.Context, l ecosystem.Layout, j *Entry) error {
+	err := y.bring(ctx, l, j.Stowed)
+	if errors.Is(err, ecosystem.ErrConflict) {
+		return y.back(ctx, l, j.Stowed)
+	}
+	return err
+}
+
+// back has a workspace that was brought home, and cannot be there, go to the trash again.
+func (y TrashYard) back(ctx context.Context, l ecosystem.Layout, e ecosystemport.Stowed) error {
+	if home, away := y.Moorings.Where(l, e); !home || away {
+		return nil
+	}
+	if err := y.Attic.Take(ctx, l, e); err != nil {
+		return err
+	}
+	return y.Moorings.Loosen(ctx, l, e)
+}
+
+// Purge lets go of what was in the trash for long enough. What cannot be removed is tried again next time.
+func (y TrashYard) Purge(ctx context.Context, l ecosystem.Layout, log func(level, message string)) {
+	entries, _, err := y.Attic.List(ctx, l)
+	if err != nil {
+		log("warning", "the trash could not be looked through: "+Said(err))
+	}
+	for _, e := range entries {
+		if y.Clock.Now().Before(e.Until) {
+			continue
+		}
+		err := y.Moorings.Untie(ctx, l, e)
+		if err == nil {
+			err = y.Attic.Forget(ctx, l, e)
+		}
+		if err == nil {
+			log("info", "purged "+e.ID+" from the trash")
+			continue
+		}
+		log("warning", e.ID+" could not be purged from the trash: "+Said(err))
+	}
+}
+
+// Stow notes a removal and carries it out. One that moved nothing is undone at once.
+func (y TrashYard) Stow(ctx context.Context, l ecosystem.Layout, j *Entry) error {
+	err := j.Note(ctx, y.States, l)
+	if err == nil {
+		err = y.Remove(ctx, l, j.Stowed)
+	}
+	if aside := context.WithoutCancel(ctx); err != nil && !y.away(l, j.Stowed) {
+		if undone := y.abandon(aside, l, j.Stowed); undone != nil {
+			return undone
+		}
+	}
+	return err
+}

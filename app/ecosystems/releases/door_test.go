@@ -1,0 +1,291 @@
+package releases_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+)
+
+// TestFromAlphaToStable is the whole way of a version.
+func TestFromAlphaToStable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	found := r.ask(status, nil)
+	assert.Equal(t, "v0.0.0", found["current_version"])
+	assert.Nil(t, found["tag"])
+	assert.EqualValues(t, 4, found["commits_since_tag"])
+
+	r.commit("web", "src/more.txt", "feat: more")
+	out := r.released(bump, args{"bump_type": "patch", "pre_release": "alpha", "message": "The first one."})
+	assert.Equal(t, "v0.0.1-alpha.1", out["tag"])
+	for _, name := range []string{"api", "web"} {
+		assert.Equal(t, "chore(release): v0.0.1-alpha.1", r.git(name, "log", "-1", "--format=%s"))
+		assert.Equal(t, "Ada <ada@example.com>", r.git(name, "log", "-1", "--format=%an <%ae>"))
+		assert.Equal(t, "tag", r.git(name, "cat-file", "-t", "v0.0.1-alpha.1"))
+		assert.Equal(t, r.git(name, "rev-parse", "HEAD"), r.git(name, "rev-parse", "v0.0.1-alpha.1^{commit}"))
+		assert.Empty(t, r.git(name, "status", "--porcelain"))
+		assert.Empty(t, r.git(name, "diff-files"))
+		assert.Equal(t, "0.0.1-alpha.1\n", r.read(filepath.Join(r.dir(name), "VERSION")))
+		assert.Equal(t, "{\r\n  \"name\": \"app\",\r\n  \"version\": \"0.0.1-alpha.1\",\r\n  \"engines\": {\"version\": \"9.9.9\"}\r\n}\r\n", r.read(filepath.Join(r.dir(name), "app.json")))
+	}
+	assert.Contains(t, r.git("web", "cat-file", "-p", "v0.0.1-alpha.1"), "The first one.\n\nEcosystem: demo\nPrevious: none\nBranch: main\n\n- feat: more\n- fix: carriage returns\n- feat: first")
+	assert.Equal(t, "# Changelog\n\n## [Unreleased]\n\n## [0.0.1-alpha.1] - 2026-01-02\n\n- feat: more\n- fix: carriage returns\n- feat: first\n", r.read(filepath.Join(r.dir("web"), "CHANGELOG.md")))
+	assert.Equal(t, "chore(release): v0.0.1-alpha.1", r.root.Git("log", "-1", "--format=%s"))
+	assert.Empty(t, r.root.Git("status", "--porcelain"))
+
+	record, ok := release.ReadRecord([]byte(r.root.Git("show", "HEAD:ecosystems/demo/releases/v0.0.1-alpha.1.json")))
+	require.True(t, ok)
+	assert.Equal(t, 2, record.Schema)
+	assert.Equal(t, "agent", record.Origin)
+	assert.Equal(t, 5, record.Commits)
+	assert.Equal(t, r.git("api", "rev-parse", "v0.0.1-alpha.1"), record.Repos["api"].TagSHA)
+	assert.Equal(t, r.git("web", "rev-parse", "HEAD"), record.Repos["web"].SHA)
+	assert.False(t, record.Pushed)
+
+	r.client = "countersign-cli/1"
+	for i, step := range []struct{ target, tag string }{{"beta", "v0.0.1-beta.1"}, {"beta", "v0.0.1-beta.2"}, {"rc", "v0.0.1-rc.1"}, {"", "v0.0.1"}} {
+		r.clock.Advance(-48 * time.Hour) // nothing depends on the clock going forwards
+		a := args{}
+		if step.target != "" {
+			a["target"] = step.target
+		}
+		assert.Equal(t, step.tag, r.released(promote, a)["tag"], i)
+		assert.Equal(t, step.tag, r.ask(status, nil)["tag"])
+	}
+	assert.Equal(t, "v0.0.2", r.released(bump, args{"bump_type": "patch"})["tag"], "and not 0.0.3")
+	listed := r.ask(logs, args{"limit": 3})
+	assert.Equal(t, "records", listed["source"])
+	var tags []any
+	for _, item := range listed["records"].([]any) {
+		tags = append(tags, item.(args)["tag"])
+	}
+	assert.Equal(t, []any{"v0.0.2", "v0.0.1", "v0.0.1-rc.1"}, tags)
+	assert.Equal(t, "cli", listed["records"].([]any)[0].(args)["origin"])
+	assert.ErrorIs(t, r.call(promote, "execute", nil).Err, release.ErrStep, "stable")
+	require.NoError(t, os.RemoveAll(filepath.Join(r.root.Dir, "ecosystems", "demo", "releases")))
+	listed = r.ask(logs, nil)
+	assert.Equal(t, "tags", listed["source"])
+	assert.Equal(t, "v0.0.2", listed["records"].([]any)[0].(args)["tag"])
+	assert.NotContains(t, r.git("api", "log", "-1", "--format=%s", "origin/main"), "release", "nothing was pushed")
+}
+
+// TestModes: ask and plan change nothing, and say what would be; execute asks with a preview.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	before := r.snapshot()
+	a := args{"bump_type": "minor"}
+	o := r.call(bump, "ask", a)
+	require.Error(t, o.Err)
+	assert.Contains(t, string(o.Value), "v0.1.0")
+	o = r.call(bump, "plan", a)
+	require.NoError(t, o.Err)
+	assert.True(t, o.DryRun)
+	shown := object(t, o.Value)["preview"].(args)
+	for _, key := range []string{"current", "next", "branch", "commits", "files", "tag", "will_push", "validation"} {
+		assert.Contains(t, shown, key)
+	}
+	assert.Equal(t, []any{args{"path": "worktrees/demo/repos/api/VERSION", "change": "0.0.0 → 0.1.0"}, args{"path": "worktrees/demo/repos/api/app.json", "change": "0.0.0 → 0.1.0"},
+		args{"path": "worktrees/demo/repos/api/CHANGELOG.md", "change": "section [0.1.0]"}, args{"path": "worktrees/demo/repos/web/VERSION", "change": "0.0.0 → 0.1.0"},
+		args{"path": "worktrees/demo/repos/web/app.json", "change": "0.0.0 → 0.1.0"}, args{"path": "worktrees/demo/repos/web/CHANGELOG.md", "change": "section [0.1.0]"},
+		args{"path": "ecosystems/demo/releases/v0.1.0.json", "change": "new record"}}, shown["files"])
+	o = r.call(bump, "execute", a)
+	require.NotNil(t, o.Issued)
+	assert.Equal(t, policy.Preview, o.Issued.Strength)
+	for _, mode := range []string{status, validate, logs} {
+		require.NoError(t, r.call(mode, "", nil).Err)
+	}
+	assert.Equal(t, before, r.snapshot())
+}
+
+// TestChangedSinceConfirmed: a commit between the confirmation and the run stops it.
+func TestChangedSinceConfirmed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	id := r.queued(bump, args{"bump_type": "patch"})
+	r.commit("web", "late.txt", "feat: late")
+	before := r.snapshot()
+	done := r.drain(id)
+	assert.Equal(t, ecosystem.RunFailed, done.Status)
+	assert.Equal(t, "eco_preview_changed", done.Code)
+	assert.Equal(t, before, r.snapshot())
+}
+
+// TestRefused: what is in the way is named before anything is changed.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*rig)
+		a     args
+		want  *fault.Error
+		says  string
+		bare  bool // there is no branch or directory to look at
+	}{
+		"dirty":          {func(r *rig) { r.write("web", "src/main.txt", "two") }, args{"pre_release": "beta"}, release.ErrChecks, "web: 1 change not committed", false},
+		"dirty, strict":  {func(r *rig) { r.write("web", "src/main.txt", "two") }, args{"pre_release": "alpha", "strict": true}, release.ErrChecks, "web: 1 change not committed", false},
+		"a touched file": {func(r *rig) { r.write("web", "VERSION", "0.0.0\nmore\n") }, args{"pre_release": "alpha", "skip_validation": true}, release.ErrChecks, "VERSION has changes", false},
+		"detached":       {func(r *rig) { r.git("api", "checkout", "-q", "--detach") }, nil, release.ErrChecks, "api: the HEAD is detached", true},
+		"a tag in one":   {func(r *rig) { r.git("web", "tag", "v0.0.1") }, nil, release.ErrTag, "in web", false},
+		"a missing file": {func(r *rig) { r.git("api", "rm", "-q", "VERSION"); r.git("api", "commit", "-qm", "gone") }, nil, release.ErrChecks, "version file VERSION is missing", false},
+		"no match":       {func(r *rig) { r.commit("api", "app.json", "{}") }, nil, release.ErrChecks, "nothing that its pattern", false},
+		"a bad pattern":  {func(r *rig) { r.edit(`^(\S+)$`, `^0\.0\.(\d)$`) }, args{"pre_release": "rc"}, release.ErrChecks, "would not take all", false},
+		"a link": {func(r *rig) {
+			require.NoError(r.t, os.Remove(filepath.Join(r.dir("api"), "VERSION")))
+			require.NoError(r.t, os.Symlink("src/main.txt", filepath.Join(r.dir("api"), "VERSION")))
+			r.git("api", "commit", "-qam", "link")
+		}, nil, release.ErrChecks, "behind a link", false},
+		"no changelog":    {func(r *rig) { r.git("web", "rm", "-q", "CHANGELOG.md"); r.git("web", "commit", "-qm", "gone") }, nil, release.ErrChecks, "web: CHANGELOG.md is missing", false},
+		"nobody":          {func(r *rig) { r.t.(*testing.T).Setenv("HOME", r.home) }, nil, release.ErrChecks, "git does not know who commits", false},
+		"a lost clone":    {func(r *rig) { require.NoError(r.t, os.RemoveAll(r.dir("web"))) }, nil, release.ErrChecks, "web cannot be released", true},
+		"a rebase":        {rebasing, nil, release.ErrChecks, "in the middle of a rebase", true},
+		"a record":        {func(r *rig) { r.root.Write("-- ecosystems/demo/releases/v0.0.1.json --\n{}\n") }, nil, release.ErrChecks, "is there already", false},
+		"a detached root": {func(r *rig) { r.root.Git("checkout", "-q", "--detach") }, nil, release.ErrChecks, "workspace root", true},
+		"a read-only one": {func(r *rig) {
+			r.edit("release:\n", "release:\n  repos: [api, web]\n")
+			r.edit("branch: main}\nrelease", "branch: main, readonly: true}\nrelease")
+		}, nil, nil, "web", false},
+		"back from rc": {func(r *rig) { r.released(bump, args{"bump_type": "patch", "pre_release": "rc"}) }, args{"promote": "beta"}, release.ErrStep, "past beta", false},
+		"a pushed tag": {func(r *rig) {
+			r.origins["web"].Git("tag", "v0.0.1")
+			r.origins["web"].Git("push", "-q", "origin", "v0.0.1")
+		}, args{"push": true}, release.ErrTag, "origin of web", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "nobody" { // whose home is the process's
+				t.Parallel()
+			}
+			r := newRig(t, "api", "web")
+			c.spoil(r)
+			var before map[string]string
+			if !c.bare {
+				before = r.snapshot()
+			}
+			tool, a := bump, args{"bump_type": "patch"}
+			for k, v := range c.a {
+				a[k] = v
+			}
+			if target, ok := a["promote"]; ok {
+				tool, a = promote, args{"target": target}
+			}
+			o := r.call(tool, "execute", a)
+			require.Error(t, o.Err)
+			assert.Nil(t, o.Issued)
+			if c.want != nil {
+				require.ErrorIs(t, o.Err, c.want)
+			}
+			assert.Contains(t, o.Err.Error(), c.says)
+			if !c.bare {
+				assert.Equal(t, before, r.snapshot())
+			}
+		})
+	}
+}
+
+// rebasing leaves api in the middle of one, which stopped at a conflict.
+func rebasing(r *rig) {
+	r.git("api", "branch", "side")
+	r.commit("api", "src/main.txt", "two")
+	r.git("api", "checkout", "-q", "side")
+	r.commit("api", "src/main.txt", "three")
+	stopped := exec.Command("git", "-C", r.dir("api"), "rebase", "-q", "main")
+	stopped.Env = r.root.Env()
+	require.Error(r.t, stopped.Run())
+}
+
+// TestDirtyAlpha warns, and keeps what is not its own: changes, staged ones too, and other files.
+func TestDirtyAlpha(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	r.write("api", "src/main.txt", "not committed")
+	r.write("api", "staged.txt", "staged")
+	r.git("api", "add", "staged.txt")
+	r.write("api", "stray.txt", "stray")
+	was := r.git("api", "status", "--porcelain")
+	o := r.call(bump, "plan", args{"bump_type": "patch", "pre_release": "alpha"})
+	require.NoError(t, o.Err)
+	assert.Contains(t, string(o.Value), "3 changes not committed")
+	r.released(bump, args{"bump_type": "patch", "pre_release": "alpha"})
+	assert.Equal(t, was, r.git("api", "status", "--porcelain"))
+	assert.Equal(t, "CHANGELOG.md\nVERSION\napp.json", r.git("api", "show", "--format=", "--name-only"))
+	assert.Equal(t, "not committed", r.read(filepath.Join(r.dir("api"), "src/main.txt")))
+}
+
+// TestPush: one refused push fails the run, keeps the release, and the next release with push brings both tags out.
+func TestPush(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web", "doc")
+	hook := filepath.Join(r.origins["web"].Remote, "hooks", "pre-receive")
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho not today >&2\nexit 1\n"), 0o755))
+	done := r.do(bump, args{"bump_type": "patch", "pre_release": "alpha", "push": true})
+	assert.Equal(t, ecosystem.RunFailed, done.Status)
+	assert.Contains(t, done.Error, "could not be pushed from web")
+	out := object(t, done.Result)
+	var pushes []any
+	for _, repo := range out["repos"].([]any) {
+		pushes = append(pushes, repo.(args)["push"])
+	}
+	assert.Equal(t, []any{"pushed", "failed", "pushed"}, pushes)
+	assert.Contains(t, out["resume"].([]any)[1], "push --atomic origin main v0.0.1-alpha.1")
+	for _, name := range []string{"api", "web", "doc"} {
+		assert.Equal(t, "v0.0.1-alpha.1", r.git(name, "tag"))
+		remote := r.origins[name].Git("-C", r.origins[name].Remote, "for-each-ref", "--format=%(refname:short)")
+		assert.Equal(t, name != "web", strings.Contains(remote, "v0.0.1-alpha.1"), remote)
+	}
+	require.NoError(t, os.Remove(hook))
+	o := r.call(promote, "plan", args{"push": true})
+	require.NoError(t, o.Err)
+	assert.Equal(t, args{"web": []any{"v0.0.1-alpha.1"}}, object(t, o.Value)["preview"].(args)["also_pushed"])
+	out = r.released(promote, args{"push": true})
+	assert.Equal(t, true, out["pushed"])
+	assert.Equal(t, "v0.0.1\nv0.0.1-alpha.1", r.origins["web"].Git("-C", r.origins["web"].Remote, "tag"))
+	assert.Equal(t, r.git("web", "rev-parse", "main"), r.origins["web"].Git("-C", r.origins["web"].Remote, "rev-parse", "main"))
+	record, _ := release.ReadRecord([]byte(r.root.Git("show", "HEAD:ecosystems/demo/releases/v0.0.1.json")))
+	assert.True(t, record.Pushed)
+	record, _ = release.ReadRecord([]byte(r.root.Git("show", "HEAD:ecosystems/demo/releases/v0.0.1-alpha.1.json")))
+	assert.False(t, record.Pushed)
+	assert.Empty(t, r.root.Git("status", "--porcelain"))
+	o = r.call(bump, "plan", args{"bump_type": "patch", "push": true})
+	require.NoError(t, o.Err)
+	assert.NotContains(t, object(t, o.Value)["preview"], "also_pushed")
+}
+
+// TestDrift: repositories and files that say different things are told of; the common version counts.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	r.released(bump, args{"bump_type": "minor"})
+	r.git("web", "tag", "v0.3.0")
+	r.git("web", "tag", "v1.0.0-rc.x.y") // a form of its own
+	found := r.ask(status, nil)
+	assert.Equal(t, "v0.1.0", found["current_version"])
+	assert.Equal(t, true, found["version_drift"])
+	checked := r.ask(validate, args{"target": "beta"})
+	assert.Equal(t, "warning", checked["status"])
+	assert.Contains(t, checked["warnings"].([]any)[0], "web v1.0.0-rc.x.y")
+	assert.Equal(t, "v0.1.1", r.released(bump, args{"bump_type": "patch"})["tag"])
+}
+
+// TestHooksDoNotRun: neither on the commits nor on the tags nor on the push.
+func TestHooksDoNotRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	names := []string{"pre-commit", "commit-msg", "post-commit", "reference-transaction", "pre-push", "post-index-change"}
+	for _, dir := range []string{r.dir("api"), r.root.Dir} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, ".git", "hooks"), 0o755))
+		for _, name := range names {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ".git", "hooks", name), []byte("#!/bin/sh\n>>'"+r.top+"/sprung'\nexit 1\n"), 0o755))
+		}
+	}
+	r.released(bump, args{"bump_type": "patch", "push": true})
+	assert.NoFileExists(t, filepath.Join(r.top, "sprung"))
+}

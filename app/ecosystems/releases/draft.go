@@ -1,0 +1,176 @@
+package releases
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Order is what was asked for, and what it came to when it was confirmed.
+type Order struct {
+	Action  string              `json:"action"` // bump or promote
+	Part    string              `json:"bump_part,omitempty"`
+	Stage   string              `json:"stage,omitempty"` // pre_release, or target
+	Message string              `json:"message,omitempty"`
+	Push    bool                `json:"push,omitempty"`
+	Strict  bool                `json:"strict,omitempty"`
+	Skip    bool                `json:"skip_validation,omitempty"`
+	Origin  string              `json:"origin"` // cli or agent
+	At      time.Time           `json:"at"`
+	Tag     string              `json:"tag"`
+	Earlier map[string][]string `json:"earlier,omitempty"` // tags that a failed push left here, by repository
+}
+
+// next is the version that the order leads to.
+func (o Order) next(v release.Version) (release.Version, error) {
+	if o.Action == "promote" {
+		return release.Promote(v, o.Stage)
+	}
+	return release.Bump(v, o.Part, o.Stage)
+}
+
+// Draft is a release that was worked out and not made.
+type Draft struct {
+	*Situation
+	Order  Order
+	Next   release.Version
+	Checks release.Checks
+}
+
+// Draft works a release out. Nothing but what cannot be asked about is an error: the checks say what is in the way.
+func (d DraftDeps) Draft(ctx context.Context, f runs.Found, o Order) (*Draft, error) {
+	s, err := d.Survey(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	dr := &Draft{Situation: s, Order: o}
+	for _, m := range s.Members {
+		if m.Foot.Err != nil {
+			return nil, release.ErrChecks.Sayf("%s cannot be released: %s", m.Name, fault.From(m.Foot.Err).Message).Because(m.Foot.Err)
+		}
+	}
+	if dr.Next, err = o.next(s.Current); err != nil {
+		return nil, err
+	}
+	dr.Order.Tag = s.Rules.TagPrefix + dr.Next.String()
+	if err := tagName(dr.Order.Tag); err != nil {
+		return nil, err
+	}
+	if err := dr.taken(); err != nil {
+		return nil, err
+	}
+	if err := d.Spread(ctx, s, release.MaxSubjects); err != nil {
+		return nil, err
+	}
+	d.Texts(ctx, s, dr.Next.String(), dr.notes)
+	stage, _ := dr.Next.Stage()
+	dr.Checks = d.Check(ctx, s, o, dr.Order.Tag, stage)
+	return dr, nil
+}
+
+// notes are what a member's changelog is told.
+func (dr *Draft) notes(m *Member) release.Notes {
+	n := release.Notes{Version: dr.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: m.Subjects(), More: m.History.Total - len(m.History.Commits)}
+	n.Subjects = slices.DeleteFunc(n.Subjects, func(s string) bool { return strings.HasPrefix(s, release.Subject("")) })
+	return n
+}
+
+// Subjects are those of its commits.
+func (m *Member) Subjects() []string {
+	out := make([]string, 0, len(m.History.Commits))
+	for _, c := range m.History.Commits {
+		out = append(out, c.Subject)
+	}
+	return out
+}
+
+// taken fails with release.ErrTag where the tag exists, naming the repositories.
+func (dr *Draft) taken() error {
+	var has []string
+	for _, m := range dr.Members {
+		if _, there := m.Foot.Tags[dr.Order.Tag]; there {
+			has = append(has, m.Name)
+		}
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return release.ErrTag.Sayf("tag %s exists already in %s, and not in every repository; delete it there (git tag -d %s), or give it to the other repositories", dr.Order.Tag,
+		strings.Join(has, ", "), dr.Order.Tag).With(map[string]any{"tag": dr.Order.Tag, "repos": has})
+}
+
+// Refused fails with release.ErrChecks when a check failed.
+func (dr *Draft) Refused() error {
+	if dr.Checks.OK {
+		return nil
+	}
+	return release.ErrChecks.Sayf("%s cannot be released as %s: %s", dr.Found.Layout.Name, dr.Order.Tag, strings.Join(dr.Checks.Errors[:min(3, len(dr.Checks.Errors))], "; ")).
+		With(map[string]any{"validation": dr.Checks, "current": dr.Current.Shown(), "next": dr.Next.Shown()})
+}
+
+// Change is a file that a release writes, relative to the workspace root.
+type Change struct {
+	Path   string `json:"path"`
+	Change string `json:"change"`
+}
+
+// Files are what the release writes.
+func (dr *Draft) Files() []Change {
+	out := []Change{}
+	for _, m := range dr.Members {
+		below := strings.TrimPrefix(m.Dir, dr.Found.Layout.Root+"/")
+		for _, e := range m.Edits {
+			var does []string
+			for _, v := range m.Checked.Versions {
+				if v.Path == e.Path && v.Says != dr.Next.String() {
+					does = append(does, v.Says+" → "+dr.Next.String())
+				}
+			}
+			if e.Path == dr.Rules.Changelog {
+				does = append(does, "section ["+dr.Next.String()+"]")
+			}
+			out = append(out, Change{Path: path.Join(below, e.Path), Change: cmp.Or(strings.Join(does, ", "), "rewritten")})
+		}
+	}
+	return append(out, Change{Path: dr.RecordPath(dr.Order.Tag), Change: "new record"})
+}
+
+// Facts are what the release is made from (amof contract §14, rule 4).
+func (dr *Draft) Facts() any {
+	type repoFacts struct {
+		Name string `json:"name"`
+		ecosystemport.Footing
+	}
+	repos := make([]repoFacts, 0, len(dr.Members))
+	for _, m := range dr.Members {
+		repos = append(repos, repoFacts{m.Name, m.Foot})
+	}
+	return map[string]any{"manifest": dr.Found.Loaded.SHA256, "latest": dr.Tag, "next": dr.Order.Tag, "repos": repos, "root_branch": dr.Root.Branch}
+}
+
+// Facts implements footing.Performer.
+func (d DraftDeps) Facts(ctx context.Context, f runs.Found, payload json.RawMessage) (any, error) {
+	var o Order
+	if err := json.Unmarshal(payload, &o); err != nil {
+		return nil, err
+	}
+	s, err := d.Survey(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	dr := &Draft{Situation: s, Order: o}
+	if dr.Next, err = o.next(s.Current); err != nil {
+		return nil, err
+	}
+	dr.Order.Tag = s.Rules.TagPrefix + dr.Next.String()
+	return dr.Facts(), nil
+}

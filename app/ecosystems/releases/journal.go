@@ -1,0 +1,236 @@
+// Package making makes releases that were drafted and confirmed: all of their objects first, then every repository in one stroke each, each
+// stroke written down before it, so that whatever is interrupted is finished or taken back (amof contract §20.6).
+//
+// It refuses to know git and files.
+package releases
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Maker makes them.
+type Maker struct{ DraftDeps }
+
+// What is noted beside the state of an ecosystem.
+const (
+	journalNote  = "release/journal"
+	unpushedNote = "release/unpushed"
+)
+
+// tidyWait is how long a release that is being made is waited for, before a new one is refused.
+const tidyWait = 2 * time.Second
+
+// journal is a release that is being made: all its steps, exactly, and how far it is. It is noted before each of them.
+type journal struct {
+	Tag    string                      `json:"tag"`
+	At     int                         `json:"at"`     // the step that is under way
+	Finish bool                        `json:"finish"` // whatever was interrupted is to be finished
+	Steps  []ecosystemport.ReleaseStep `json:"steps"`  // the last one, without a tag, records the release in the workspace root
+	Record ecosystemport.ReleaseWork   `json:"record"`
+	Push   bool                        `json:"push"` // it is to be pushed afterwards
+}
+
+func (d Maker) note(ctx context.Context, l ecosystem.Layout, j *journal) error {
+	if j == nil {
+		return d.States.Note(ctx, l, journalNote, nil)
+	}
+	doc, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return d.States.Note(ctx, l, journalNote, doc)
+}
+
+func (d Maker) noted(ctx context.Context, l ecosystem.Layout) (*journal, error) {
+	doc, err := d.States.Noted(ctx, l, journalNote)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	j := &journal{}
+	if err := json.Unmarshal(doc, j); err != nil {
+		return nil, ecosystem.ErrState.Sayf("the journal of an interrupted release of %s cannot be read; delete %s/release/journal once its tags and commits are in order", l.Name, l.State).Because(err)
+	}
+	return j, nil
+}
+
+// Tidy puts in order what an interrupted release left, before a new one is worked out. While one is being made it fails with
+// ecosystem.ErrBusy.
+func (d Maker) Tidy(ctx context.Context, f runs.Found) error {
+	j, err := d.noted(ctx, f.Layout)
+	if err != nil || j == nil {
+		return err
+	}
+	ctx, release, err := d.States.Lock(ctx, f.Layout, tidyWait)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return d.settle(ctx, f.Layout, func(string, string) {})
+}
+
+// Mend implements footing.Performer.
+func (d Maker) Mend(ctx context.Context, j runs.Job) error {
+	return d.settle(ctx, j.Found.Layout, j.Log)
+}
+
+// settle finishes an interrupted release all of whose tags exist, and takes any other back. The caller has the ecosystem's lock.
+func (d Maker) settle(ctx context.Context, l ecosystem.Layout, log func(level, message string)) error {
+	j, err := d.noted(ctx, l)
+	if err != nil || j == nil {
+		return err
+	}
+	whole := true
+	for _, s := range j.Steps {
+		if s.Tag == "" || j.Finish {
+			continue
+		}
+		is, err := d.DraftDeps.Maker.Tagged(ctx, s)
+		if err != nil {
+			return err
+		}
+		whole = whole && is
+	}
+	if whole {
+		log("info", "finishing "+j.Tag+", which every repository is tagged with")
+		return d.finish(ctx, l, j, log)
+	}
+	log("warning", "taking "+j.Tag+" back, which not every repository is tagged with")
+	return d.undo(ctx, l, j, log)
+}
+
+// finish brings the steps to their end.
+func (d Maker) finish(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
+	for i, s := range j.Steps {
+		if s.Tag == "" {
+			again, err := d.recordAgain(ctx, j)
+			if err != nil {
+				return err
+			}
+			if again != nil {
+				j.Steps[i], j.Finish = *again, true
+				if err := d.note(ctx, l, j); err != nil {
+					return err
+				}
+				s = *again
+			}
+		}
+		left, err := d.DraftDeps.Maker.Finish(ctx, s)
+		if err != nil {
+			return err
+		}
+		tell(log, left)
+	}
+	if err := d.plead(ctx, l, j); err != nil {
+		return err
+	}
+	return d.note(ctx, l, nil)
+}
+
+// plead puts on record what of a release is to be pushed: from then on, the next push brings it out whatever becomes of this one.
+func (d Maker) plead(ctx context.Context, l ecosystem.Layout, j *journal) error {
+	if !j.Push {
+		return nil
+	}
+	left, err := d.loadUnpushed(ctx, l)
+	if err != nil {
+		return err
+	}
+	for _, s := range j.Steps {
+		if s.Tag != "" && !slices.Contains(left[s.Name], s.Tag) {
+			left[s.Name] = append(left[s.Name], s.Tag)
+		}
+	}
+	return d.saveUnpushed(ctx, l, left)
+}
+
+// recordAgain is the step that records the release, where the workspace root has gone on since it was prepared and the record is not there; nil
+// where the step can be finished as it is.
+func (d Maker) recordAgain(ctx context.Context, j *journal) (*ecosystemport.ReleaseStep, error) {
+	step := j.Steps[len(j.Steps)-1]
+	foot := d.Sources.Footings(ctx, []string{step.Dir})[0]
+	file := d.Sources.Texts(ctx, step.Dir, []string{j.Record.Files[0].Path})[0]
+	if foot.Err != nil || foot.Branch == "" || foot.Head == step.Old && foot.Branch == step.Branch || foot.Head == step.New || !file.Missing {
+		return nil, foot.Err
+	}
+	w := j.Record
+	w.Branch, w.Head = foot.Branch, foot.Head
+	again, err := d.DraftDeps.Maker.Prepare(ctx, w)
+	return &again, err
+}
+
+// undo takes the steps back that were begun, the last one first.
+func (d Maker) undo(ctx context.Context, l ecosystem.Layout, j *journal, log func(level, message string)) error {
+	var failed []error
+	for _, s := range slices.Backward(j.Steps[:min(j.At+1, len(j.Steps))]) {
+		left, err := d.DraftDeps.Maker.Undo(ctx, s)
+		if err != nil {
+			failed = append(failed, err)
+			log("error", s.Name+" could not be taken back: "+err.Error())
+		}
+		tell(log, left)
+	}
+	if len(failed) > 0 { // the journal stays, and with it the next attempt
+		return errors.Join(failed...)
+	}
+	return d.note(ctx, l, nil)
+}
+
+func tell(log func(level, message string), left []string) {
+	for _, line := range left {
+		log("warning", line)
+	}
+}
+
+// Unpushed are the tags that earlier pushes failed to bring out, by repository, as far as they are still here.
+func (d Maker) Unpushed(ctx context.Context, s *Situation) (map[string][]string, error) {
+	left, err := d.loadUnpushed(ctx, s.Found.Layout)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for _, m := range s.Members {
+		for _, tag := range left[m.Name] {
+			if _, there := m.Foot.Tags[tag]; there {
+				out[m.Name] = append(out[m.Name], tag)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+func (d Maker) loadUnpushed(ctx context.Context, l ecosystem.Layout) (map[string][]string, error) {
+	doc, err := d.States.Noted(ctx, l, unpushedNote)
+	left := map[string][]string{}
+	if err == nil && doc != nil && json.Unmarshal(doc, &left) != nil {
+		left = map[string][]string{} // only what would be pushed besides is lost with it
+	}
+	return left, err
+}
+
+func (d Maker) saveUnpushed(ctx context.Context, l ecosystem.Layout, left map[string][]string) error {
+	if len(left) == 0 {
+		return d.States.Note(ctx, l, unpushedNote, nil)
+	}
+	doc, err := json.Marshal(left)
+	if err != nil {
+		return err
+	}
+	return d.States.Note(ctx, l, unpushedNote, doc)
+}
+
+// byHand is what a person would type to push a repository.
+func byHand(m *Member, names []string) string {
+	return "git -C '" + strings.ReplaceAll(m.Dir, "'", `'\''`) + "' push --atomic origin " + m.Foot.Branch + " " + strings.Join(names, " ")
+}

@@ -1,0 +1,319 @@
+package releases
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// ReleasedRepo is what came of a repository.
+type ReleasedRepo struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // tagged, or undone
+	Branch string `json:"branch"`
+	SHA    string `json:"sha"`
+	TagSHA string `json:"tag_sha"`
+	Commit bool   `json:"commit"` // one was made for the release
+	Push   string `json:"push"`   // pushed, failed or skipped
+	Error  string `json:"error,omitempty"`
+}
+
+// Released is the result of a run.
+type Released struct {
+	Status  string         `json:"status"` // success or failed
+	Version string         `json:"version"`
+	Tag     string         `json:"tag"`
+	Was     *string        `json:"previous_tag"`
+	Repos   []ReleasedRepo `json:"repos"`
+	Record  string         `json:"record"`
+	Pushed  bool           `json:"pushed"`
+	Resume  []string       `json:"resume,omitempty"` // how what was not pushed can be
+	Notes   []string       `json:"notes"`
+}
+
+// atATime is how many repositories are prepared at a time.
+const atATime = 8
+
+// attempts are how often a record is written again because somebody else committed to the workspace root.
+const attempts = 5
+
+// job is a release that is being made.
+type job struct {
+	Maker
+	runs.Job
+	*Draft
+	journal *journal
+	record  release.Record
+	out     Released
+}
+
+// Do implements footing.Performer: every object is made first, then every repository is moved in one stroke each, then the release is recorded.
+// On a failure before that everything is taken back. Pushing comes last, and its failure takes nothing back.
+func (d Maker) Do(ctx context.Context, j runs.Job) (any, error) {
+	var o Order
+	if err := json.Unmarshal(j.Run.Payload, &o); err != nil {
+		return nil, err
+	}
+	if err := d.settle(ctx, j.Found.Layout, j.Log); err != nil {
+		return nil, err
+	}
+	dr, err := d.Draft(ctx, j.Found, o)
+	if err == nil {
+		err = same(dr, j)
+	}
+	if err == nil {
+		err = dr.Refused()
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &job{Maker: d, Job: j, Draft: dr, out: Released{Status: "success", Version: dr.Next.Shown(), Tag: dr.Order.Tag, Was: tool.Known(dr.Tag), Record: dr.RecordPath(dr.Order.Tag),
+		Notes: []string{"hooks of the repositories were not run", "commits and tags are not signed"}}}
+	if err := w.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.make(ctx); err != nil {
+		return w.takeBack(ctx, err)
+	}
+	if !dr.Order.Push {
+		return w.out, nil
+	}
+	return w.pushAll(ctx)
+}
+
+// same fails with ecosystem.ErrChanged when what is there now is not what was confirmed.
+func same(dr *Draft, j runs.Job) error {
+	hash, err := runs.FactsHash(dr.Facts())
+	if err == nil && hash != j.Run.Facts {
+		err = ecosystem.ErrChanged.Sayf("what %s of %s was confirmed from has changed since; call it again to see and confirm what it would do now", j.Run.Action, j.Run.Ecosystem)
+	}
+	return err
+}
+
+// prepare makes all objects. Nothing is to be seen of them.
+func (w *job) prepare(ctx context.Context) error {
+	steps := make([]ecosystemport.ReleaseStep, len(w.Members)+1)
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atATime)
+	for i, m := range w.Members {
+		group.Go(func() (err error) {
+			steps[i], err = w.DraftDeps.Maker.Prepare(within, w.work(m))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	w.Log("info", fmt.Sprintf("prepared %s: every commit and tag exists, and nothing shows it yet", w.Order.Tag))
+	w.record = w.recorded(steps[:len(w.Members)])
+	work, err := w.recording(w.Root.Head, nil)
+	if err != nil {
+		return err
+	}
+	if steps[len(w.Members)], err = w.DraftDeps.Maker.Prepare(ctx, work); err != nil {
+		return err
+	}
+	w.journal = &journal{Tag: w.Order.Tag, Steps: steps, Record: work, Push: w.Order.Push}
+	for i, m := range w.Members {
+		s := steps[i]
+		w.out.Repos = append(w.out.Repos, ReleasedRepo{Name: m.Name, Status: "tagged", Branch: s.Branch, SHA: s.New, TagSHA: s.TagObject, Commit: s.New != s.Old, Push: "skipped"})
+	}
+	return nil
+}
+
+// work is the commit and the tag of a member.
+func (w *job) work(m *Member) ecosystemport.ReleaseWork {
+	message := release.Subject(w.Order.Tag) + "\n"
+	if w.Order.Message != "" {
+		message += "\n" + w.Order.Message + "\n"
+	}
+	a := release.Annotation{Tag: w.Order.Tag, Message: w.Order.Message, Ecosystem: w.Found.Layout.Name, Previous: w.Tag, Branch: m.Foot.Branch, Subjects: m.Subjects(), Commits: m.History.Total}
+	return ecosystemport.ReleaseWork{Name: m.Name, Dir: m.Dir, Branch: m.Foot.Branch, Head: m.Foot.Head, Files: m.Edits, Message: message, Tag: w.Order.Tag, Annotation: a.Text(), At: w.Order.At}
+}
+
+// recorded is what the steps will have made.
+func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
+	stage, number := w.Next.Stage()
+	r := release.Record{Schema: release.Schema, Ecosystem: w.Found.Layout.Name, Version: w.Next.String(), Tag: w.Order.Tag, Previous: tool.Known(w.Tag), Timestamp: w.Order.At, Action: w.Order.Action,
+		Part: tool.Known(w.Order.Part), Stage: stage, Number: number, Branch: w.Branch(), Commit: steps[0].New, Author: steps[0].Author, Commits: w.Commits(), Subjects: []string{},
+		FilesUpdated: []string{}, Origin: w.Order.Origin, Repos: map[string]release.Recorded{}}
+	for _, c := range w.Merged(release.MaxSubjects) {
+		r.Subjects = append(r.Subjects, c.Repo+": "+c.Subject)
+	}
+	for _, f := range w.Files() {
+		r.FilesUpdated = append(r.FilesUpdated, f.Path)
+	}
+	for _, s := range steps {
+		r.Repos[s.Name] = release.Recorded{SHA: s.New, TagSHA: s.TagObject}
+	}
+	return r
+}
+
+// recording is the commit of the record in the workspace root, over what is there of it.
+func (w *job) recording(head string, old []byte) (ecosystemport.ReleaseWork, error) {
+	text, err := w.record.Text()
+	return ecosystemport.ReleaseWork{Name: "workspace root", Dir: w.Found.Layout.Root, Branch: w.Root.Branch, Head: head, At: w.Order.At, Message: release.Subject(w.Order.Tag) + "\n",
+		Files: []ecosystemport.FileEdit{{Path: w.RecordPath(w.Order.Tag), Old: old, New: text}}}, err
+}
+
+// make carries the steps out, each written down before it is.
+func (w *job) make(ctx context.Context) error {
+	for i, s := range w.journal.Steps {
+		if err := ctx.Err(); err != nil {
+			return fault.From(err)
+		}
+		w.journal.At = i
+		if err := w.note(ctx, w.Found.Layout, w.journal); err != nil {
+			return err
+		}
+		err := w.DraftDeps.Maker.Make(ctx, s)
+		if s.Tag == "" && errors.Is(err, ecosystem.ErrChanged) {
+			err = w.recordOver(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if s.Tag != "" {
+			w.Log("info", fmt.Sprintf("%s: tagged %s at %s", s.Name, s.Tag, Short(s.New)))
+		} else {
+			w.Log("info", "recorded "+w.out.Record)
+		}
+		w.Percent(i+1, len(w.journal.Steps))
+	}
+	if err := w.plead(ctx, w.Found.Layout, w.journal); err != nil {
+		return err
+	}
+	return w.note(ctx, w.Found.Layout, nil)
+}
+
+// recordOver records the release on top of what was committed to the workspace root meanwhile: other ecosystems record theirs there too.
+func (w *job) recordOver(ctx context.Context) (err error) {
+	last := len(w.journal.Steps) - 1
+	for range attempts {
+		if _, err = w.DraftDeps.Maker.Undo(ctx, w.journal.Steps[last]); err != nil {
+			return err
+		}
+		foot := w.Sources.Footings(ctx, []string{w.journal.Record.Dir})[0]
+		if foot.Err != nil {
+			return foot.Err
+		}
+		if foot.Branch != w.journal.Record.Branch {
+			return ecosystem.ErrChanged.Sayf("the workspace root is not on branch %s any more", w.journal.Record.Branch)
+		}
+		w.journal.Record.Head = foot.Head
+		if w.journal.Steps[last], err = w.DraftDeps.Maker.Prepare(ctx, w.journal.Record); err != nil {
+			return err
+		}
+		if err = w.note(ctx, w.Found.Layout, w.journal); err != nil {
+			return err
+		}
+		if err = w.DraftDeps.Maker.Make(ctx, w.journal.Steps[last]); !errors.Is(err, ecosystem.ErrChanged) {
+			return err
+		}
+	}
+	return err
+}
+
+// takeBack undoes what was made.
+func (w *job) takeBack(ctx context.Context, cause error) (any, error) {
+	ctx = context.WithoutCancel(ctx)
+	f := fault.From(cause)
+	w.Log("error", w.Order.Tag+" is taken back: "+f.Message)
+	if w.Order.Push {
+		_ = w.forget(ctx, "")
+	}
+	if err := w.undo(ctx, w.Found.Layout, w.journal, w.Log); err != nil {
+		return nil, ecosystem.ErrFailed.Sayf("%s; and not all of it could be taken back (%v); the next release begins with that", f.Message, err).Because(errors.Join(cause, err))
+	}
+	w.out.Status = "failed"
+	for i := range w.out.Repos {
+		w.out.Repos[i].Status = "undone"
+	}
+	return w.out, f
+}
+
+// forget takes from that record what was pushed of a repository; of none, what this release had put there.
+func (w *job) forget(ctx context.Context, repo string) error {
+	left, err := w.loadUnpushed(ctx, w.Found.Layout)
+	if err != nil {
+		return err
+	}
+	delete(left, repo)
+	if repo == "" {
+		for name, names := range left {
+			if left[name] = slices.DeleteFunc(names, func(tag string) bool { return tag == w.Order.Tag }); len(left[name]) == 0 {
+				delete(left, name)
+			}
+		}
+	}
+	return w.saveUnpushed(ctx, w.Found.Layout, left)
+}
+
+// pushAll pushes every repository, whatever becomes of the others.
+func (w *job) pushAll(ctx context.Context) (any, error) {
+	var failed []string
+	for i, m := range w.Members {
+		names := append(slices.Clone(w.Order.Earlier[m.Name]), w.Order.Tag)
+		r := &w.out.Repos[i]
+		err := w.Remotes.Push(ctx, m.Dir, m.Foot.Branch, names)
+		if err == nil {
+			r.Push = "pushed"
+			w.Log("info", m.Name+": pushed "+m.Foot.Branch+" and "+strings.Join(names, ", "))
+			if err := w.forget(ctx, m.Name); err != nil {
+				return w.out, err
+			}
+			continue
+		}
+		r.Push, r.Error = "failed", fault.From(err).Message
+		w.Log("error", m.Name+": could not be pushed: "+r.Error)
+		failed = append(failed, m.Name)
+		w.out.Resume = append(w.out.Resume, byHand(m, names))
+	}
+	if len(failed) == 0 {
+		w.out.Pushed = true
+		return w.out, w.statePushed(ctx)
+	}
+	w.out.Status = "failed"
+	w.out.Resume = append([]string{"the next amof_release_bump or amof_release_promote with push pushes " + w.Order.Tag + " too"}, w.out.Resume...)
+	return w.out, ecosystem.ErrFailed.Sayf("%s is released here, but could not be pushed from %s (%s); the next release with push brings it out too, and the result says how to do it by hand",
+		w.Order.Tag, strings.Join(failed, ", "), w.out.Repos[slices.IndexFunc(w.out.Repos, func(r ReleasedRepo) bool { return r.Push == "failed" })].Error)
+}
+
+// statePushed has the record say so.
+func (w *job) statePushed(ctx context.Context) error {
+	l := w.Found.Layout
+	was, err := w.record.Text()
+	if err != nil {
+		return err
+	}
+	w.record.Pushed = true
+	step := w.journal.Steps[len(w.journal.Steps)-1]
+	work, err := w.recording(step.New, was)
+	if err != nil {
+		return err
+	}
+	work.Message = release.Subject(w.Order.Tag) + " pushed\n"
+	next, err := w.DraftDeps.Maker.Prepare(ctx, work)
+	if err != nil {
+		return err
+	}
+	if err := w.note(ctx, l, &journal{Tag: w.Order.Tag, Finish: true, Steps: []ecosystemport.ReleaseStep{next}, Record: work}); err != nil {
+		return err
+	}
+	if err := w.DraftDeps.Maker.Make(ctx, next); err != nil {
+		w.Log("warning", "the record could not be told that the release is pushed: "+fault.From(err).Message)
+	}
+	return w.note(ctx, l, nil)
+}

@@ -1,0 +1,162 @@
+package releases
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// RepoPlan is a repository that a release tags.
+type RepoPlan struct {
+	Name    string `json:"name"`
+	Branch  string `json:"branch"`
+	Head    string `json:"head"`
+	Commits int    `json:"commits"`
+	Commit  bool   `json:"commit"` // files are written, so that there is one
+}
+
+// Preview is a release that is about to be made (amof contract §13.26).
+type Preview struct {
+	Current  string              `json:"current"`
+	Next     string              `json:"next"`
+	Branch   string              `json:"branch"`
+	Commits  []Commit   `json:"commits"` // at most release.MaxSubjects, the newest first
+	Total    int                 `json:"commits_total"`
+	Files    []Change   `json:"files"`
+	Tag      string              `json:"tag"`
+	WillPush bool                `json:"will_push"`
+	Checks   release.Checks      `json:"validation"`
+	Repos    []RepoPlan          `json:"repos"`
+	Message  string              `json:"message,omitempty"`
+	Earlier  map[string][]string `json:"also_pushed,omitempty"` // tags that an earlier push failed to bring out
+	Notes    []string            `json:"notes"`
+}
+
+func (d service) planBump(ctx context.Context, sc tool.Scope, in BumpInput) (runs.Plan, error) {
+	o := Order{Action: "bump", Part: in.BumpType, Stage: in.PreRelease}
+	return d.plan(ctx, sc, call{in.Target, in.ChangeInput, Bump.Name, BumpAction}, o)
+}
+
+func (d service) planPromote(ctx context.Context, sc tool.Scope, in PromoteInput) (runs.Plan, error) {
+	return d.plan(ctx, sc, call{in.Target, in.ChangeInput, Promote.Name, PromoteAction}, Order{Action: "promote", Stage: in.Stage})
+}
+
+// call is what bumps and promotions are called with.
+type call struct {
+	runs.Target
+	ChangeInput
+	tool   tool.Name
+	action string
+}
+
+func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Order) (runs.Plan, error) {
+	f, err := d.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	maker := Maker{DraftDeps: d.Deps}
+	if err := maker.Tidy(ctx, f); err != nil {
+		return runs.Plan{}, err
+	}
+	o.Message, o.Push, o.Strict, o.Skip = readable(in.Message), in.Push || f.Manifest().Release.Push, in.Strict, in.SkipValidation
+	o.At, o.Origin = d.Clock.Now().UTC().Truncate(time.Second), "agent"
+	if strings.HasPrefix(sc.Client, "countersign-cli") {
+		o.Origin = "cli"
+	}
+	dr, err := d.Draft(ctx, f, o)
+	if err == nil {
+		err = dr.Refused()
+	}
+	if err != nil {
+		return runs.Plan{}, err
+	}
+	if dr.Order.Push {
+		if err := d.afar(ctx, dr); err != nil {
+			return runs.Plan{}, err
+		}
+		if dr.Order.Earlier, err = maker.Unpushed(ctx, dr.Situation); err != nil {
+			return runs.Plan{}, err
+		}
+	}
+	p := planOf(dr)
+	p.Tool, p.Action = in.tool, in.action
+	if p.Payload, err = json.Marshal(dr.Order); err != nil {
+		return runs.Plan{}, err
+	}
+	return p.Sealed(f)
+}
+
+// readable is a message without control characters, which neither commits nor tags take.
+func readable(message string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(message, "\r\n", "\n")))
+}
+
+// afar fails with release.ErrTag where an origin has the tag. One that does not answer will say so when it is pushed to.
+func (d service) afar(ctx context.Context, dr *Draft) error {
+	has := make([]bool, len(dr.Members))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(askAtATime)
+	for i, m := range dr.Members {
+		group.Go(func() error {
+			there, err := d.Remotes.HasTag(ctx, m.Dir, dr.Order.Tag)
+			has[i] = there && err == nil
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, m := range dr.Members {
+		if has[i] {
+			return release.ErrTag.Sayf("the origin of %s has tag %s already; fetch it and see what it is, or delete it there", m.Name, dr.Order.Tag).
+				With(map[string]any{"tag": dr.Order.Tag, "repos": []string{m.Name}})
+		}
+	}
+	return nil
+}
+
+const askAtATime = 8
+
+// planOf is the draft as it is shown.
+func planOf(dr *Draft) runs.Plan {
+	name := dr.Found.Layout.Name
+	pv := Preview{Current: dr.Current.Shown(), Next: dr.Next.Shown(), Branch: dr.Branch(), Commits: dr.Merged(release.MaxSubjects), Total: dr.Commits(), Files: dr.Files(), Tag: dr.Order.Tag,
+		WillPush: dr.Order.Push, Checks: dr.Checks, Message: dr.Order.Message, Earlier: dr.Order.Earlier,
+		Notes: []string{"hooks of the repositories are not run", "commits and tags are not signed"}}
+	affects := []string{}
+	for _, m := range dr.Members {
+		pv.Repos = append(pv.Repos, RepoPlan{Name: m.Name, Branch: m.Foot.Branch, Head: Short(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0})
+		affects = append(affects, m.Name+" ("+m.Foot.Branch+")")
+	}
+	risk := runs.Risk{Level: "high", Irreversible: dr.Order.Push, Reasons: []string{"tags every repository"}}
+	what := fmt.Sprintf("Releases %s as %s: writes version files and changelogs, commits them, and tags %s", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories"))
+	if dr.Order.Push {
+		risk.Reasons = append(risk.Reasons, "writes to remotes")
+		what += ", and pushes branch and tag"
+	}
+	stage, _ := dr.Current.Stage()
+	return runs.Plan{Summary: fmt.Sprintf("release of %s as %s (%s)", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories")), Preview: pv, Facts: dr.Facts(), Warnings: dr.Checks.Warnings,
+		Explanation: runs.Explanation{What: what + ".", Irreversible: dr.Order.Push, Affects: affects, Alternatives: []string{string(Status.Name), string(Validate.Name)}},
+		Current:     map[string]any{"tag": tool.Known(dr.Tag), "version": dr.Current.Shown(), "stage": stage, "commits_since_tag": dr.Commits(), "dirty": dr.Dirty()},
+		Risk:        risk, Hint: "repeat the call in execute mode, look at the preview and confirm it"}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

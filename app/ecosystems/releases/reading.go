@@ -1,0 +1,228 @@
+package releases
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+const (
+	recentCommits = 8
+	logDefault    = 10
+	maxTags       = 20 // amof contract §8
+)
+
+// RepoStatus is a repository of a release.
+type RepoStatus struct {
+	Name    string `json:"name"`
+	Branch  string `json:"branch"`
+	Head    string `json:"head"` // short
+	Tag     string `json:"tag"`  // its own highest one
+	Dirty   bool   `json:"dirty"`
+	Commits int    `json:"commits_since_tag"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// StatusResult is where an ecosystem stands (amof contract §13.24). Versions have no prefix, tags have it.
+type StatusResult struct {
+	Version string            `json:"current_version"`
+	Tag     *string           `json:"tag"`
+	Stage   string            `json:"stage"`
+	Dirty   bool              `json:"dirty"`
+	Drift   bool              `json:"version_drift"`
+	Branch  string            `json:"branch"`
+	Commits int               `json:"commits_since_tag"`
+	Recent  []Commit `json:"recent_commits"`
+	Next    []release.Way     `json:"next_versions"`
+	Repos   []RepoStatus      `json:"repos"`
+	runs.Shown
+}
+
+func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (StatusResult, error) {
+	f, err := d.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return StatusResult{}, err
+	}
+	s, err := d.Survey(ctx, f)
+	if err == nil {
+		err = d.Spread(ctx, s, recentCommits)
+	}
+	if err != nil {
+		return StatusResult{}, err
+	}
+	d.Texts(ctx, s, "", nil)
+	stage, _ := s.Current.Stage()
+	out := StatusResult{Version: s.Current.Shown(), Tag: tool.Known(s.Tag), Stage: stage, Dirty: s.Dirty(), Drift: len(s.Differ) > 0, Branch: s.Branch(), Commits: s.Commits(),
+		Recent: s.Merged(recentCommits), Next: release.Ways(s.Current)}
+	var details []string
+	for _, m := range s.Members {
+		s.Examine(m, "")
+		r := RepoStatus{Name: m.Name, Branch: m.Foot.Branch, Head: Short(m.Foot.Head), Tag: m.Checked.Highest, Dirty: m.Checked.Dirty > 0, Commits: m.History.Total, Problem: m.Checked.Problem}
+		for _, file := range m.Checked.Versions {
+			out.Drift = out.Drift || s.Tag != "" && file.Says != s.Current.String()
+		}
+		out.Repos = append(out.Repos, r)
+		line := fmt.Sprintf("%s: %s, %d commits since", r.Name, cmp.Or(r.Tag, "no tag"), r.Commits)
+		if r.Dirty {
+			line += ", dirty"
+		}
+		details = append(details, cmp.Or(r.Problem, line))
+	}
+	text := runs.Text{Summary: fmt.Sprintf("Found %s at %s (%s), %d commits since", f.Layout.Name, cmp.Or(s.Tag, "no release"), stage, out.Commits), Details: lines(details)}
+	out.Shown = d.Show(sc, runs.About{Ecosystem: f.Layout.Name, Release: s.Tag}, text, runs.AfterRelease(f.Layout.Name, current(s), out.Commits)...)
+	return out, nil
+}
+
+// current is the stage of the current release, empty for none.
+func current(s *Situation) string {
+	if s.Tag == "" {
+		return ""
+	}
+	stage, _ := s.Current.Stage()
+	return stage
+}
+
+// lines are as many as an answer takes.
+func lines(all []string) []string {
+	const most = 15
+	if len(all) <= most {
+		return all
+	}
+	return append(slices.Clone(all[:most-1]), fmt.Sprintf("and %d more", len(all)-most+1))
+}
+
+// ValidateInput is what is to be released.
+type ValidateInput struct {
+	runs.EcosystemInput
+	Stage string `json:"target,omitempty" jsonschema:"enum=alpha,enum=beta,enum=rc,enum=stable,description=stage that is aimed at; default stable"`
+}
+
+// Validation is whether an ecosystem can be released (amof contract §13.25).
+type Validation struct {
+	release.Checks
+	runs.Shown
+}
+
+func (d service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) (Validation, error) {
+	f, err := d.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return Validation{}, err
+	}
+	s, err := d.Survey(ctx, f)
+	if err != nil {
+		return Validation{}, err
+	}
+	d.Texts(ctx, s, "", nil)
+	out := Validation{Checks: d.Check(ctx, s, Order{}, "", cmp.Or(in.Stage, release.Stable))}
+	verdict := map[string]string{"ok": "Checked %s: it can be released", "warning": "Checked %s: it can be released, with %d warnings", "failed": "Checked %s: it cannot be released, %d errors"}[out.Status]
+	args := []any{f.Layout.Name}
+	switch out.Status {
+	case "warning":
+		args = append(args, len(out.Warnings))
+	case "failed":
+		args = append(args, len(out.Errors))
+	}
+	var details []string
+	for _, e := range out.Errors {
+		details = append(details, "✗ "+e)
+	}
+	for _, w := range out.Warnings {
+		details = append(details, "! "+w)
+	}
+	text := runs.Text{Summary: fmt.Sprintf(verdict, args...), Details: lines(details)}
+	out.Shown = d.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text, runs.AfterRelease(f.Layout.Name, current(s), 0)...)
+	return out, nil
+}
+
+// LogInput bounds a log.
+type LogInput struct {
+	runs.EcosystemInput
+	Limit int `json:"limit,omitempty" jsonschema:"minimum=1,maximum=30,description=releases to list (default 10)"`
+}
+
+// LogEntry is a release.
+type LogEntry struct {
+	Tag     string     `json:"tag"`
+	Date    *time.Time `json:"date"`
+	Action  *string    `json:"action"`
+	Stage   string     `json:"stage"`
+	Commits *int       `json:"commits"`
+	Origin  *string    `json:"origin"`
+}
+
+// Logged is the releases of an ecosystem (amof contract §13.28): from the records, or from the tags where there are none.
+type Logged struct {
+	Records []LogEntry `json:"records"`
+	Source  string     `json:"source"` // records or tags
+	runs.Shown
+}
+
+func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (Logged, error) {
+	f, err := d.Valid(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return Logged{}, err
+	}
+	texts, err := d.Records.Records(ctx, f.Layout.Root, f.Manifest().Release.RecordDir)
+	if err != nil {
+		return Logged{}, err
+	}
+	var records []release.Record
+	for _, text := range texts {
+		if r, ok := release.ReadRecord(text); ok {
+			records = append(records, r)
+		}
+	}
+	out := Logged{Records: []LogEntry{}, Source: "records"}
+	limit := cmp.Or(in.Limit, logDefault)
+	if len(records) == 0 && f.State.Installed() {
+		out.Source = "tags"
+		if out.Records, err = d.tagged(ctx, f, min(limit, maxTags)); err != nil {
+			return Logged{}, err
+		}
+	}
+	for _, r := range release.Sorted(records)[:min(limit, len(records))] {
+		out.Records = append(out.Records, LogEntry{Tag: r.Tag, Date: &r.Timestamp, Action: tool.Known(r.Action), Stage: r.Stage, Commits: &r.Commits, Origin: tool.Known(r.Origin)})
+	}
+	var details []string
+	for _, e := range out.Records {
+		line := e.Tag + " " + e.Stage
+		if e.Date != nil {
+			line = e.Date.Format(time.DateOnly) + " " + line
+		}
+		details = append(details, line)
+	}
+	out.Shown = d.Show(sc, runs.About{Ecosystem: f.Layout.Name}, runs.Text{Summary: fmt.Sprintf("Listed %d releases of %s", len(out.Records), f.Layout.Name), Details: lines(details)})
+	return out, nil
+}
+
+// tagged is the log that the tags tell which all repositories have.
+func (d service) tagged(ctx context.Context, f runs.Found, limit int) ([]LogEntry, error) {
+	s, err := d.Survey(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	first := s.Members[0]
+	shared := release.Tags(s.Rules.TagPrefix, slices.Collect(maps.Keys(first.Foot.Tags)))
+	maps.DeleteFunc(shared, func(tag string, _ release.Version) bool {
+		return slices.ContainsFunc(s.Members, func(m *Member) bool { _, has := m.Foot.Tags[tag]; return !has })
+	})
+	names := slices.SortedFunc(maps.Keys(shared), func(a, b string) int { return cmp.Or(release.Compare(shared[b], shared[a]), cmp.Compare(b, a)) })
+	names = names[:min(limit, len(names))]
+	times, err := d.Sources.Times(ctx, first.Dir, names)
+	if err != nil {
+		return nil, err
+	}
+	out := []LogEntry{}
+	for _, name := range names {
+		stage, _ := shared[name].Stage()
+		out = append(out, LogEntry{Tag: name, Stage: stage, Date: tool.Known(times[name])})
+	}
+	return out, nil
+}

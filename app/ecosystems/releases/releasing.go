@@ -1,0 +1,80 @@
+// Package releasing is the tools about releases: several repositories get one version, one tag in each of them or in none, and a record
+// (amof contract §8, §13.24–28, §20.6).
+//
+// It refuses to know git and files.
+package releases
+
+import (
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The typed handles.
+var (
+	Status   = tool.Ref[runs.EcosystemInput, StatusResult]{Name: "amof_release_status"}
+	Validate = tool.Ref[ValidateInput, Validation]{Name: "amof_release_validate"}
+	Log      = tool.Ref[LogInput, Logged]{Name: "amof_release_log"}
+	Bump     = tool.Ref[BumpInput, any]{Name: "amof_release_bump"}
+	Promote  = tool.Ref[PromoteInput, any]{Name: "amof_release_promote"}
+)
+
+// The actions of the runs.
+const (
+	BumpAction    = "release_bump"
+	PromoteAction = "release_promote"
+)
+
+// Deps is what the tools work with. Every field is required.
+type Deps = DraftDeps
+
+type service struct{ Deps }
+
+// Entries are the tools.
+func Entries(d Deps) []tool.Entry {
+	s := service{d}
+	return []tool.Entry{
+		bind.Query(Status, runs.Read("Release status", "Show the current version of an ecosystem, its stage, what was committed since, whether its repositories and version files agree, and the versions that can follow.",
+			statusSchema), s.status),
+		bind.Query(Validate, runs.Read("Validate release", "Check whether an ecosystem can be released: clean working trees, branches, version files, changelogs. Changes nothing.", validateSchema), s.validate),
+		bind.Query(Log, runs.Read("Release log", "List the releases of an ecosystem, the highest version first.", logSchema), s.log),
+		bind.Command(Bump, runs.Dangerous(policy.Preview, "Bump release", "Release the next patch, minor or major version of an ecosystem, or a pre-release: an annotated tag in every repository or in none.", bumpSchema), s.planBump, d.Enqueue),
+		bind.Command(Promote, runs.Dangerous(policy.Preview, "Promote release", "Release the current pre-release of an ecosystem as the next stage (beta, rc) or, without a target, as stable.", promoteSchema),
+			s.planPromote, d.Enqueue),
+	}
+}
+
+// Performers carry out the runs.
+func Performers(d Deps) []runs.Performer {
+	m := Maker{DraftDeps: d}
+	limit := int(ecosystem.Lifecycle.Seconds())
+	return []runs.Performer{
+		{Action: BumpAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},
+		{Action: PromoteAction, Limit: limit, Facts: d.Facts, Do: m.Do, Mend: m.Mend},
+	}
+}
+
+// BumpInput is a bump.
+type BumpInput struct {
+	runs.Target
+	BumpType   string `json:"bump_type" jsonschema:"enum=patch,enum=minor,enum=major"`
+	PreRelease string `json:"pre_release,omitempty" jsonschema:"enum=alpha,enum=beta,enum=rc,description=default stable"`
+	ChangeInput
+}
+
+// PromoteInput is a promotion.
+type PromoteInput struct {
+	runs.Target
+	Stage string `json:"target,omitempty" jsonschema:"enum=beta,enum=rc,description=default stable"`
+	ChangeInput
+}
+
+// ChangeInput is what bumps and promotions have in common.
+type ChangeInput struct {
+	Message        string `json:"message,omitempty" jsonschema:"maxLength=2000"`
+	Push           bool   `json:"push,omitempty" jsonschema:"description=default false"`
+	Strict         bool   `json:"strict,omitempty" jsonschema:"description=warnings are errors"`
+	SkipValidation bool   `json:"skip_validation,omitempty"`
+}

@@ -1,0 +1,301 @@
+// Package drafting works out a release before anybody is asked about it: which repositories it is about and how they stand, what its version
+// and tag are, which files it writes, and what is in its way (amof contract §8, §20.6).
+//
+// It refuses to change anything.
+package releases
+
+import (
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/relpath"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Deps is what releases are worked out and made with. Every field is required.
+type DraftDeps struct {
+	runs.Deps
+	Sources ecosystemport.ReleaseSources
+	Maker   ecosystemport.ReleaseMaker
+	Remotes ecosystemport.ReleaseRemotes
+	Records ecosystemport.ReleaseRecords
+}
+
+// Member is a repository of a release, as it is.
+type Member struct {
+	ecosystem.Repo
+	Dir     string // absolute
+	Foot    ecosystemport.Footing
+	History ecosystemport.History    // since the current tag
+	Edits   []ecosystemport.FileEdit // files that are written
+	Checked release.Repo
+}
+
+// Situation is what a release starts from.
+type Situation struct {
+	Found   runs.Found
+	Rules   ecosystem.Release
+	Members []*Member
+	Root    ecosystemport.Footing // of the workspace root, where releases are recorded
+	Tag     string                // the current one; empty for none
+	Current release.Version
+	Differ  []int // members with another highest tag
+}
+
+// members are the repositories of a release, in the order of the manifest's release.repos. It fails with ecosystem.ErrRepo,
+// ecosystem.ErrReadOnly and ecosystem.ErrNoWork.
+func members(f runs.Found) ([]*Member, error) {
+	m := f.Manifest()
+	names := m.Release.Repos
+	if len(names) == 0 {
+		names = ecosystem.RepoNames(m.Writable())
+	}
+	var out []*Member
+	for _, name := range names {
+		repos, err := m.Choose([]string{name})
+		if err != nil {
+			return nil, err
+		}
+		if repos[0].ReadOnly {
+			return nil, ecosystem.ErrReadOnly.Sayf("release.repos of ecosystem %s names %s, which is read-only; take it out, or make it writable", m.Name, name)
+		}
+		out = append(out, &Member{Repo: repos[0], Dir: path.Join(f.Layout.Workspace, repos[0].Path)})
+	}
+	if len(out) == 0 {
+		return nil, ecosystem.ErrNoWork.Sayf("ecosystem %s has no repository that may be written, so that there is nothing to release", m.Name)
+	}
+	return out, nil
+}
+
+// Survey looks at all repositories, and at the workspace root.
+func (d DraftDeps) Survey(ctx context.Context, f runs.Found) (*Situation, error) {
+	s := &Situation{Found: f, Rules: f.Manifest().Release}
+	var err error
+	if s.Members, err = members(f); err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, m := range s.Members {
+		dirs = append(dirs, m.Dir)
+	}
+	feet := d.Sources.Footings(ctx, append(dirs, f.Layout.Root))
+	if err := ctx.Err(); err != nil {
+		return nil, fault.From(err)
+	}
+	var versions []map[string]release.Version
+	for i, m := range s.Members {
+		m.Foot = feet[i]
+		if m.Foot.Err == nil { // one that cannot be looked at says so in the checks, and nothing about versions
+			versions = append(versions, release.Tags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
+		}
+	}
+	s.Root = feet[len(s.Members)]
+	s.Tag, s.Current, s.Differ = release.Common(versions)
+	return s, nil
+}
+
+// Spread reads what was committed since the current tag, at most that many commits a repository.
+func (d DraftDeps) Spread(ctx context.Context, s *Situation, most int) error {
+	var spans []ecosystemport.Span
+	for _, m := range s.Members {
+		spans = append(spans, ecosystemport.Span{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
+	}
+	for i, h := range d.Sources.Since(ctx, spans, most) {
+		m := s.Members[i]
+		if m.History = h; h.Err != nil && m.Foot.Err == nil {
+			m.Foot.Err = h.Err
+		}
+		for j := range m.History.Commits {
+			m.History.Commits[j].Subject = release.Plain(m.History.Commits[j].Subject)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fault.From(err)
+	}
+	return nil
+}
+
+// Examine fills in what the checks want of a member.
+func (s *Situation) Examine(m *Member, nextTag string) {
+	own, _ := release.Highest(release.Tags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
+	_, has := m.Foot.Tags[nextTag]
+	m.Checked.Name, m.Checked.Usual, m.Checked.Highest, m.Checked.HasNext = m.Name, m.Branch, own, has && nextTag != ""
+	m.Checked.Branch, m.Checked.Born, m.Checked.Doing = m.Foot.Branch, m.Foot.Head != "", m.Foot.Doing
+	m.Checked.Dirty, m.Checked.Changed, m.Checked.Behind, m.Checked.Commits = len(m.Foot.Changed), m.Foot.Changed, m.Foot.Behind, m.History.Total
+	if m.Foot.Err != nil {
+		m.Checked.Problem = fault.From(m.Foot.Err).Message
+	}
+}
+
+// Branch is the branch that the repositories stand on; several are all named.
+func (s *Situation) Branch() string {
+	var names []string
+	for _, m := range s.Members {
+		if b := m.Foot.Branch; b != "" && !slices.Contains(names, b) {
+			names = append(names, b)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Dirty reports changes that are not committed.
+func (s *Situation) Dirty() bool {
+	return slices.ContainsFunc(s.Members, func(m *Member) bool { return len(m.Foot.Changed) > 0 })
+}
+
+// Commits is how many there are since the current tag.
+func (s *Situation) Commits() (n int) {
+	for _, m := range s.Members {
+		n += m.History.Total
+	}
+	return n
+}
+
+// Texts reads the version files and the changelog of every member and works out what becomes of them. Without a next version, nothing does.
+func (d DraftDeps) Texts(ctx context.Context, s *Situation, next string, notes func(*Member) release.Notes) {
+	for _, m := range s.Members {
+		if m.Foot.Err != nil {
+			continue
+		}
+		var paths []string
+		for _, v := range s.Rules.VersionFiles {
+			if v.Repo == m.Name && !slices.Contains(paths, v.Path) {
+				paths = append(paths, v.Path)
+			}
+		}
+		if s.Rules.Changelog != "" && !slices.Contains(paths, s.Rules.Changelog) {
+			paths = append(paths, s.Rules.Changelog)
+		}
+		found := d.Sources.Texts(ctx, m.Dir, paths)
+		for i, name := range paths {
+			edit := ecosystemport.FileEdit{Path: name, Old: found[i].Data, New: found[i].Data}
+			s.versions(m, &edit, found[i], next)
+			if name == s.Rules.Changelog {
+				m.Checked.Log = release.File{Path: name, Missing: found[i].Missing, Err: found[i].Err}
+				if found[i].Data != nil && next != "" {
+					edit.New, _ = release.Changelog(edit.New, notes(m))
+				}
+			}
+			if string(edit.New) != string(edit.Old) {
+				m.Edits = append(m.Edits, edit)
+			}
+		}
+	}
+}
+
+// versions applies every pattern of the file.
+func (s *Situation) versions(m *Member, edit *ecosystemport.FileEdit, found ecosystemport.FileText, next string) {
+	for _, v := range s.Rules.VersionFiles {
+		if v.Repo != m.Name || v.Path != edit.Path {
+			continue
+		}
+		file := release.File{Path: v.Path, Missing: found.Missing, Err: found.Err}
+		if found.Data != nil {
+			to := next
+			if to == "" {
+				to = s.Current.String()
+			}
+			var out []byte
+			if out, file.Says, file.Err = release.SetVersion(v.Path, edit.New, v.Pattern, to); file.Err == nil && next != "" {
+				edit.New = out
+			}
+		}
+		m.Checked.Versions = append(m.Checked.Versions, file)
+	}
+}
+
+// wrong is what makes a release impossible wherever it is tagged.
+func (s *Situation) wrong() (out []string) {
+	for _, v := range s.Rules.VersionFiles {
+		if !slices.ContainsFunc(s.Members, func(m *Member) bool { return m.Name == v.Repo }) {
+			out = append(out, "release.version_files of the manifest names "+v.Path+" of "+v.Repo+", which is not released; take it out, or add the repository to release.repos")
+		}
+	}
+	switch root := s.Root; {
+	case root.Err != nil:
+		out = append(out, "the workspace root, where releases are recorded: "+fault.From(root.Err).Message)
+	case root.Doing != "":
+		out = append(out, "the workspace root, where releases are recorded: git is in the middle of a "+root.Doing+"; finish or abort it")
+	case root.Branch == "":
+		out = append(out, "the workspace root, where releases are recorded: the HEAD is detached; check out a branch")
+	}
+	if _, err := relpath.Parse(s.Rules.RecordDir); err != nil {
+		out = append(out, "release.record_dir of the manifest: "+fault.From(err).Message)
+	}
+	return out
+}
+
+// RecordPath is where the release of a tag is recorded, relative to the workspace root.
+func (s *Situation) RecordPath(tag string) string {
+	return path.Join(s.Rules.RecordDir, strings.ReplaceAll(tag, "/", "-")+".json")
+}
+
+// tagName fails with ecosystem.ErrManifest for a tag that git would not take.
+func tagName(tag string) error {
+	if _, err := git.ParseBranch(tag); err != nil {
+		return ecosystem.ErrManifest.Sayf("%q is no tag that git accepts; correct release.tag_prefix of the manifest", tag)
+	}
+	return nil
+}
+
+// Commit is a commit that no release has.
+type Commit struct {
+	Repo    string `json:"repo"`
+	Commit  string `json:"commit"` // short
+	Subject string `json:"subject"`
+}
+
+// Merged are the newest commits of all members, at most that many.
+func (s *Situation) Merged(most int) []Commit {
+	type place struct {
+		at    time.Time
+		m     *Member
+		index int
+	}
+	var all []*place
+	for _, m := range s.Members {
+		for i, c := range m.History.Commits {
+			all = append(all, &place{c.At, m, i})
+		}
+	}
+	sorting.Stable(all, func(a, b *place) int { return b.at.Compare(a.at) })
+	out := []Commit{}
+	for _, p := range all[:min(most, len(all))] {
+		c := p.m.History.Commits[p.index]
+		out = append(out, Commit{Repo: p.m.Name, Commit: Short(c.ID), Subject: c.Subject})
+	}
+	return out
+}
+
+// Short is a commit as people see it.
+func Short(id string) string { return id[:min(12, len(id))] }
+
+// Check is the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
+func (d DraftDeps) Check(ctx context.Context, s *Situation, o Order, nextTag, stage string) release.Checks {
+	aim := release.Aim{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
+	if i := slices.IndexFunc(s.Members, func(m *Member) bool { return m.Foot.Err == nil }); i >= 0 {
+		_, aim.Author = d.Sources.Author(ctx, s.Members[i].Dir)
+	}
+	if nextTag != "" && len(aim.Wrong) == 0 {
+		record := s.RecordPath(nextTag)
+		if !d.Sources.Texts(ctx, s.Found.Layout.Root, []string{record})[0].Missing {
+			aim.Wrong = append(aim.Wrong, record+" is there already, although "+nextTag+" is not released; move it away")
+		}
+	}
+	var repos []release.Repo
+	for _, m := range s.Members {
+		s.Examine(m, nextTag)
+		repos = append(repos, m.Checked)
+	}
+	return release.Check(aim, repos)
+}

@@ -1,0 +1,310 @@
+// Package footing is what every tool about ecosystems stands on: which ecosystem a call is about, what its answer shows besides its own members,
+// plans, and how what takes long is queued as a run.
+//
+// It refuses to know what any tool does.
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Deps is what the tools work with. Every field but Settle is required.
+type Deps struct {
+	Places    ecosystemport.Places
+	Manifests ecosystemport.Manifests
+	States    ecosystemport.States
+	Runs      ecosystemport.Runs
+	Logs      ecosystemport.RunLogs
+	Workers   ecosystemport.Workers
+	Sessions  ports.Sessions
+	Owner     ports.Owner
+	Clock     ports.Clock
+	UUIDs     ports.UUIDs
+	// Settle puts in order what a run of the ecosystem left whose process is gone. Without it that waits for the next run.
+	Settle func(ctx context.Context, l ecosystem.Layout) error
+}
+
+// Timeouts of calls. What takes longer is queued.
+const (
+	readTimeout   = time.Minute
+	changeTimeout = 5 * time.Minute
+)
+
+// Read is a tool that only reads, in every mode.
+func Read(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
+}
+
+// Note is a tool that changes nothing but what this session works on.
+func Note(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Timeout: readTimeout, Input: json.RawMessage(schema)}
+}
+
+// SafeWrite is a tool that makes something and destroys nothing: refused in ask, a dry run in plan, not confirmed in execute (amof contract §11),
+// except where only people confirm: what it makes is in their repositories.
+func SafeWrite(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, AtOnce: true, Timeout: changeTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Dangerous is a tool that may destroy work or reaches out: explained in ask, a dry run in plan, confirmed so strongly in execute (seed 004).
+func Dangerous(strength policy.Strength, title, description, schema string) tool.Spec {
+	s := SafeWrite(title, description, schema)
+	s.Class, s.Effects, s.Confirm, s.Anew = policy.ClassDangerous, s.Effects|policy.Delete, strength, true
+	return s
+}
+
+// EcosystemInput names the ecosystem, where it is not the one the session works on.
+type EcosystemInput struct {
+	Ecosystem string `json:"ecosystem,omitempty" jsonschema:"description=default the selected one"`
+}
+
+// Resources is the ecosystem.
+func (in EcosystemInput) Resources() []string {
+	if in.Ecosystem == "" {
+		return nil
+	}
+	return []string{in.Ecosystem}
+}
+
+// ModeInput is the mode of one call.
+type ModeInput struct {
+	Mode string `json:"mode,omitempty" jsonschema:"enum=ask,enum=plan,enum=execute,description=this call only"`
+}
+
+// CallMode is that mode, empty where the call says none.
+func (in ModeInput) CallMode() string { return in.Mode }
+
+// Target is the input of most tools that change something.
+type Target struct {
+	EcosystemInput
+	ModeInput
+}
+
+// Focus is what a session works on (amof contract §10): what scope tools select.
+type Focus struct {
+	Scope     string   `json:"scope"` // global, ecosystem, run or release
+	Ecosystem string   `json:"ecosystem,omitempty"`
+	Run       string   `json:"run_id,omitempty"`
+	Release   string   `json:"release_tag,omitempty"`
+	Back      []string `json:"back,omitempty"` // ecosystems selected before, newest last; empty is none selected
+}
+
+// focusNote is the name under which a session remembers its focus.
+const focusNote = "ecosystems"
+
+// Focus is what the session of a call works on: what it selected, else the workspace's default.
+func (d Deps) Focus(ctx context.Context, sc tool.Scope) (Focus, error) {
+	f := Focus{Scope: "global"}
+	s, err := d.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
+	if err != nil {
+		return f, err
+	}
+	if note := s.Notes[focusNote]; note != "" {
+		err := json.Unmarshal([]byte(note), &f)
+		return f, err
+	}
+	root, err := d.Places.Root(ctx)
+	if err != nil {
+		return f, nil //nolint:nilerr // whoever needs the root says so; nothing is selected in none
+	}
+	if f.Ecosystem, err = d.Places.Default(ctx, root); f.Ecosystem != "" {
+		f.Scope = "ecosystem"
+	}
+	return f, err
+}
+
+// SetFocus has the session work on that.
+func (d Deps) SetFocus(ctx context.Context, sc tool.Scope, f Focus) error {
+	doc, err := tool.Encode(f)
+	if err != nil {
+		return err
+	}
+	return d.Sessions.Update(ctx, ports.SessionKey(sc.Principal.ID, sc.Session), func(s *ports.Session) error {
+		s.Remember(focusNote, string(doc))
+		return nil
+	})
+}
+
+// Found is an ecosystem that a call is about, as it is now.
+type Found struct {
+	Layout ecosystem.Layout
+	Loaded ecosystemport.Loaded
+	State  ecosystem.State
+}
+
+// Manifest is what its manifest says.
+func (f Found) Manifest() ecosystem.Manifest { return f.Loaded.Manifest.Manifest }
+
+// Find is the ecosystem that is named, else the one the session works on. Its manifest may have errors. What a killed run of
+// it left is put in order first. It fails with ecosystem.ErrNone and ecosystem.ErrUnknown.
+func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Found, error) {
+	if name == "" {
+		f, err := d.Focus(ctx, sc)
+		if err != nil {
+			return Found{}, err
+		}
+		name = f.Ecosystem
+	}
+	if name == "" {
+		return Found{}, ecosystem.ErrNone
+	}
+	root, err := d.Places.Root(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	f, err := d.At(ctx, root, name)
+	if err != nil || d.Settle == nil {
+		return f, err
+	}
+	left, err := d.interrupted(ctx, f)
+	if err != nil || !left {
+		return f, err
+	}
+	if err := d.Settle(ctx, f.Layout); err != nil {
+		return f, err
+	}
+	return d.At(ctx, root, name)
+}
+
+// interrupted reports a run of the ecosystem whose process is gone: what it left would stand in the way of whatever is planned now.
+func (d Deps) interrupted(ctx context.Context, f Found) (bool, error) {
+	running, err := d.Runs.List(ctx, ecosystem.Filter{Root: f.Layout.Root, Ecosystem: f.Layout.Name, Statuses: []ecosystem.RunStatus{ecosystem.Running}})
+	for _, r := range running {
+		if d.Owner.Judge(r.Owner).Dead() {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// At is the ecosystem of that name in that workspace root.
+func (d Deps) At(ctx context.Context, root, name string) (f Found, err error) {
+	if f.Layout, err = d.Places.Layout(ctx, root, name); err != nil {
+		return f, err
+	}
+	if f.Loaded, err = d.Manifests.Load(ctx, f.Layout); err != nil {
+		return f, err
+	}
+	if dir := f.Manifest().WorkspaceDir; dir != "" {
+		f.Layout.Workspace = path.Join(root, dir)
+	}
+	f.State, err = d.States.Load(ctx, f.Layout)
+	return f, err
+}
+
+// Valid is Find for tools that work with the manifest: one with errors is ecosystem.ErrManifest.
+func (d Deps) Valid(ctx context.Context, sc tool.Scope, name string) (Found, error) {
+	f, err := d.Find(ctx, sc, name)
+	if err == nil {
+		err = f.Sound()
+	}
+	return f, err
+}
+
+// Sound fails with ecosystem.ErrManifest for a manifest with errors.
+func (f Found) Sound() error {
+	r := f.Loaded.Manifest
+	if r.Valid() {
+		return nil
+	}
+	lines := make([]string, 0, len(r.Errors))
+	for _, p := range r.Errors {
+		lines = append(lines, p.Path+": "+p.Message)
+	}
+	return ecosystem.ErrManifest.Sayf("the manifest of %s has %d errors; the first: %s", f.Layout.Name, len(lines), lines[0]).
+		With(map[string]any{"errors": r.Errors, "ecosystem": f.Layout.Name})
+}
+
+// Installed is Valid for tools that need a workspace: ecosystem.ErrNotInstalled.
+func (d Deps) Installed(ctx context.Context, sc tool.Scope, name string) (Found, error) {
+	f, err := d.Valid(ctx, sc, name)
+	if err == nil && !f.State.Installed() {
+		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed; amof_install_ecosystem installs it", f.Layout.Name)
+	}
+	return f, err
+}
+
+// Breadcrumb is where a call stands: global > demo > run:1a2b3c4d.
+func Breadcrumb(ecosystemName, runID, release string) string {
+	parts := []string{"global"}
+	if ecosystemName != "" {
+		parts = append(parts, ecosystemName)
+	}
+	if runID != "" {
+		parts = append(parts, "run:"+runID[:min(8, len(runID))])
+	}
+	if release != "" {
+		parts = append(parts, "release:"+release)
+	}
+	return strings.Join(parts, " > ")
+}
+
+// Context is the envelope of an answer (amof contract §15).
+type Context struct {
+	Scope      string    `json:"scope"`
+	Ecosystem  *string   `json:"ecosystem"`
+	Breadcrumb string    `json:"breadcrumb"`
+	RunID      *string   `json:"run_id"`
+	SessionID  string    `json:"session_id"`
+	Timestamp  time.Time `json:"timestamp"`
+}
+
+// Text is an answer for people: a summary of at most 80 characters, verb first, and details of at most 15 lines (amof contract §15).
+type Text struct {
+	Summary string   `json:"summary"`
+	Details []string `json:"details,omitempty"`
+}
+
+// Shown is what every answer carries besides its own members. Presenters turn Text and Actions into their forms.
+type Shown struct {
+	Context Context  `json:"_context"`
+	Text    Text     `json:"_text"`
+	Actions []Action `json:"suggested_actions"` // as they may be: modes and bounds are the presenter's
+}
+
+// Show is the envelope of an answer about that ecosystem (empty: none), and that run (empty: none).
+func (d Deps) Show(sc tool.Scope, about About, text Text, actions ...Action) Shown {
+	c := Context{Scope: "global", Ecosystem: tool.Known(about.Ecosystem), Breadcrumb: Breadcrumb(about.Ecosystem, about.Run, about.Release), RunID: tool.Known(about.Run),
+		SessionID: sc.Session, Timestamp: d.Clock.Now().UTC()}
+	switch {
+	case about.Release != "":
+		c.Scope = "release"
+	case about.Run != "":
+		c.Scope = "run"
+	case about.Ecosystem != "":
+		c.Scope = "ecosystem"
+	}
+	if actions == nil {
+		actions = []Action{}
+	}
+	return Shown{Context: c, Text: text, Actions: actions}
+}
+
+// About is what an answer is about.
+type About struct{ Ecosystem, Run, Release string }
+
+// Action is a call that suggests itself (amof contract §15).
+type Action struct {
+	ID           string         `json:"id"`
+	Label        string         `json:"label"` // at most 30 characters
+	Tool         string         `json:"tool"`
+	Args         map[string]any `json:"args"`
+	Scope        string         `json:"scope"` // global, ecosystem, run, release or server
+	ModeRequired string         `json:"mode_required"`
+	Safety       string         `json:"safety"`   // read-only, safe-write or dangerous-write
+	Confirm      string         `json:"confirm"`  // none, simple, preview or type
+	Priority     int            `json:"priority"` // 1 to 5, 1 first
+	Description  string         `json:"description"`
+	Condition    string         `json:"condition,omitempty"`
+}

@@ -1,0 +1,219 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// Explanation says what a call would do to somebody who may not do it in this mode (amof contract §11).
+type Explanation struct {
+	What         string   `json:"what"`
+	Irreversible bool     `json:"irreversible"`
+	Affects      []string `json:"affects"`
+	Alternatives []string `json:"alternatives"`
+}
+
+// Risk is what is at stake (amof contract §14): moderate, high or critical.
+type Risk struct {
+	Level        string   `json:"level"`
+	Irreversible bool     `json:"irreversible"`
+	Reasons      []string `json:"reasons"`
+}
+
+// Plan is what a tool is about to do. Its hash is over everything it shows, and everything that the run which carries it out is given. Preview, Facts
+// and Payload marshal to JSON without fractions.
+type Plan struct {
+	Tool        tool.Name       `json:"tool"`
+	Action      string          `json:"action"` // of the run that will carry it out; empty where none does
+	Ecosystem   string          `json:"ecosystem"`
+	Summary     string          `json:"summary"` // one line: "push of demo (2 repositories)"
+	Preview     any             `json:"preview"`
+	Facts       any             `json:"facts,omitempty"` // what the preview was made from: heads, hashes; checked again before anything is done
+	Warnings    []string        `json:"warnings,omitempty"`
+	Explanation Explanation     `json:"explanation"`
+	Current     any             `json:"current_state,omitempty"`
+	Risk        Risk            `json:"risk"`
+	Hint        string          `json:"execute_hint,omitempty"`
+	PreviewHash canon.Hash      `json:"preview_hash"` // over all the above, Payload and the workspace root
+	Noop        any             `json:"-"`            // the answer, where there is nothing to do and so nothing to confirm
+	Payload     json.RawMessage `json:"-"`            // for the run that will carry it out
+	Strength    policy.Strength `json:"-"`            // at least the tool's own
+	Typed       string          `json:"-"`            // what has to be typed
+	Shown       []string        `json:"-"`            // URLs in the preview that it fetches from
+	Unseen      []string        `json:"-"`            // URLs that it fetches from and does not show
+	root        string
+	facts       string
+	shown       canon.Hash // over what is shown
+	level       policy.Risk
+}
+
+// Sealed is the plan with its hashes, for the ecosystem that was found.
+func (p Plan) Sealed(f Found) (Plan, error) { return p.SealedAs(f.Layout.Name, f.Layout.Root) }
+
+// SealedAs is Sealed for a plan about the ecosystem of that name (empty: none) in that workspace root.
+func (p Plan) SealedAs(name, root string) (Plan, error) {
+	p.Ecosystem, p.root = name, root
+	if p.Explanation.Affects == nil {
+		p.Explanation.Affects = []string{}
+	}
+	if p.Explanation.Alternatives == nil {
+		p.Explanation.Alternatives = []string{}
+	}
+	if p.Risk.Reasons == nil {
+		p.Risk.Reasons = []string{}
+	}
+	switch p.Risk.Level {
+	case "critical", "high":
+		p.level = policy.RiskHigh
+	case "moderate":
+		p.level = policy.RiskMedium
+	}
+	facts, err := FactsHash(p.Facts)
+	if err != nil {
+		return p, err
+	}
+	p.facts = facts
+	p.PreviewHash = canon.Hash{}
+	if p.shown, err = canon.Sum("ecosystem.plan.v1", p); err != nil {
+		return p, err
+	}
+	p.PreviewHash, err = p.run().Plan()
+	return p, err
+}
+
+// run is the run that carries the plan out, as far as it was decided about.
+func (p Plan) run() ecosystem.Run {
+	return ecosystem.Run{Ecosystem: p.Ecosystem, Action: p.Action, Root: p.root, Tool: string(p.Tool), Payload: p.Payload, Facts: p.facts, Preview: p.shown}
+}
+
+// FactsHash names what a preview was made from.
+func FactsHash(facts any) (string, error) {
+	h, err := canon.Sum("ecosystem.facts.v1", facts)
+	return h.String(), err
+}
+
+// Remotes are the URLs that the plan shows and fetches from.
+func (p Plan) Remotes() []string { return p.Shown }
+
+// Fetches are the URLs that it fetches from and does not show.
+func (p Plan) Fetches() []string { return p.Unseen }
+
+// Hash is over all that the plan shows and that the run which carries it out is given.
+func (p Plan) Hash() canon.Hash { return p.PreviewHash }
+
+// From reports whether the plan was made from facts with that hash.
+func (p Plan) From(facts string) bool { return p.facts == facts }
+
+// Prompt is the question a person is asked, without its "[Yes/No]".
+func (p Plan) Prompt() string { return "Proceed with " + p.Summary + "?" }
+
+// About is the ecosystem's name.
+func (p Plan) About() string { return p.Ecosystem }
+
+// Target is what has to be typed.
+func (p Plan) Target() string { return p.Typed }
+
+// Assessment raises strength and risk, and lets a new question about the same ecosystem take the place of an older one.
+func (p Plan) Assessment() policy.Assessment {
+	return policy.Assessment{Strength: p.Strength, Risk: p.level, Scope: p.Ecosystem}
+}
+
+// Idle reports a plan with nothing to do: it is not confirmed.
+func (p Plan) Idle() bool { return p.Noop != nil }
+
+// QueuedRun is the answer of a tool whose work a run does (amof contract §11).
+type QueuedRun struct {
+	Status    string `json:"status"` // queued
+	RunID     string `json:"run_id"`
+	Action    string `json:"action"`
+	Ecosystem string `json:"ecosystem"`
+	Position  int    `json:"position"`
+	Shown
+}
+
+// Enqueue puts on record the run that will carry out the plan, and has a worker see to it. Once it returns, the run is carried out or told of,
+// whatever becomes of this process.
+func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (any, error) {
+	if p.Noop != nil {
+		return p.Noop, nil
+	}
+	l, err := d.Places.Layout(ctx, p.root, p.Ecosystem)
+	if err != nil {
+		return nil, err
+	}
+	open, err := d.Runs.List(ctx, ecosystem.Filter{Root: p.root, Ecosystem: p.Ecosystem, Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Paused, ecosystem.Running}})
+	if err != nil {
+		return nil, err
+	}
+	if len(open) >= ecosystem.MaxQueued {
+		return nil, ecosystem.ErrQueueFull.Sayf("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
+	}
+	r := p.run()
+	r.ID, r.Command, r.Status = d.UUIDs.NewUUID(), []string{"countersign", "eco", p.Action, p.Ecosystem}, ecosystem.Queued
+	r.CreatedAt, r.SessionID, r.Call = d.Clock.Now().UTC(), sc.Session, sc.CallID
+	if err := d.Runs.Add(ctx, r); err != nil {
+		return nil, err
+	}
+	queued := ecosystem.Event{Level: "info", Type: "lifecycle_action_queued", Message: p.Action + " of " + p.Ecosystem + " queued"}
+	if err := d.Logs.Append(ctx, r.ID, queued); err != nil {
+		return nil, err
+	}
+	if err := d.Workers.Wake(ctx, l); err != nil {
+		return nil, err
+	}
+	position := ecosystem.Position(r.ID, append(open, r))
+	text := Text{Summary: fmt.Sprintf("Queued %s as run %s (position %d)", p.Action, r.Short(), position)}
+	shown := d.Show(sc, About{Ecosystem: p.Ecosystem, Run: r.ID}, text, RunStatus(r.ID), RunLogs(r.ID))
+	return QueuedRun{Status: "queued", RunID: r.ID, Action: p.Action, Ecosystem: p.Ecosystem, Position: position, Shown: shown}, nil
+}
+
+// RunStatus suggests looking at a run.
+func RunStatus(id string) Action {
+	return Action{ID: "run_status", Label: "Run status", Tool: "amof_get_run_status", Args: map[string]any{"run_id": id}, Scope: "run", ModeRequired: "ask", Safety: "read-only",
+		Confirm: "none", Priority: 1, Description: "See how far the run is."}
+}
+
+// RunLogs suggests reading a run's log.
+func RunLogs(id string) Action {
+	return Action{ID: "run_logs", Label: "Run logs", Tool: "amof_get_run_logs", Args: map[string]any{"run_id": id}, Scope: "run", ModeRequired: "ask", Safety: "read-only",
+		Confirm: "none", Priority: 2, Description: "Read what the run said."}
+}
+
+// Job is a run that is carried out: the ecosystem as it is now, what was confirmed, and where to tell of progress. The caller has the
+// ecosystem's lock.
+type Job struct {
+	Found   Found
+	Run     ecosystem.Run
+	Log     func(level, message string)
+	Percent func(done, total int)
+}
+
+// Performer carries out the runs of one action. Facts is what its preview would be made from now: where that is not what was confirmed, nothing
+// is done. Do does it; what it returns is the run's result, kept also beside an error. Mend puts in order what an interrupted run of the action
+// left, finishing or undoing it; nil where there is nothing to. It is called with the ecosystem's lock, before any other run of it.
+type Performer struct {
+	Action string
+	Limit  int // seconds; zero is the setting's
+	Facts  func(ctx context.Context, f Found, payload json.RawMessage) (any, error)
+	Do     func(ctx context.Context, j Job) (any, error)
+	Mend   func(ctx context.Context, j Job) error
+}
+
+// Fresh fails with ecosystem.ErrChanged when what the run was confirmed from is not what there is now.
+func (p Performer) Fresh(ctx context.Context, j Job) error {
+	facts, err := p.Facts(ctx, j.Found, j.Run.Payload)
+	if err != nil {
+		return err
+	}
+	hash, err := FactsHash(facts)
+	if err == nil && hash != j.Run.Facts {
+		err = ecosystem.ErrChanged.Sayf("what %s of %s was confirmed from has changed since; call it again to see and confirm what it would do now", j.Run.Action, j.Run.Ecosystem)
+	}
+	return err
+}

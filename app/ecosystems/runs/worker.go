@@ -1,0 +1,317 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// queueWait is how long a worker waits for the one before it to be done with the ecosystem.
+const queueWait = 4 * time.Hour
+
+// Worker carries out queued runs that Audit says a call was let through to queue. Records of runs are files, which any program of the user can
+// write: of one that the audit does not know nothing is done, and nothing is put in order either.
+type Worker struct {
+	QueueDeps
+	Performers []Performer
+	Audit      ports.AuditLog
+}
+
+// Drain carries out the queued runs of an ecosystem, oldest first, until none is left; before that it settles what a process that is gone has
+// left. Of several that drain one ecosystem, one works and the others wait for it.
+func (w Worker) Drain(ctx context.Context, root, name string) error {
+	l, err := w.Places.Layout(ctx, root, name)
+	if err != nil {
+		return err
+	}
+	settings, err := w.Places.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, unlock, err := w.States.Lock(ctx, l, queueWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	places := settings.QueueParallel
+	if places < 1 {
+		places = ecosystem.Parallel
+	}
+	release, err := w.Workers.Turn(ctx, places)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for {
+		waiting, err := w.Runs.List(ctx, ecosystem.Filter{Root: root, Ecosystem: name, Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}})
+		if err != nil || len(waiting) == 0 {
+			return errors.Join(err, w.Runs.Purge(ctx))
+		}
+		sorting.By(waiting, ecosystem.Older)
+		if err := w.next(ctx, waiting, settings); err != nil {
+			return err
+		}
+	}
+}
+
+// next settles the runs that were interrupted, or carries out the oldest.
+func (w Worker) next(ctx context.Context, waiting []ecosystem.Run, settings ecosystem.Settings) error {
+	for _, r := range waiting {
+		if r.Status == ecosystem.Running { // we hold the lock of the ecosystem: whoever carried it out is gone, unless we share no locks
+			if where := w.Owner.Elsewhere(r.Owner); where != "" {
+				return ecosystem.ErrBusy.Sayf("run %s of ecosystem %s may be under way: it is %s", r.Short(), r.Ecosystem, where)
+			}
+			return w.mend(ctx, r)
+		}
+	}
+	return w.perform(ctx, waiting[0], settings)
+}
+
+// settleWait is how long a call waits for somebody who is at work on an ecosystem with an interrupted run: most likely that one settles it.
+const settleWait = 5 * time.Second
+
+// Settle puts in order what runs of an ecosystem left whose process is gone, and carries out none. Where somebody is at work on the ecosystem, that
+// one does it.
+func (w Worker) Settle(ctx context.Context, l ecosystem.Layout) error {
+	ctx, unlock, err := w.States.Lock(ctx, l, settleWait)
+	if errors.Is(err, ecosystem.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	running, err := w.Runs.List(ctx, ecosystem.Filter{Root: l.Root, Ecosystem: l.Name, Statuses: []ecosystem.RunStatus{ecosystem.Running}})
+	for _, r := range running {
+		if w.Owner.Elsewhere(r.Owner) != "" {
+			continue
+		}
+		err = errors.Join(err, w.mend(context.WithoutCancel(ctx), r))
+	}
+	return err
+}
+
+// performer is what carries out runs of that action, or nil.
+func (w Worker) performer(action string) *Performer {
+	for i := range w.Performers {
+		if w.Performers[i].Action == action {
+			return &w.Performers[i]
+		}
+	}
+	return nil
+}
+
+// mend puts in order what an interrupted run left, and puts its end on record.
+func (w Worker) mend(ctx context.Context, r ecosystem.Run) error {
+	w.say(ctx, r, ecosystem.Event{Level: "warning", Type: "state", Message: "the process that carried this out is gone; what it left is put in order"})
+	p := w.performer(r.Action)
+	mended := w.known(ctx, r)
+	if errors.Is(mended, ecosystem.ErrUnasked) {
+		return w.end(ctx, r, outcome{err: mended, exit: 1})
+	}
+	if mended != nil {
+		return mended // the audit cannot be read now: the run stays as it is
+	}
+	if found, err := w.At(ctx, r.Root, r.Ecosystem); p != nil && p.Mend != nil {
+		found.Layout = w.layout(ctx, r, found.Layout)
+		if mended = err; errors.Is(err, ecosystem.ErrUnknown) || err == nil { // what it did may be to take the ecosystem away
+			mended = p.Mend(ctx, w.job(ctx, r, found))
+		}
+	}
+	if mended != nil {
+		w.say(ctx, r, ecosystem.Event{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(mended).Message})
+	}
+	if mended != nil {
+		return w.end(ctx, r, outcome{err: errInterrupted.Sayf("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(mended).Message, r.Ecosystem), exit: 1})
+	}
+	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
+}
+
+// layout is where the run's ecosystem is, also when it has no manifest any more.
+func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout) ecosystem.Layout {
+	if l.Name == "" {
+		l, _ = w.Places.Layout(ctx, r.Root, r.Ecosystem) // the name was good when the run was queued
+	}
+	return l
+}
+
+// known fails with tracked.ErrUnasked unless the audit says that the run's call was let through with the plan that the run carries out.
+func (w Worker) known(ctx context.Context, r ecosystem.Run) error {
+	plan, err := r.Plan()
+	if err != nil || r.Call == "" || w.Audit == nil {
+		return ecosystem.ErrUnasked.Sayf("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).Because(err)
+	}
+	records, err := w.Audit.Search(ctx, audit.Filter{Call: r.Call, Limit: audit.AtMost})
+	if err == nil && audit.StageOf(records, r.Call, plan) == audit.Unknown {
+		err = ecosystem.ErrUnasked.Sayf("%s of %s: the audit knows no call that was let through to do what this run's record says, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool)
+	}
+	return err
+}
+
+// errInterrupted is why a run failed whose process is gone.
+var errInterrupted = fault.New(fault.Unavailable, "eco_interrupted", "the process that carried this out is gone; what it left was put in order")
+
+// outcome is what came of a run.
+type outcome struct {
+	result any
+	err    error
+	exit   int
+}
+
+// perform carries out one run. Whatever it does, its end is on record afterwards.
+func (w Worker) perform(ctx context.Context, r ecosystem.Run, settings ecosystem.Settings) error {
+	now := w.Clock.Now().UTC()
+	begun, err := w.Runs.Change(ctx, r.ID, func(r *ecosystem.Run) error { return r.Begin(w.Owner.Self(), now) })
+	if errors.Is(err, ecosystem.ErrMove) {
+		return nil // cancelled meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	w.say(ctx, begun, ecosystem.Event{Level: "info", Type: "lifecycle_action_started", Message: begun.Action + " of " + begun.Ecosystem + " started"})
+	limited, cancel := context.WithTimeout(ctx, w.limit(begun, settings))
+	defer cancel()
+	stoppable, stop := w.Watch.Until(limited, begun.ID)
+	defer stop()
+	result, err := w.do(stoppable, begun)
+	o := outcome{result: result, err: err}
+	switch {
+	case err == nil:
+	case errors.Is(context.Cause(stoppable), ecosystem.ErrStopped):
+		o.err, o.exit = ecosystem.ErrStopped, ecosystem.ExitCancelled
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		o.err, o.exit = fault.ErrTimeout.Sayf("the run took longer than it may (%s)", w.limit(begun, settings)), ecosystem.ExitTimeout
+	case errors.Is(err, fault.ErrTimeout):
+		o.exit = ecosystem.ExitTimeout
+	default:
+		o.exit = 1
+	}
+	return w.end(ctx, begun, o)
+}
+
+// limit is how long a run may take.
+func (w Worker) limit(r ecosystem.Run, settings ecosystem.Settings) time.Duration {
+	if p := w.performer(r.Action); p != nil && p.Limit > 0 {
+		return time.Duration(p.Limit) * time.Second
+	}
+	if settings.RunTimeoutSeconds > 0 {
+		return time.Duration(settings.RunTimeoutSeconds) * time.Second
+	}
+	return ecosystem.Lifecycle
+}
+
+// do checks that the run is still what was confirmed, and does it. A panic is an error of this run alone.
+func (w Worker) do(ctx context.Context, r ecosystem.Run) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.ErrInternal.Sayf("%s failed in an unforeseen way", r.Action).Because(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	p := w.performer(r.Action)
+	if p == nil {
+		return nil, ecosystem.ErrFailed.Sayf("this version of Countersign knows no action %q", r.Action)
+	}
+	if err := w.known(ctx, r); err != nil {
+		return nil, err
+	}
+	found, err := w.At(ctx, r.Root, r.Ecosystem)
+	if err != nil {
+		return nil, err
+	}
+	j := w.job(ctx, r, found)
+	if err := p.Fresh(ctx, j); err != nil {
+		return nil, err
+	}
+	return p.Do(ctx, j)
+}
+
+func (w Worker) job(ctx context.Context, r ecosystem.Run, found Found) Job {
+	kept := context.WithoutCancel(ctx) // what happens while it stops is told, too
+	return Job{Found: found, Run: r,
+		Log: func(level, message string) {
+			w.say(kept, r, ecosystem.Event{Level: level, Type: "log", Message: message})
+		},
+		Percent: func(done, total int) {
+			w.say(kept, r, ecosystem.Event{Level: "info", Type: "state", Message: fmt.Sprintf("%d of %d done", done, total), Payload: json.RawMessage(fmt.Sprintf(`{"done":%d,"total":%d}`, done, total))})
+		}}
+}
+
+// say puts an event on record. Nothing depends on it: the record of the run says how it ended.
+func (w Worker) say(ctx context.Context, r ecosystem.Run, e ecosystem.Event) {
+	e.RunID = r.ID
+	_ = w.QueueDeps.Deps.Logs.Append(ctx, r.ID, e)
+}
+
+// end puts on record how a run ended.
+func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
+	ctx = context.WithoutCancel(ctx)
+	events := []ecosystem.Event{}
+	now := w.Clock.Now().UTC()
+	var doc json.RawMessage
+	if o.result != nil {
+		var err error
+		if doc, err = tool.Encode(o.result); err != nil {
+			o.err, o.exit = errors.Join(o.err, err), max(o.exit, 1)
+		}
+	}
+	kind, level, message := "lifecycle_action_completed", "info", r.Action+" of "+r.Ecosystem+" completed"
+	var f *fault.Error
+	if o.err != nil {
+		f = fault.From(o.err)
+		kind, level, message = "lifecycle_action_failed", "error", r.Action+" of "+r.Ecosystem+" failed"
+		if o.exit == ecosystem.ExitCancelled {
+			level = "warning" // somebody wanted it so
+		}
+		events = append(events, ecosystem.Event{Level: level, Type: "log", Message: f.Message})
+	}
+	events = append(events, ecosystem.Event{Level: level, Type: kind, Message: message},
+		ecosystem.Event{Level: level, Type: "exit", Message: fmt.Sprintf("exit code %d", o.exit), Payload: json.RawMessage(fmt.Sprintf(`{"exit_code":%d}`, o.exit))})
+	for _, e := range events {
+		w.say(ctx, r, e)
+	}
+	_, err := w.Runs.Change(ctx, r.ID, func(r *ecosystem.Run) error {
+		if r.Result = doc; f != nil {
+			r.Error, r.Code = f.Message, string(f.Code)
+		}
+		return r.End(o.exit, now)
+	})
+	return err
+}
+
+// Unattended are the ecosystems with runs that wait or were interrupted, each once: somebody has to wake a worker for them.
+func (w Worker) Unattended(ctx context.Context) ([]ecosystem.Layout, error) {
+	open, err := w.Runs.List(ctx, ecosystem.Filter{Statuses: []ecosystem.RunStatus{ecosystem.Queued, ecosystem.Running}})
+	if err != nil {
+		return nil, err
+	}
+	var out []ecosystem.Layout
+	for _, r := range open {
+		if r.Status == ecosystem.Running && !w.Owner.Judge(r.Owner).Dead() {
+			continue
+		}
+		l, err := w.Places.Layout(ctx, r.Root, r.Ecosystem)
+		if err == nil && !slices.ContainsFunc(out, func(o ecosystem.Layout) bool { return o.State == l.State }) {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// Recover has every unattended ecosystem attended to. With nothing to do it costs next to nothing.
+func (w Worker) Recover(ctx context.Context) error {
+	left, err := w.Unattended(ctx)
+	for _, l := range left {
+		err = errors.Join(err, w.Workers.Wake(ctx, l))
+	}
+	return err
+}

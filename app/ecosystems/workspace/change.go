@@ -1,0 +1,279 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// SwitchInput names a ticket to work on.
+type SwitchInput struct {
+	ID string `json:"ticket_id" jsonschema:"minLength=1,maxLength=64,description=a ticket's id or main for none"`
+	runs.Target
+}
+
+// known refuses an id that no ticket has.
+func known(f runs.Found, id string) error {
+	if _, ok := f.State.Tickets[id]; ok || id == mainTicket {
+		return nil
+	}
+	has := "and no other"
+	if len(f.State.Tickets) > 0 {
+		has = "but: " + strings.Join(oldestFirst(f.State), ", ")
+	}
+	return ecosystem.ErrTicket.Sayf("ecosystem %s has no ticket %q, %s", f.Layout.Name, id, has)
+}
+
+// find is the recorded ticket of that id, with how its worktrees are.
+func (s ticketService) find(ctx context.Context, sc tool.Scope, name, id string) (plan, []ecosystem.Standing, error) {
+	f, err := s.Installed(ctx, sc, name)
+	if err == nil {
+		err = known(f, id)
+	}
+	if err != nil {
+		return plan{}, nil, err
+	}
+	p := plan{found: f, id: id, trees: treesOf(f.Manifest(), f.State, id)}
+	standings := s.standings(ctx, p.trees)
+	p.items = itemsOf(p.trees, standings)
+	return p, standings, nil
+}
+
+func (s ticketService) planSwitch(ctx context.Context, sc tool.Scope, in SwitchInput) (plan, error) {
+	p, standings, err := s.find(ctx, sc, in.Ecosystem, in.ID)
+	if err != nil {
+		return plan{}, err
+	}
+	missing := 0
+	for i, st := range standings {
+		p.items[i].Action = "keep"
+		if st.Missing {
+			missing++
+			p.items[i].Action = "make again"
+		}
+	}
+	p.Plan = runs.Plan{Tool: Switch.Name, Summary: fmt.Sprintf("switch of %s to %s", p.found.Layout.Name, in.ID), Preview: map[string]any{"ticket_id": in.ID, "from": p.found.State.ActiveTicket, "repos": p.items},
+		Facts:       map[string]any{"active": p.found.State.Active()},
+		Explanation: runs.Explanation{What: "work on this ticket from then on; what the other one has stays as it is", Affects: names(p.trees)}, Current: current(p.found), Risk: runs.Risk{Level: "low"}}
+	if cmp.Or(p.found.State.Active(), mainTicket) == in.ID && missing == 0 {
+		done := s.changed(sc, p, p.found.State, kept(p.trees), "Found nothing to do: "+in.ID+" is active already")
+		done.Noop = true
+		p.Noop = done
+	}
+	p.Plan, err = p.Sealed(p.found)
+	return p, err
+}
+
+// kept are worktrees to which nothing is done.
+func kept(trees []ecosystemport.TicketTree) []RepoItem {
+	items := make([]RepoItem, 0, len(trees))
+	for _, t := range trees {
+		item := itemOf(t)
+		item.Result = "kept"
+		items = append(items, item)
+	}
+	return items
+}
+
+func (s ticketService) change(ctx context.Context, sc tool.Scope, p plan) (any, error) {
+	if p.Noop != nil {
+		return p.Noop, nil
+	}
+	ctx, unlock, err := s.alone(ctx, &p)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := known(p.found, p.id); err != nil {
+		return nil, err
+	}
+	items, failed := []RepoItem{}, 0
+	for _, t := range treesOf(p.found.Manifest(), p.found.State, p.id) {
+		item, err := s.add(ctx, t)
+		if err != nil {
+			failed++
+		}
+		items = append(items, item)
+	}
+	state, err := s.States.Update(ctx, p.found.Layout, func(state *ecosystem.State) error {
+		if state.ActiveTicket = &p.id; p.id == mainTicket {
+			state.ActiveTicket = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	summary := "Switched to " + p.id
+	if failed > 0 {
+		summary += fmt.Sprintf(", but %d of %s could not be made", failed, counted(len(items), "worktree"))
+	}
+	return s.changed(sc, p, state, items, summary), nil
+}
+
+// EndInput names a ticket to end.
+type EndInput struct {
+	ID      string `json:"ticket_id" jsonschema:"minLength=1,maxLength=64"`
+	Cleanup string `json:"cleanup,omitempty" jsonschema:"enum=none,enum=local,enum=all,description=what else goes: local worktrees and branches or those at origin too"`
+	Force   bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may go; it is kept under refs"`
+	runs.Target
+}
+
+// Claims says that only a clean-up destroys anything (amof contract §12, row 17).
+func (in EndInput) Claims() (policy.Class, policy.Effects) {
+	s := runs.SafeWrite("", "", "")
+	if in.cleans() {
+		return policy.ClassDangerous, s.Effects | policy.Delete
+	}
+	return s.Class, s.Effects
+}
+
+const everywhere = "all"
+
+func (in EndInput) cleans() bool { return in.Cleanup == "local" || in.Cleanup == everywhere }
+
+func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) (plan, error) {
+	if in.ID == mainTicket {
+		return plan{}, ecosystem.ErrTicketID.Sayf("main is no ticket, and cannot be ended; amof_ticket_switch main leaves the active one")
+	}
+	p, standings, err := s.find(ctx, sc, in.Ecosystem, in.ID)
+	if err != nil {
+		return plan{}, err
+	}
+	p.cleanup, p.ending = in.cleans(), ecosystemport.Ending{Force: in.Force, Origin: in.Cleanup == everywhere}
+	facts := map[string]any{}
+	for i, st := range standings {
+		fact := map[string]any{"head": st.Head, "porcelain": st.Porcelain}
+		if p.items[i].Action = "keep"; p.cleanup {
+			stake, err := s.stake(ctx, &p, i)
+			if err != nil {
+				return plan{}, err
+			}
+			fact["stake"] = stake
+		}
+		facts[p.items[i].Name] = fact
+	}
+	p.items = append(p.items, strays(p.found.State, in.ID)...)
+	p.Plan = runs.Plan{Tool: End.Name, Summary: fmt.Sprintf("end of ticket %s in %s", in.ID, p.found.Layout.Name),
+		Preview: map[string]any{"ticket_id": in.ID, "cleanup": cmp.Or(in.Cleanup, "none"), "force": in.Force, "repos": p.items}, Facts: facts,
+		Explanation: runs.Explanation{What: "record the ticket no more" + gone(in), Affects: names(p.trees), Alternatives: []string{"amof_ticket_switch main leaves the ticket as it is"}},
+		Current:     current(p.found), Risk: runs.Risk{Level: "low"}}
+	if p.cleanup {
+		p.Risk = runs.Risk{Level: "moderate", Irreversible: p.ending.Origin, Reasons: []string{"deletes worktrees and branches"}}
+		p.Explanation.Irreversible = p.ending.Origin
+		p.Explanation.Alternatives = append(p.Explanation.Alternatives, "amof_push_ecosystem saves what is not pushed")
+	}
+	switch {
+	case p.refusal != nil:
+		p.Warnings = []string{fault.From(p.refusal).Message}
+	case p.cleanup:
+		p.Strength = policy.Simple // nobody is asked about what will be refused
+	}
+	p.Plan, err = p.Sealed(p.found)
+	return p, err
+}
+
+// stake says what would go in a repository, into the plan's item of it.
+func (s ticketService) stake(ctx context.Context, p *plan, i int) (ecosystemport.Stake, error) {
+	item, t := &p.items[i], p.trees[i]
+	stake, err := s.Work.Stake(ctx, t, p.ending.Origin)
+	if err != nil {
+		return stake, fault.From(err).With(map[string]any{"repo": item.Name, "ecosystem": p.found.Layout.Name})
+	}
+	item.Action = "remove worktree and branch"
+	if stake.Origin != "" {
+		item.Action += ", at origin too"
+	}
+	if refused := stake.Refusal(t, p.ending.Force); refused != nil {
+		item.Action, item.Problem = "refuse", fault.From(refused).Message
+		p.refusal = cmp.Or(p.refusal, refused)
+	} else if stake.Changes > 0 || stake.Unmerged {
+		item.Problem = "holds work that is nowhere else, which is kept under refs of the clone"
+	}
+	return stake, nil
+}
+
+func gone(in EndInput) string {
+	switch in.Cleanup {
+	case "local":
+		return "; delete its worktrees and local branches"
+	case everywhere:
+		return "; delete its worktrees, its local branches and those at origin"
+	}
+	return "; its worktrees and branches stay"
+}
+
+func (s ticketService) end(ctx context.Context, sc tool.Scope, p plan) (Changed, error) {
+	ctx, unlock, err := s.alone(ctx, &p)
+	if err != nil {
+		return Changed{}, err
+	}
+	defer unlock()
+	if err := known(p.found, p.id); err != nil {
+		return Changed{}, err
+	}
+	items := kept(treesOf(p.found.Manifest(), p.found.State, p.id))
+	if p.cleanup {
+		if items, err = s.clean(ctx, p); err != nil {
+			return Changed{}, err
+		}
+	}
+	for _, item := range strays(p.found.State, p.id) {
+		item.Result = "skipped"
+		items = append(items, item)
+	}
+	state, err := s.States.Update(ctx, p.found.Layout, func(state *ecosystem.State) error {
+		active := state.Active() == p.id
+		if delete(state.Tickets, p.id); !active {
+			return nil
+		}
+		state.ActiveTicket = nil
+		if left := oldestFirst(*state); len(left) > 0 {
+			state.ActiveTicket = &left[0]
+		}
+		return nil
+	})
+	if err != nil {
+		return Changed{}, err
+	}
+	return s.changed(sc, p, state, items, "Ended ticket "+p.id), nil
+}
+
+// clean takes the ticket's worktrees and branches away. One that cannot go does not hold up the others, but the ticket stays on record then, so that
+// the call can be repeated.
+func (s ticketService) clean(ctx context.Context, p plan) ([]RepoItem, error) {
+	items := []RepoItem{}
+	var failed []string
+	var first error
+	for _, t := range treesOf(p.found.Manifest(), p.found.State, p.id) {
+		item := itemOf(t)
+		done, err := s.Work.Remove(ctx, t, p.ending)
+		item.Kept = done.Kept
+		switch {
+		case err != nil:
+			item.Result, item.Problem = "failed", fault.From(err).Message
+			failed, first = append(failed, t.Repo), cmp.Or(first, err)
+		case done.Stays:
+			item.Result = "removed, but for its branch, which is checked out elsewhere"
+		case done.Origin:
+			item.Result = "removed, at origin too"
+		default:
+			item.Result = "removed"
+		}
+		items = append(items, item)
+	}
+	if first == nil {
+		return items, nil
+	}
+	f := fault.From(first)
+	return nil, f.Sayf("ticket %s was not ended, because of %s; call again when that is put right (%s)", p.id, strings.Join(failed, ", "), f.Message).
+		With(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
+}

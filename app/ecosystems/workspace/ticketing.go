@@ -1,0 +1,247 @@
+// Package ticketing is the tools about tickets: a feature branch across the repositories of an ecosystem, each in a worktree of its own (amof
+// contract §6).
+//
+// It refuses to know git.
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sorting"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
+)
+
+// Deps is what the tools work with. Every field is required.
+type TicketDeps struct {
+	runs.Deps
+	Work     ecosystemport.TicketWork
+	Surveyor ecosystemport.Surveyor
+}
+
+// The typed handles.
+var (
+	List   = tool.Ref[runs.EcosystemInput, Listing]{Name: "amof_ticket_list"}
+	Start  = tool.Ref[StartInput, Changed]{Name: "amof_ticket_start"}
+	Switch = tool.Ref[SwitchInput, any]{Name: "amof_ticket_switch"}
+	End    = tool.Ref[EndInput, Changed]{Name: "amof_ticket_end"}
+)
+
+// mainTicket is the name of no ticket: switching to it leaves the active one.
+const mainTicket = "main"
+
+type ticketService struct{ TicketDeps }
+
+// Entries are the tools about tickets.
+func TicketEntries(d TicketDeps) []tool.Entry {
+	s := ticketService{d}
+	end := runs.SafeWrite("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
+	end.Class, end.Effects, end.Anew = policy.ClassDangerous, end.Effects|policy.Delete, true // what cleans up is confirmed
+	change := runs.SafeWrite("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema)
+	change.When = "unless it is the active one"
+	return []tool.Entry{
+		bind.Query(List, runs.Read("List tickets", "List an ecosystem's tickets with their branches and worktrees.", listSchema), s.list),
+		bind.Command(Start, runs.SafeWrite("Start ticket", "Start a ticket: a feature branch in a worktree of every writable repository. It becomes the active one.", startSchema), s.planStart, s.start),
+		bind.Command(Switch, change, s.planSwitch, s.change),
+		bind.Command(End, end, s.planEnd, s.end),
+	}
+}
+
+// RepoItem is a ticket in one repository.
+type RepoItem struct {
+	Name     string   `json:"name"`
+	Branch   string   `json:"branch"`
+	Worktree string   `json:"worktree"`
+	Status   string   `json:"status,omitempty"` // ok, dirty or missing worktree
+	Action   string   `json:"action,omitempty"` // in a preview: what would be done
+	Result   string   `json:"result,omitempty"` // in an answer: what was
+	Problem  string   `json:"problem,omitempty"`
+	Kept     []string `json:"kept_refs,omitempty"`
+}
+
+// Item is a ticket in a list.
+type Item struct {
+	ID        string     `json:"ticket_id"`
+	Active    bool       `json:"active"`
+	Phase     string     `json:"phase"`
+	CreatedAt time.Time  `json:"created_at"`
+	Repos     []RepoItem `json:"repos"`
+}
+
+// Listing is an ecosystem's tickets, oldest first.
+type Listing struct {
+	Active  *string `json:"active_ticket"`
+	Tickets []Item  `json:"tickets"`
+	Count   int     `json:"count"`
+	runs.Shown
+}
+
+func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (Listing, error) {
+	f, err := s.Installed(ctx, sc, in.Ecosystem)
+	if err != nil {
+		return Listing{}, err
+	}
+	ids := oldestFirst(f.State)
+	out := Listing{Active: f.State.ActiveTicket, Tickets: make([]Item, 0, len(ids)), Count: len(ids)}
+	var all []ecosystemport.TicketTree
+	for _, id := range ids {
+		all = append(all, treesOf(f.Manifest(), f.State, id)...)
+	}
+	standings := s.standings(ctx, all)
+	text := runs.Text{Summary: fmt.Sprintf("Listed %s of %s", counted(len(ids), "ticket"), f.Layout.Name)}
+	for _, id := range ids {
+		t := f.State.Tickets[id]
+		n := len(treesOf(f.Manifest(), f.State, id))
+		item := Item{ID: id, Active: id == f.State.Active(), Phase: t.Phase, CreatedAt: t.CreatedAt, Repos: append(itemsOf(all[:n], standings[:n]), strays(f.State, id)...)}
+		all, standings = all[n:], standings[n:]
+		out.Tickets = append(out.Tickets, item)
+		text.Details = append(text.Details, ticketLine(item))
+	}
+	action := runs.Suggest("ticket_start", f.Layout.Name, nil)
+	if f.State.Active() != "" {
+		action = runs.Suggest("status", f.Layout.Name, nil)
+	}
+	out.Shown = s.Show(sc, runs.About{Ecosystem: f.Layout.Name}, text, action)
+	return out, nil
+}
+
+// line is a ticket for people.
+func ticketLine(item Item) string {
+	out := item.ID
+	if item.Active {
+		out += " (active)"
+	}
+	out += ": " + counted(len(item.Repos), "repository")
+	for _, r := range item.Repos {
+		if r.Status != "ok" {
+			out += ", " + r.Name + " " + cmp.Or(r.Status, r.Problem)
+		}
+	}
+	return out
+}
+
+func counted(n int, one string) string {
+	many := one + "s"
+	if stem, ok := strings.CutSuffix(one, "y"); ok {
+		many = stem + "ies"
+	}
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// itemsOf is how worktrees are.
+func itemsOf(trees []ecosystemport.TicketTree, standings []ecosystem.Standing) []RepoItem {
+	items := make([]RepoItem, 0, len(trees))
+	for i, st := range standings {
+		item := itemOf(trees[i])
+		item.Status, item.Problem = statusOf(st), st.Problem
+		items = append(items, item)
+	}
+	return items
+}
+
+func itemOf(t ecosystemport.TicketTree) RepoItem {
+	return RepoItem{Name: t.Repo, Branch: t.Branch, Worktree: t.Dir}
+}
+
+func statusOf(st ecosystem.Standing) string {
+	switch {
+	case st.Missing:
+		return "missing worktree"
+	case st.Dirty > 0 || !st.Readable(): // what cannot be looked at must not look clean
+		return "dirty"
+	}
+	return "ok"
+}
+
+// oldestFirst are the ids of a state's tickets.
+func oldestFirst(s ecosystem.State) []string {
+	ids := make([]string, 0, len(s.Tickets))
+	for id := range s.Tickets {
+		ids = append(ids, id)
+	}
+	sorting.By(ids, func(a, b string) int {
+		return cmp.Or(s.Tickets[a].CreatedAt.Compare(s.Tickets[b].CreatedAt), cmp.Compare(a, b))
+	})
+	return ids
+}
+
+func (s ticketService) standings(ctx context.Context, trees []ecosystemport.TicketTree) []ecosystem.Standing {
+	checkouts := make([]ecosystem.Checkout, 0, len(trees))
+	for _, t := range trees {
+		checkouts = append(checkouts, ecosystem.Checkout{Name: t.Repo, Dir: t.Dir})
+	}
+	return s.Surveyor.Survey(ctx, checkouts)
+}
+
+// treesOf are the worktrees of a recorded ticket, in the order in which the repositories are recorded. An id that none could be started with, which
+// only somebody who wrote the record by hand can have put there, has none.
+func treesOf(m ecosystem.Manifest, state ecosystem.State, id string) []ecosystemport.TicketTree {
+	if ecosystem.CheckTicket(id) != nil {
+		return nil
+	}
+	t := state.Tickets[id]
+	var out []ecosystemport.TicketTree
+	for _, r := range state.Repos {
+		if branch, ok := t.Repos[r.Name]; ok {
+			out = append(out, ecosystemport.TicketTree{Repo: r.Name, Clone: path.Join(state.WorkspaceDir, r.Path), Dir: path.Join(baseOf(state, id), r.Name), Branch: branch, Base: branchOf(m, r)})
+		}
+	}
+	return out
+}
+
+// strays are the repositories of a recorded ticket that the workspace has no more. Nothing is done about them.
+func strays(state ecosystem.State, id string) []RepoItem {
+	t := state.Tickets[id]
+	var out []RepoItem
+	for name, branch := range t.Repos {
+		if state.Repo(name) == nil {
+			out = append(out, RepoItem{Name: name, Branch: branch, Worktree: path.Join(baseOf(state, id), path.Base(name)), Problem: "not in the workspace any more"})
+		}
+	}
+	sorting.By(out, func(a, b RepoItem) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// baseOf is the directory of a ticket's worktrees: as it is recorded, else that of amof contract §20.3.
+func baseOf(state ecosystem.State, id string) string {
+	if recorded := state.Tickets[id].WorktreeBase; path.IsAbs(recorded) {
+		return recorded
+	}
+	return path.Join(state.WorkspaceDir, "tickets", id)
+}
+
+// branchOf is the branch that a ticket stands on: the manifest's, else the one that was installed.
+func branchOf(m ecosystem.Manifest, r ecosystem.RepoState) string {
+	for _, known := range m.Repos {
+		if known.Name == r.Name {
+			return known.Branch
+		}
+	}
+	return r.Branch
+}
+
+// Ensurer is an ecosystemport.TicketTrees.
+type Ensurer struct{ Work ecosystemport.TicketWork }
+
+// Ensure makes again those of the ticket's worktrees that are missing. One that cannot be made does not hold up the others; the first says why.
+func (e Ensurer) Ensure(ctx context.Context, t ecosystemport.Ticketed) error {
+	var failed error
+	for _, tree := range treesOf(t.Manifest, t.State, t.Ticket) {
+		if _, err := e.Work.Add(ctx, tree); err != nil {
+			failed = cmp.Or(failed, err)
+		}
+	}
+	return failed
+}

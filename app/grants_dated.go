@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// keep stores what an answer on record allowed until a date, and forgets what ran out long ago.
+func (k *ApprovalsKeeper) keep(ctx context.Context, d confirm.Dated) error {
+	all, err := k.Dated.List(ctx)
+	if err != nil {
+		return err
+	}
+	now := k.Clock.Now()
+	for _, old := range all {
+		if now.After(old.Until.Add(approvalsKept)) {
+			if err := k.Dated.Remove(ctx, old.ID); err != nil && !errors.Is(err, confirm.ErrNoAllowance) {
+				return err
+			}
+		}
+	}
+	if err := k.Dated.Add(ctx, d); err != nil {
+		return err
+	}
+	k.wake(ctx, d)
+	return nil
+}
+
+// wake has the calls go on that wait for answers which d makes needless.
+func (k *ApprovalsKeeper) wake(ctx context.Context, d confirm.Dated) {
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
+	if err != nil {
+		k.Log.Warn("calls that wait for what is allowed now could not be looked for", "grant", d.ID, "cause", err.Error())
+	}
+	for _, g := range waiting {
+		if g.ID != d.ID && g.State == confirm.Pending && d.Covers(claim(&g)) {
+			k.Bell.Ring(g.ID)
+		}
+	}
+}
+
+// claim is the call behind a question, as the question has it: good enough to wake it, and no more.
+func claim(g *confirm.Grant) confirm.Claim {
+	if !g.Datable() {
+		return confirm.Claim{}
+	}
+	return confirm.Claim{Tool: g.Binding.Tool, Principal: g.Binding.Principal, Entry: g.Entry, Args: confirm.ArgsSum(g.Args), Reach: g.Reach}
+}
+
+// needless reports whether what somebody allowed until a date answers the question. The call that asked finds out whether it truly does.
+func (k *ApprovalsKeeper) needless(ctx context.Context, g *confirm.Grant) (bool, error) {
+	c := claim(g)
+	if c.IsZero() {
+		return false, nil
+	}
+	dated, err := k.datedNow(ctx, k.Clock.Now())
+	return slices.ContainsFunc(dated, func(d confirm.Dated) bool { return d.Covers(c) }), err
+}
+
+// Moot ends the open question of a call that a dated grant lets run, and reports whether it did. What becomes of its record is the call's.
+func (k *ApprovalsKeeper) Moot(ctx context.Context, id string) bool {
+	now := k.Clock.Now()
+	defer k.Bell.Ring(id)
+	g, err := k.settle(ctx, id, "cancel", Granted, func(g *confirm.Grant) error {
+		if g.State != confirm.Pending {
+			return confirm.ErrAnswered
+		}
+		return g.Cancel(now)
+	})
+	return err == nil && g.State == confirm.Canceled
+}
+
+// datedNow is the dated grants that hold, and have their answers on record: a row that somebody edited, put there or brought back is none.
+func (k *ApprovalsKeeper) datedNow(ctx context.Context, now time.Time) (out []confirm.Dated, err error) {
+	if k.Dated == nil {
+		return nil, nil
+	}
+	all, err := k.Dated.List(ctx)
+	for _, d := range all {
+		if err != nil || !d.Holds(now) {
+			continue
+		}
+		var vouched bool
+		if vouched, err = k.DatedOnRecord(ctx, d); vouched {
+			out = append(out, d)
+		}
+	}
+	return out, err
+}
+
+// DatedOnRecord reports whether the audit has the answer that gave d, as d says, and nobody who revoked it.
+func (k *ApprovalsKeeper) DatedOnRecord(ctx context.Context, d confirm.Dated) (bool, error) {
+	rule := d.Rule()
+	if rule == "" {
+		return false, nil
+	}
+	return k.ruled(ctx, d.ID, d.Tool, rule, policy.ProvingNone, func(e *audit.Event) bool { return e.Principal == d.Principal })
+}
+
+// Let uses a dated grant that covers the call, and reports whether there is one. Of all that revoke it and use it at the same time, the store has one first.
+func (k *ApprovalsKeeper) Let(ctx context.Context, c confirm.Claim) (confirm.Dated, bool, error) {
+	if k.Dated == nil || c.IsZero() {
+		return confirm.Dated{}, false, nil
+	}
+	all, err := k.Dated.List(ctx)
+	if err != nil {
+		return confirm.Dated{}, false, err
+	}
+	now := k.Clock.Now()
+	for _, d := range all {
+		if !d.Covers(c) || !d.Holds(now) {
+			continue
+		}
+		if vouched, err := k.DatedOnRecord(ctx, d); err != nil || !vouched {
+			if err != nil {
+				return confirm.Dated{}, false, err
+			}
+			continue
+		}
+		rule := d.Rule()
+		err := k.Dated.Change(ctx, d.ID, func(have *confirm.Dated) error {
+			if have.Rule() != rule || !have.Holds(now) {
+				return confirm.ErrNoAllowance
+			}
+			have.Uses++
+			if now := now.UTC().Round(0); now.After(have.UsedAt) {
+				have.UsedAt = now
+			}
+			d = *have
+			return nil
+		})
+		switch {
+		case err == nil:
+			return d, true, nil
+		case !errors.Is(err, confirm.ErrNoAllowance):
+			return confirm.Dated{}, false, err
+		}
+	}
+	return confirm.Dated{}, false, nil
+}
+
+// Earlier is how often people approved that plan of that tool for that principal before, as far as the newest answers on record tell.
+func (k *ApprovalsKeeper) Earlier(ctx context.Context, id string) (int, error) {
+	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	b := found[0].Binding
+	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Tool: b.Tool, Limit: audit.AtMost})
+	n := 0
+	for _, r := range said {
+		e := r.Event
+		if e.Verdict == wordApprove && e.Code == "" && e.Plan == b.Subject && e.Principal == b.Principal && e.CallID != id {
+			n++
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,127 @@
+// Package journal keeps reads out of the way of the audit: their records are written in groups, off the path of the call.
+//
+// It refuses to know what a record says, and it never holds a call up: what cannot be written is dropped and counted.
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// A group is written every pause, or sooner when so many events are waiting; beyond the bound they are dropped and counted (product
+// rules on audit).
+const (
+	pause = 250 * time.Millisecond
+	group = 512
+	bound = 4096
+)
+
+// Journal is the buffer between reads and the audit log. Its writer runs only while something is waiting. New makes it.
+type Journal struct {
+	log     ports.AuditLog
+	slog    *slog.Logger
+	mu      sync.Mutex
+	waiting []audit.Event
+	writing bool
+	dropped int64
+	full    chan struct{} // wakes the writer early
+	closing chan struct{} // closed once nothing more will come
+	once    sync.Once
+	idle    sync.WaitGroup
+}
+
+// New is a journal before that log. It starts nothing until something is added.
+func NewJournal(log ports.AuditLog, l *slog.Logger) *Journal {
+	return &Journal{log: log, slog: l, full: make(chan struct{}, 1), closing: make(chan struct{})}
+}
+
+// Add puts an event on its way.
+func (j *Journal) Add(e audit.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.waiting) >= bound {
+		j.dropped++
+		return
+	}
+	j.waiting = append(j.waiting, e)
+	if len(j.waiting) >= group {
+		select {
+		case j.full <- struct{}{}:
+		default:
+		}
+	}
+	if !j.writing {
+		j.writing = true
+		j.idle.Add(1)
+		go j.write()
+	}
+}
+
+// write appends what is waiting, group by group, and ends when nothing is.
+func (j *Journal) write() {
+	defer j.idle.Done()
+	for {
+		over, cancel := context.WithTimeout(context.Background(), pause)
+		select {
+		case <-over.Done():
+		case <-j.full:
+		case <-j.closing:
+		}
+		cancel()
+		j.mu.Lock()
+		events := j.waiting
+		j.waiting = nil
+		if len(events) == 0 {
+			j.writing = false
+			j.mu.Unlock()
+			return
+		}
+		j.mu.Unlock()
+		j.append(events)
+	}
+}
+
+// Dropped is how many events could not be written.
+func (j *Journal) Dropped() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dropped
+}
+
+func (j *Journal) append(events []audit.Event) {
+	if err := j.log.Append(context.Background(), events...); err != nil {
+		if len(events) > 1 && fault.From(err).Kind == fault.Internal { // one of them cannot be written: the others need not be lost with it
+			for _, e := range events {
+				j.append([]audit.Event{e})
+			}
+			return
+		}
+		j.mu.Lock()
+		j.dropped += int64(len(events))
+		dropped := j.dropped
+		j.mu.Unlock()
+		j.slog.Warn("reads could not be recorded in the audit", "dropped", dropped, "cause", err.Error())
+	}
+}
+
+// Close waits until everything waiting is written, or ctx ends.
+func (j *Journal) Close(ctx context.Context) error {
+	j.once.Do(func() { close(j.closing) })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		j.idle.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fault.From(ctx.Err())
+	}
+}

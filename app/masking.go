@@ -1,0 +1,112 @@
+// Package masking is what happens to everything that leaves the door: secrets are masked, and texts end at their bound.
+//
+// It refuses to pass on what the redactor could not read.
+package app
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
+)
+
+// maxArgs bounds the arguments of one record, in bytes, so that no call can fill the audit.
+const maxArgs = 16 << 10
+
+// Mask masks what belongs to one call, and counts. It is not for several goroutines.
+type Mask struct {
+	redact func() *redact.Redactor
+	hits   int
+}
+
+// New is a mask over that redactor, which is asked for when it is first needed.
+func NewRedaction(redact func() *redact.Redactor) Mask { return Mask{redact: redact} }
+
+// Hits is how many secrets were masked.
+func (m *Mask) Hits() int { return m.hits }
+
+// Text is the text without its secrets.
+func (m *Mask) Text(s string) string {
+	if s == "" {
+		return s
+	}
+	masked, n := m.redact().Text(s)
+	m.hits += n
+	return masked
+}
+
+// JSON masks string leaves; a document the redactor cannot read is replaced, never shown.
+func (m *Mask) JSON(doc json.RawMessage) json.RawMessage {
+	masked, n, err := m.redact().JSON(doc)
+	if err != nil {
+		return json.RawMessage(`{"error":"redaction_failed"}`)
+	}
+	m.hits += n
+	return masked
+}
+
+// Quietly is JSON, uncounted.
+func (m *Mask) Quietly(doc json.RawMessage) json.RawMessage {
+	before := m.hits
+	defer func() { m.hits = before }()
+	return m.JSON(doc)
+}
+
+// longestName is the longest name of a tool in records, in characters; those that exist are shorter.
+const longestName = 64
+
+// Name is the name of a tool for records: whoever calls what there is not may have written anything.
+func (m *Mask) Name(s string) string {
+	masked, _ := m.redact().Text(s)
+	return Runes(masked, longestName)
+}
+
+// Args is a call's arguments for records: masked, uncounted, and replaced by their beginning where they are long. What is no JSON cannot be recorded,
+// and is replaced.
+func (m *Mask) Args(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return nil
+	}
+	masked, _, err := m.redact().JSON(args)
+	if err != nil || !json.Valid(masked) {
+		return json.RawMessage(`{"redaction_failed":true}`)
+	}
+	if len(masked) > maxArgs {
+		masked, _ = tool.Encode(map[string]any{"truncated": true, "bytes": len(masked), "head": Cut(string(masked), maxArgs)})
+	}
+	return masked
+}
+
+// Fault is the fault with message and details masked, with everything in them seen, and its cause gone.
+func (m *Mask) Fault(f *fault.Error) *fault.Error {
+	out := &fault.Error{Kind: f.Kind, Code: f.Code, Message: visible.Lines(m.Text(strings.ToValidUTF8(f.Message, "\uFFFD")))}
+	if f.Details == nil {
+		return out
+	}
+	if doc, err := tool.Encode(f.Details); err == nil {
+		out.Details = visible.JSON(m.JSON(doc))
+	}
+	return out
+}
+
+// Runes is at most the first n characters of s.
+func Runes(s string, n int) string {
+	for at := range s {
+		if n--; n < 0 {
+			return s[:at]
+		}
+	}
+	return s
+}
+
+// Cut is at most n bytes of s, ending at a rune's end.
+func Cut(s string, n int) string {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:min(n, len(s))]
+}

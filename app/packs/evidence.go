@@ -1,0 +1,166 @@
+// Package evidence reads what a pack's refs show now: every distinct file once, several at a time, secrets masked only in what is shown.
+//
+// It refuses to know why somebody asks.
+package packs
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/pack"
+	"github.com/countersign-dev/countersign/ports/packport"
+)
+
+// readers is how many source files are read at once.
+const readers = 4
+
+// Sight is how source is read.
+type Sight struct {
+	Excerpts packport.Excerpts
+	History  packport.History // nil: earlier text is not known
+	Mask     func(lines []string) (masked []string, secrets int)
+}
+
+// Findings is what a pack's refs show now, and why those that cannot be read cannot; both in the order of the refs.
+type Findings struct {
+	Evidence []pack.Evidence
+	Faults   []error
+}
+
+// Look reads the refs at the wanted indices, every distinct file once. A ref that cannot be read never stops the others; only a
+// cancelled call is an error.
+func (s Sight) Look(ctx context.Context, refs []pack.Ref, wanted []int) (Findings, error) {
+	f := Findings{Evidence: make([]pack.Evidence, len(refs)), Faults: make([]error, len(refs))}
+	files := map[packport.Location][]int{}
+	var order []packport.Location
+	for _, i := range wanted {
+		at := packport.Location{Root: refs[i].Root, Path: refs[i].Path}
+		if files[at] == nil {
+			order = append(order, at)
+		}
+		files[at] = append(files[at], i)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	workers := min(readers, len(order))
+	look := func(w int) error { // each worker takes every workers-th file: starting a goroutine a file costs more than reading a small one
+		for i := w; i < len(order) && ctx.Err() == nil; i += workers {
+			s.lookInto(ctx, order[i], refs, files[order[i]], f)
+		}
+		return ctx.Err()
+	}
+	for w := 1; w < workers; w++ {
+		group.Go(func() error { return look(w) })
+	}
+	err := look(0)
+	if others := group.Wait(); err == nil {
+		err = others
+	}
+	return f, err
+}
+
+// lookInto reads one file for the refs at the indices. No two calls share an index, so they need no lock.
+func (s Sight) lookInto(ctx context.Context, at packport.Location, refs []pack.Ref, indices []int, f Findings) {
+	mine := make([]pack.Ref, len(indices))
+	for k, i := range indices {
+		mine[k] = refs[i]
+	}
+	r := pack.NewResolver(mine)
+	for from, visit, ok := r.Pass(); ok; from, visit, ok = r.Pass() {
+		lines, err := s.Excerpts.Read(ctx, at, from, visit)
+		if err != nil {
+			for _, i := range indices {
+				f.Faults[i], f.Evidence[i] = err, unreadable(refs[i], err)
+			}
+			return
+		}
+		r.Done(lines)
+	}
+	for k, i := range indices {
+		f.Evidence[i] = r.Evidence(k)
+		e := &f.Evidence[i]
+		if !keyLike(e.Text) {
+			continue
+		}
+		above, err := s.above(ctx, at, e.Lines.Start)
+		if err != nil { // what cannot be judged is not shown
+			f.Faults[i], *e = err, unreadable(refs[i], err)
+			continue
+		}
+		e.Above = above
+	}
+}
+
+func unreadable(r pack.Ref, err error) pack.Evidence {
+	e := pack.Evidence{Standing: pack.Unreadable, Lines: r.Lines}
+	if errors.Is(err, packport.ErrMissing) {
+		e.Standing, e.Reason = pack.Stale, string(r.Path)+" does not exist under source root"
+		return e
+	}
+	e.Reason = fault.From(err).Message
+	if !strings.Contains(e.Reason, string(r.Path)) {
+		e.Reason = string(r.Path) + ": " + e.Reason
+	}
+	return e
+}
+
+// All is every index of refs.
+func All(refs []pack.Ref) []int {
+	out := make([]int, len(refs))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Hide hides secrets in what will be shown. It leaves anchors alone: they hash what the file really holds.
+func (s Sight) Hide(evidence []pack.Evidence) {
+	for i := range evidence {
+		if e := &evidence[i]; e.Text != nil {
+			e.Text, e.Masked = s.mask(*e)
+		}
+	}
+}
+
+// Keep is the text to store of a ref when its pack is finalized: masked, so that no secret is copied out of the source.
+func (s Sight) Keep(e pack.Evidence) *pack.Snapshot {
+	if e.Text == nil {
+		return nil
+	}
+	text, n := s.mask(e)
+	return &pack.Snapshot{Lines: e.Lines, Text: strings.Join(text, "\n"), Masked: n}
+}
+
+// Judge reads every ref of a pack for finalizing. A file that is simply gone is left to the pack to judge; any other failure to read
+// is the answer (context-pack contract §1.4).
+func (s Sight) Judge(ctx context.Context, p *pack.Pack) (Findings, error) {
+	_, refs := p.State().Refs()
+	f, err := s.Look(ctx, refs, All(refs))
+	if err != nil {
+		return f, err
+	}
+	for _, err := range f.Faults {
+		if err != nil && !errors.Is(err, packport.ErrMissing) {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// Anchor takes anchors of refs that have none, as far as their lines can be read; a draft may point at what does not exist yet.
+func (s Sight) Anchor(ctx context.Context, refs []pack.Ref) error {
+	for i := range refs {
+		refs[i].Anchor = nil
+	}
+	f, err := s.Look(ctx, refs, All(refs))
+	if err != nil {
+		return err
+	}
+	for i := range refs {
+		refs[i].Anchor = f.Evidence[i].Anchor
+	}
+	return nil
+}

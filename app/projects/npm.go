@@ -1,0 +1,181 @@
+package projects
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The bounds of run_npm_script's arguments (packageflow contract §2.6, row 20).
+const (
+	maxArgs       = 100
+	maxPattern    = 1000 // bytes
+	defaultReady  = 30 * time.Second
+	maxReady      = 5 * time.Minute
+	initialOutput = 20 // lines
+)
+
+// ErrForeground reports a script that would never end, called so that somebody waits for it.
+var ErrForeground = fault.New(fault.Invalid, "project_script_never_ends", "the script runs until it is stopped; run it in the background")
+
+// RunNPMInput names a script with its arguments.
+type RunNPMInput struct {
+	Path           string   `json:"projectPath" jsonschema:"description=as list_projects shows it"`
+	Script         string   `json:"scriptName"`
+	Args           []string `json:"args,omitempty" jsonschema:"description=passed on as they are"`
+	TimeoutMS      *int64   `json:"timeoutMs,omitempty" jsonschema:"description=default 300000; none in the background"`
+	Background     bool     `json:"runInBackground,omitempty"`
+	SuccessPattern string   `json:"successPattern,omitempty" jsonschema:"description=wait for a line matching this RE2"`
+	SuccessMS      int64    `json:"successTimeoutMs,omitempty"`
+	ready          *ready
+}
+
+// ready is what a background process is waited for.
+type ready struct {
+	pattern *regexp.Regexp
+	within  time.Duration
+}
+
+// Resources is the project's path.
+func (in *RunNPMInput) Resources() []string { return []string{in.Path} }
+
+// Validate compiles the pattern before anything is started.
+func (in *RunNPMInput) Validate() error {
+	if len(in.Args) > maxArgs {
+		return project.ErrArgument.Sayf("there are %d args; at most %d are passed on", len(in.Args), maxArgs)
+	}
+	if err := runner.CheckArgs(in.Args); err != nil {
+		return err
+	}
+	if in.SuccessMS < 0 || in.SuccessMS > maxReady.Milliseconds() {
+		return project.ErrArgument.Sayf("successTimeoutMs is not within 1 and %d", maxReady.Milliseconds())
+	}
+	if in.SuccessPattern == "" {
+		if in.SuccessMS > 0 {
+			return project.ErrArgument.Sayf("successTimeoutMs says how long to wait for successPattern, which is missing")
+		}
+		return nil
+	}
+	if !in.Background {
+		return project.ErrArgument.Sayf("successPattern is for runInBackground: true; in the foreground the script is waited for anyway")
+	}
+	if len(in.SuccessPattern) > maxPattern {
+		return project.ErrArgument.Sayf("successPattern has more than %d bytes", maxPattern)
+	}
+	pattern, err := regexp.Compile(in.SuccessPattern)
+	if err != nil {
+		return project.ErrArgument.Sayf("successPattern is no RE2 regular expression: %v", err)
+	}
+	in.ready = &ready{pattern: pattern, within: defaultReady}
+	if in.SuccessMS > 0 {
+		in.ready.within = time.Duration(in.SuccessMS) * time.Millisecond
+	}
+	return nil
+}
+
+func (in *RunNPMInput) timeout() (time.Duration, error) {
+	fallback := runner.DefaultTimeout
+	if in.Background {
+		fallback = 0
+	}
+	if in.TimeoutMS == nil {
+		return fallback, nil
+	}
+	return runner.Timeout(*in.TimeoutMS)
+}
+
+// Begun is a script that runs on in the background.
+type Begun struct {
+	Success    bool            `json:"success"`
+	Background bool            `json:"background"`
+	ProcessID  process.ID      `json:"process_id"`
+	PID        int             `json:"pid"`
+	ScriptName string          `json:"script_name"`
+	Manager    project.Manager `json:"package_manager"`
+	Version    string          `json:"package_manager_version,omitempty"`
+	Strategy   string          `json:"toolchain_strategy"`
+	Status     string          `json:"status"`
+	Matched    bool            `json:"pattern_matched"`
+	Initial    []string        `json:"initial_output"`
+	NextSeq    int64           `json:"nextSeq"` // the output after initial_output: sinceSeq of get_background_process_output
+	Command    string          `json:"command"`
+	Message    string          `json:"message"`
+}
+
+// either waits for the script or lets it run on.
+func (s scriptService) either(ctx context.Context, sc tool.Scope, p runPlan) (any, error) {
+	if !p.background {
+		return s.foreground(ctx, sc, p)
+	}
+	return s.start(ctx, sc, p)
+}
+
+func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (Begun, error) {
+	if err := s.unchanged(ctx, p); err != nil {
+		return Begun{}, err
+	}
+	p.spec.Labels = p.labels(sc)
+	state, err := s.Runner.Processes.Start(ctx, p.spec)
+	if err != nil {
+		return Begun{}, err
+	}
+	b := Begun{Success: true, Background: true, ProcessID: state.ID, PID: state.PID, ScriptName: p.command.Name, Manager: p.command.Manager,
+		Version: p.command.Version, Strategy: p.command.Strategy, Status: runner.StatusOf(state), Command: p.command.Text, Initial: []string{},
+		Message: fmt.Sprintf("script %s runs in the background as %s; get_background_process_output reads it", p.command.Name, state.ID)}
+	if p.ready == nil {
+		return b, nil
+	}
+	return s.await(ctx, sc, p, b)
+}
+
+// await reads the output as it comes until a line matches, the process ends, or the time is up; a process whose time was up runs on.
+func (s scriptService) await(ctx context.Context, sc tool.Scope, p runPlan, b Begun) (Begun, error) {
+	limited, cancel := context.WithTimeout(ctx, p.ready.within)
+	defer cancel()
+	sc.Progress(tool.Progress{Message: fmt.Sprintf("script %s runs (pid %d); waiting for %q", p.command.Name, b.PID, p.ready.pattern)})
+	var at process.Cursor
+	for {
+		chunk, err := s.Runner.Table.Watch(limited, b.ProcessID, at)
+		if err != nil {
+			return b, err
+		}
+		at = chunk.Next
+		for _, line := range chunk.Lines {
+			if len(b.Initial) < initialOutput {
+				b.Initial, b.NextSeq = append(b.Initial, lineOf(line)), line.Number
+			}
+			b.Matched = b.Matched || p.ready.pattern.MatchString(line.Text)
+		}
+		if chunk.Ended {
+			state, err := s.Runner.Table.Inspect(context.WithoutCancel(ctx), b.ProcessID)
+			if err != nil {
+				return b, err
+			}
+			b.Status = runner.StatusOf(state)
+		}
+		switch {
+		case b.Matched:
+			return b, nil
+		case chunk.Ended:
+			b.Success = false
+			b.Message = fmt.Sprintf("script %s ended before a line matched", p.command.Name)
+			return b, project.ErrExecutionFailed.Sayf("script %s ended (%s) before a line matched %q", p.command.Name, b.Status, p.ready.pattern).With(b)
+		case ctx.Err() != nil:
+			b.Success = false
+			b.Message = fmt.Sprintf("nobody waits for a line any more; %s runs on", b.ProcessID)
+			return b, project.ErrCancelled.Sayf("waiting for a line of script %s was cancelled; the process %s runs on: stop_background_process ends it", p.command.Name, b.ProcessID).With(b)
+		case limited.Err() != nil:
+			b.Success = false
+			b.Message = fmt.Sprintf("no line matched within %v; %s runs on", p.ready.within, b.ProcessID)
+			return b, project.ErrExecutionTimeout.Sayf("no line of script %s matched %q within %v; the process %s runs on: read it with get_background_process_output or end it with stop_background_process",
+				p.command.Name, p.ready.pattern, p.ready.within, b.ProcessID).With(b)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package projects
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// How many lines get_background_process_output gives (packageflow contract §2.5, row 18).
+const (
+	defaultTail = 100
+	maxTail     = 2000
+)
+
+// ProcessView is a background process as lists show it.
+type ProcessView = runner.Process
+
+// ProcessList is all of them, newest first.
+type ProcessList struct {
+	Processes []ProcessView `json:"processes"`
+	Total     int           `json:"total"`
+}
+
+// ours are the background processes of projects.
+func (s scriptService) ours(state process.State) bool {
+	return state.Background && state.Labels[runner.LabelOf] == runner.OfProjects
+}
+
+func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (ProcessList, error) {
+	states, err := s.Runner.Table.List(ctx)
+	out := ProcessList{Processes: []ProcessView{}}
+	for _, state := range states {
+		if s.ours(state) {
+			out.Processes = append(out.Processes, runner.ProcessOf(state))
+		}
+	}
+	out.Total = len(out.Processes)
+	return out, err
+}
+
+// readable is the process with that ID if its output may be read: one in the background, or one that this session waits for.
+func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (process.State, error) {
+	state, err := s.Runner.Table.Inspect(ctx, process.ID(id))
+	if err == nil && !s.ours(state) && (state.Labels[runner.LabelOf] != runner.OfProjects || sc.Session == "" || state.Labels[runner.LabelSession] != sc.Session) {
+		err = process.ErrNotFound
+	}
+	return state, err
+}
+
+// find is the process with that ID, whoever started it.
+func (s scriptService) find(ctx context.Context, id string) (process.State, error) {
+	state, err := s.Runner.Table.Inspect(ctx, process.ID(id))
+	if err == nil && !s.ours(state) {
+		err = process.ErrNotFound
+	}
+	if err != nil {
+		return state, err
+	}
+	return state, nil
+}
+
+// OutputInput says which part of a process's output is wanted.
+type OutputInput struct {
+	ID    string `json:"processId" jsonschema:"minLength=1,description=as list_background_processes shows it"`
+	Tail  int    `json:"tailLines,omitempty" jsonschema:"minimum=1,maximum=2000,description=how many lines (default 100)"`
+	Since *int64 `json:"sinceSeq,omitempty" jsonschema:"minimum=0,description=only lines after this nextSeq of an earlier answer"`
+}
+
+// OutputAnswer is a part of a process's output. Lines begin with [stdout] or [stderr].
+type OutputAnswer struct {
+	ProcessID  process.ID `json:"processId"`
+	Status     string     `json:"status"`
+	PID        int        `json:"pid"`
+	ScriptName string     `json:"scriptName"`
+	StartedAt  time.Time  `json:"startedAt"`
+	ExitCode   *int       `json:"exitCode,omitempty"`
+	Lines      []string   `json:"outputLines"`
+	NextSeq    int64      `json:"nextSeq"`
+	HasMore    bool       `json:"hasMore"` // lines after nextSeq are there already; without sinceSeq: there were lines before these
+	Total      int64      `json:"totalLines"`
+	Dropped    int64      `json:"droppedLines"` // lines that the answer would hold, were they still kept
+}
+
+func lineOf(l process.Line) string {
+	if l.Stream == process.Stderr {
+		return "[stderr] " + l.Text
+	}
+	return "[stdout] " + l.Text
+}
+
+func (s scriptService) output(ctx context.Context, sc tool.Scope, in OutputInput) (OutputAnswer, error) {
+	state, err := s.readable(ctx, sc, in.ID)
+	if err != nil {
+		return OutputAnswer{}, err
+	}
+	n := in.Tail
+	if n == 0 {
+		n = defaultTail
+	}
+	from := process.Tail(n)
+	if in.Since != nil {
+		from = process.Cursor(*in.Since)
+	}
+	chunk, err := s.Runner.Table.Output(ctx, state.ID, from)
+	if err != nil {
+		return OutputAnswer{}, err
+	}
+	v := runner.ProcessOf(state)
+	out := OutputAnswer{ProcessID: state.ID, Status: v.Status, PID: v.PID, ScriptName: v.ScriptName, StartedAt: v.StartedAt, ExitCode: v.ExitCode,
+		Lines: []string{}, NextSeq: int64(chunk.Next), Total: chunk.Total, Dropped: chunk.Dropped}
+	if in.Since == nil {
+		out.Lines = newest(chunk.Lines, runner.Room(sc))
+		out.HasMore = chunk.Total > int64(len(out.Lines))
+		return out, nil
+	}
+	if in.Tail == 0 {
+		n = maxTail
+	}
+	out.Lines = oldest(chunk.Lines[:min(n, len(chunk.Lines))], runner.Room(sc))
+	if shown := len(out.Lines); shown < len(chunk.Lines) {
+		out.NextSeq, out.HasMore = chunk.Lines[shown].Number-1, true
+	}
+	return out, nil
+}
+
+// oldest is the first lines that take at most room bytes as JSON, and one at least.
+func oldest(lines []process.Line, room int) []string {
+	out := []string{}
+	for _, l := range lines {
+		text := lineOf(l)
+		if room -= runner.Size(text) + 1; room < 0 && len(out) > 0 {
+			break
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// newest is the last of them.
+func newest(lines []process.Line, room int) []string {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if room -= runner.Size(lineOf(lines[i])) + 1; room < 0 && i < len(lines)-1 {
+			return oldest(lines[i+1:], math.MaxInt)
+		}
+	}
+	return oldest(lines, math.MaxInt)
+}
+
+// StopInput names a process to stop.
+type StopInput struct {
+	ID    string `json:"processId" jsonschema:"minLength=1,description=as list_background_processes shows it"`
+	Force bool   `json:"force,omitempty" jsonschema:"description=kill it without asking it to end first"`
+}
+
+// stopPlan is a process about to be stopped.
+type stopPlan struct {
+	runner.Plan
+	state process.State
+	force bool
+}
+
+// stopAbout is what a person sees before a process is stopped.
+type stopAbout struct {
+	ID        process.ID `json:"processId"`
+	PID       int        `json:"pid"`
+	Other     string     `json:"warning,omitempty"`
+	Script    string     `json:"script"`
+	Project   string     `json:"project"`
+	Command   string     `json:"command"`
+	StartedAt time.Time  `json:"startedAt"`
+	Client    string     `json:"startedBy"`
+	Force     bool       `json:"force"`
+}
+
+func (s scriptService) planStop(ctx context.Context, sc tool.Scope, in StopInput) (stopPlan, error) {
+	state, err := s.find(ctx, in.ID)
+	if err != nil {
+		return stopPlan{}, err
+	}
+	v := runner.ProcessOf(state)
+	risk, other := policy.RiskMedium, ""
+	if v.Client != sc.Client || state.Labels[runner.LabelSession] != sc.Session {
+		risk, other = policy.RiskHigh, "another client, or another session of this one, has started it: it is somebody else's work that ends"
+	}
+	p := stopPlan{state: state, force: in.Force}
+	p.Plan, err = runner.NewPlan("stop_background_process", fmt.Sprintf("stop %s (script %s of %s)", v.ID, v.ScriptName, v.ProjectPath),
+		stopAbout{ID: v.ID, PID: v.PID, Other: other, Script: v.ScriptName, Project: v.ProjectPath, Command: v.Command, StartedAt: v.StartedAt, Client: v.Client,
+			Force: in.Force},
+		policy.Assessment{Strength: policy.Simple, Risk: risk, Scope: v.ProjectPath + "/" + v.ScriptName + map[bool]string{true: "/force"}[in.Force]})
+	return p, err
+}
+
+// Stopped is how a process ended.
+type Stopped struct {
+	Success  bool       `json:"success"`
+	ID       process.ID `json:"process_id"`
+	Status   string     `json:"status"`
+	Already  bool       `json:"alreadyExited"`
+	Escalate bool       `json:"escalated"` // it did not heed the first signal and was killed
+	ExitCode int        `json:"exitCode"`
+	Message  string     `json:"message"`
+}
+
+func (s scriptService) stop(ctx context.Context, _ tool.Scope, p stopPlan) (Stopped, error) {
+	before, err := s.find(ctx, string(p.state.ID))
+	if err != nil {
+		return Stopped{}, err
+	}
+	already := before.Status.Final()
+	grace := runner.Grace
+	if p.force {
+		grace = 0
+	}
+	state, err := s.Runner.Processes.Stop(ctx, p.state.ID, grace)
+	if err != nil {
+		return Stopped{}, err
+	}
+	if !state.Status.Final() {
+		return Stopped{}, project.ErrExecutionFailed.Sayf("%s (pid %d) is still there after it was killed; the operating system does not let it end", state.ID, state.PID)
+	}
+	out := Stopped{Success: true, ID: state.ID, Status: runner.StatusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
+		Message: fmt.Sprintf("%s and everything it started has ended", state.ID)}
+	if state.Lost {
+		out.ExitCode = -1
+	}
+	if already {
+		out.Message = fmt.Sprintf("%s had ended already (%s)", state.ID, out.Status)
+	}
+	return out, nil
+}

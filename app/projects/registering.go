@@ -1,0 +1,295 @@
+// Package registering is what only people do: registering projects and what they may, changing and deleting workflows, actions, rules and
+// templates, and letting requests from outside start a workflow. Its tools belong to the command line and the console; no agent is served
+// them, whatever an operator selects.
+//
+// It refuses to run anything.
+package projects
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// Name is the toolset's name.
+const AdminName = "workbench"
+
+// Deps is what the tools work with. Every field is required.
+type AdminDeps struct {
+	Sites     runner.Finder
+	Workflows projectport.Workflows
+	Actions   projectport.Actions
+	Rules     projectport.Rules
+	Templates projectport.Templates
+	Parser    projectport.ShellParser
+	Clock     ports.Clock
+	UUIDs     ports.UUIDs
+}
+
+type adminService struct{ AdminDeps }
+
+// The typed handles of the tools about projects.
+var (
+	AddProject    = tool.Ref[AddInput, project.Project]{Name: "project_add"}
+	ChangeProject = tool.Ref[ChangeInput, project.Project]{Name: "project_change"}
+	RemoveProject = tool.Ref[RemoveInput, Removed]{Name: "project_remove"}
+	ShowProject   = tool.Ref[RemoveInput, project.Project]{Name: "project_settings"}
+)
+
+// Entries are the tools.
+func AdminEntries(d AdminDeps) []tool.Entry {
+	s := adminService{d}
+	entries := slices.Concat(s.projectEntries(), s.workflowEntries(), s.actionEntries())
+	for i := range entries {
+		entries[i].Spec.People = true
+	}
+	return entries
+}
+
+// quietly is a tool that a person asks for in so many words: nobody asks back.
+func quietly(s tool.Spec) tool.Spec {
+	s.Confirm, s.Human = policy.None, policy.None
+	return s
+}
+
+// opening is a tool that lets agents at something new: where people approve, one is asked in a terminal or in the console, although it is theirs to
+// call, because a program could call it too (consent design, section 5).
+func opening(s tool.Spec) tool.Spec {
+	s.Confirm, s.Human = policy.None, policy.Preview
+	return s
+}
+
+func (s adminService) projectEntries() []tool.Entry {
+	return []tool.Entry{
+		bind.Command(AddProject, opening(runner.Store(runner.Projects, "Register project", "Register a directory as a project, so that tools may look at it and run its scripts.", addSchema)), s.planAdd, s.add),
+		bind.Command(ChangeProject, opening(runner.Store(runner.Projects, "Change project", "Change a project's name, description, or what its processes and webhooks may.", changeSchema)), s.planChange, s.change),
+		bind.Command(RemoveProject, runner.Store(runner.Projects, "Unregister project", "Forget a project and its actions; its directory and its workflows stay.", removeSchema), s.planRemove, s.remove),
+		bind.Query(ShowProject, runner.Read(runner.Projects, "Project settings", "Show what is stored of a project, by id, name or path.", removeSchema), s.show),
+	}
+}
+
+// AddInput is a directory to register.
+type AddInput struct {
+	Path        string `json:"path" jsonschema:"minLength=1,description=absolute path of the directory"`
+	Name        string `json:"name,omitempty" jsonschema:"description=default: the directory's name"`
+	Description string `json:"description,omitempty"`
+}
+
+type addPlan struct {
+	runner.Plan
+	made project.Project
+}
+
+func (s adminService) planAdd(ctx context.Context, _ tool.Scope, in AddInput) (addPlan, error) {
+	dir, err := s.Sites.Dirs.Register(ctx, in.Path)
+	if err != nil {
+		return addPlan{}, err
+	}
+	all, err := s.Sites.Projects.List(ctx)
+	if err != nil {
+		return addPlan{}, err
+	}
+	for _, p := range all {
+		if p.Path == dir {
+			return addPlan{}, project.ErrConflict.Sayf("%s is registered already, as %q", dir, p.Name)
+		}
+	}
+	made, err := project.New("", in.Name, dir, in.Description, s.Clock.Now())
+	if err != nil {
+		return addPlan{}, err
+	}
+	p := addPlan{made: made}
+	p.Plan, err = runner.NewPlan(AddProject.Name, fmt.Sprintf("register %s as project %q", dir, made.Name),
+		map[string]any{"path": dir, "name": made.Name, "description": made.Description}, policy.Assessment{Risk: policy.RiskLow})
+	return p, err
+}
+
+func (s adminService) add(ctx context.Context, _ tool.Scope, p addPlan) (project.Project, error) {
+	made := p.made
+	made.ID = project.ID(s.UUIDs.NewUUID())
+	return made, s.Sites.Projects.Create(ctx, made)
+}
+
+// Find is the project of that ID, path or name; a name that two projects have is project.ErrConflict.
+func Find(ctx context.Context, projects projectport.Projects, word string) (project.Project, error) {
+	all, err := projects.List(ctx)
+	if err != nil {
+		return project.Project{}, err
+	}
+	var named []project.Project
+	for _, p := range all {
+		switch {
+		case string(p.ID) == word, p.Path == strings.TrimRight(word, "/"):
+			return p, nil
+		case strings.EqualFold(p.Name, word):
+			named = append(named, p)
+		}
+	}
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return project.Project{}, project.ErrNotFound.Sayf("no project is registered as %q; countersign project list shows those that are", word)
+	}
+	return project.Project{}, project.ErrConflict.Sayf("%d projects are named %q; name it by its path or id", len(named), word)
+}
+
+// ChangeInput is what to change of a project; what is left out stays.
+type ChangeInput struct {
+	Project       string    `json:"project" jsonschema:"minLength=1,description=id or path or name"`
+	Name          *string   `json:"name,omitempty"`
+	Description   *string   `json:"description,omitempty"`
+	EnvPass       *[]string `json:"env_pass,omitempty" jsonschema:"description=variables its processes inherit beyond the usual"`
+	AllowLoopback *bool     `json:"webhook_allow_loopback,omitempty" jsonschema:"description=webhooks may reach this machine at allowed hosts"`
+	AllowHosts    *[]string `json:"webhook_allow_hosts,omitempty" jsonschema:"description=host:port entries"`
+}
+
+type changePlan struct {
+	runner.Plan
+	before, after project.Project
+}
+
+func (s adminService) planChange(ctx context.Context, _ tool.Scope, in ChangeInput) (changePlan, error) {
+	before, err := Find(ctx, s.Sites.Projects, in.Project)
+	if err != nil {
+		return changePlan{}, err
+	}
+	after := before
+	name, description := before.Name, before.Description
+	if in.Name != nil {
+		name = *in.Name
+	}
+	if in.Description != nil {
+		description = *in.Description
+	}
+	checked, err := project.New(before.ID, name, before.Path, description, before.CreatedAt)
+	if err != nil {
+		return changePlan{}, err
+	}
+	after.Name, after.Description = checked.Name, checked.Description
+	if in.EnvPass != nil {
+		if err := checkNames(*in.EnvPass); err != nil {
+			return changePlan{}, err
+		}
+		after.Settings.EnvPass = *in.EnvPass
+	}
+	if in.AllowLoopback != nil {
+		after.Settings.AllowLoopback = *in.AllowLoopback
+	}
+	if in.AllowHosts != nil {
+		after.Settings.AllowHosts = *in.AllowHosts
+	}
+	if err := (webhook.Rules{AllowLoopback: after.Settings.AllowLoopback, AllowHosts: after.Settings.AllowHosts}).Validate(); err != nil {
+		return changePlan{}, err
+	}
+	p := changePlan{before: before, after: after}
+	p.Plan, err = runner.NewPlan(ChangeProject.Name, fmt.Sprintf("change project %q", before.Name),
+		map[string]any{"before": shown(before), "after": shown(after)}, policy.Assessment{Risk: policy.RiskLow})
+	return p, err
+}
+
+// checkNames refuses what is no name of a variable.
+func checkNames(names []string) error {
+	for _, name := range names {
+		if err := (process.Spec{Argv: []string{"true"}, Env: map[string]string{name: ""}}).Validate(); err != nil {
+			return project.ErrArgument.Sayf("env_pass: %s", fault.From(err).Message)
+		}
+	}
+	return nil
+}
+
+func shown(p project.Project) map[string]any {
+	return map[string]any{"id": p.ID, "name": p.Name, "path": p.Path, "description": p.Description, "settings": p.Settings}
+}
+
+func (s adminService) change(ctx context.Context, _ tool.Scope, p changePlan) (project.Project, error) {
+	return s.Sites.Projects.Update(ctx, p.before.ID, func(now *project.Project) error {
+		if now.Revision != p.before.Revision {
+			return project.ErrConflict.Sayf("project %q was changed meanwhile; look at it again", now.Name)
+		}
+		now.Name, now.Description, now.Settings = p.after.Name, p.after.Description, p.after.Settings
+		return nil
+	})
+}
+
+// RemoveInput names a project.
+type RemoveInput struct {
+	Project string `json:"project" jsonschema:"minLength=1,description=id or path or name"`
+}
+
+// Removed says what was forgotten.
+type Removed struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Removed bool   `json:"removed"`
+}
+
+type removePlan struct {
+	runner.Plan
+	of project.Project
+}
+
+func (s adminService) planRemove(ctx context.Context, _ tool.Scope, in RemoveInput) (removePlan, error) {
+	of, err := Find(ctx, s.Sites.Projects, in.Project)
+	if err != nil {
+		return removePlan{}, err
+	}
+	actions, err := s.Actions.List(ctx, of.ID)
+	if err != nil {
+		return removePlan{}, err
+	}
+	lost := []string{}
+	for _, a := range actions {
+		if a.ProjectID == string(of.ID) {
+			lost = append(lost, a.Name)
+		}
+	}
+	p := removePlan{of: of}
+	p.Plan, err = runner.NewPlan(RemoveProject.Name, fmt.Sprintf("unregister project %q (%s stays as it is)", of.Name, of.Path),
+		map[string]any{"project": shown(of), "actions_forgotten": lost}, policy.Assessment{Risk: policy.RiskLow, Strength: policy.Simple})
+	return p, err
+}
+
+func (s adminService) remove(ctx context.Context, _ tool.Scope, p removePlan) (Removed, error) {
+	if err := s.close(ctx, p.of.ID); err != nil {
+		return Removed{}, err
+	}
+	return Removed{ID: string(p.of.ID), Name: p.of.Name, Removed: true}, s.Sites.Projects.Delete(ctx, p.of.ID)
+}
+
+// close takes back what was approved for the project's workflows: once they belong to no project they are other workflows than somebody
+// opened to requests from outside.
+func (s adminService) close(ctx context.Context, of project.ID) error {
+	flows, err := s.Workflows.List(ctx, of)
+	if err != nil {
+		return err
+	}
+	for _, w := range flows {
+		if w.ProjectID != of || w.Incoming == nil {
+			continue
+		}
+		if _, err := s.Workflows.Update(ctx, w.ID, func(w *project.WorkflowWorkflow) error {
+			w.Touch(s.Clock.Now())
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s adminService) show(ctx context.Context, _ tool.Scope, in RemoveInput) (project.Project, error) {
+	return Find(ctx, s.Sites.Projects, in.Project)
+}

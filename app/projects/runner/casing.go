@@ -1,0 +1,103 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// EitherCasing has a tool take its arguments in the other casing as well: projectPath for project_path, script_name for scriptName. What
+// it publishes stays as it is (packageflow contract §2.2).
+func EitherCasing(e tool.Entry) tool.Entry {
+	e.Handler = casing{next: e.Handler, known: bind.Types(e.Spec.Input)}
+	return e
+}
+
+type casing struct {
+	next  tool.Handler
+	known func() map[string]string // property → type
+}
+
+// Decode renames arguments whose names are known in the other casing. Both given with different values is project.ErrArgument.
+func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(args, &fields) != nil || fields == nil {
+		return c.next.Decode(args)
+	}
+	renamed := false
+	for _, name := range slices.Sorted(maps.Keys(c.known())) {
+		alias := otherCasing(name)
+		if _, given := fields[alias]; !given || alias == name {
+			continue
+		}
+		if confirms(name) { // the door takes these out before, in their one spelling
+			return nil, project.ErrArgument.Sayf("%s is spelled %s", alias, name)
+		}
+		if err := Merge(fields, name, alias); err != nil {
+			return nil, err
+		}
+		renamed = true
+	}
+	if !renamed {
+		return c.next.Decode(args)
+	}
+	args, err := tool.Encode(fields)
+	if err != nil {
+		return nil, err
+	}
+	return c.next.Decode(args)
+}
+
+func confirms(name string) bool { return name == "confirm_token" || name == "typed_value" }
+
+// Merge leaves the value of an argument under name alone, whichever of its names it was given by. Names with different values are
+// project.ErrArgument.
+func Merge(fields map[string]json.RawMessage, name string, aliases ...string) error {
+	for _, alias := range aliases {
+		value, given := fields[alias]
+		if !given {
+			continue
+		}
+		if have, both := fields[name]; both && !bytes.Equal(compact(have), compact(value)) {
+			return project.ErrArgument.Sayf("%s and %s are the same argument, and were given with different values; send %s alone", alias, name, name)
+		}
+		delete(fields, alias)
+		fields[name] = value
+	}
+	return nil
+}
+
+func compact(value json.RawMessage) []byte {
+	var out bytes.Buffer
+	if json.Compact(&out, value) != nil {
+		return value
+	}
+	return out.Bytes()
+}
+
+// otherCasing is snake_case for camelCase, and the reverse.
+func otherCasing(name string) string {
+	var out strings.Builder
+	upper := false
+	for _, r := range name {
+		switch {
+		case r == '_':
+			upper = true
+			continue
+		case upper && r >= 'a' && r <= 'z':
+			r -= 'a' - 'A'
+		case r >= 'A' && r <= 'Z':
+			out.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		upper = false
+		out.WriteRune(r)
+	}
+	return out.String()
+}

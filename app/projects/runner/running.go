@@ -1,0 +1,323 @@
+// Package running is how programs are started for a project: the environment they get, what their command is warned of, what comes back
+// of their output, and what their end means. Scripts, actions and the steps of workflows go through it alike.
+//
+// It refuses to know why something is run.
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// Timeouts of what is run (packageflow contract §2.4).
+const (
+	DefaultTimeout = 5 * time.Minute
+	MaxTimeout     = time.Hour
+	Grace          = 5 * time.Second // between asking a process group to end and killing it
+)
+
+// Bounds of what is answered, in bytes: each stream of a result, and all of an answer's output together as JSON, so that it stays below
+// what a caller takes.
+const (
+	MaxStream = 100 << 10
+	MaxOutput = 180 << 10
+)
+
+// Bounds of arguments, in bytes: what a person can be shown of a call.
+const (
+	maxArg  = 32 << 10
+	maxArgs = 128 << 10
+)
+
+// Labels of this capability's processes.
+const (
+	LabelOf        = "capability"
+	LabelScript    = "script"
+	LabelProject   = "project"
+	LabelClient    = "client"
+	LabelSession   = "session"
+	LabelExecution = "execution"
+	OfProjects     = "projects"
+)
+
+// Runner starts programs. Every field is required.
+type Runner struct {
+	Dirs      projectport.Directories
+	Parser    projectport.ShellParser
+	Processes ports.Processes
+	Table     ports.ProcessTable
+	Mask      Mask             // replaces secrets in what a person is shown
+	Code      ports.CodeReader // which files commands would read as code
+}
+
+// Env is the environment that a program of the project gets, and the secrets in it.
+type Env struct {
+	Vars    map[string]string
+	Secrets []string
+	Passed  []string // names of variables that the project's settings pass on and that are set
+}
+
+// Around is what a process in dir would find, dir being inside the project at root. Programs that lie in the project are never taken for those of
+// the machine. Secrets and settings of both directories, and of those between them, are known.
+func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surroundings, error) {
+	around, err := r.Dirs.Surroundings(ctx, root)
+	if err != nil || dir == root {
+		return around, err
+	}
+	upper := around.Settings
+	for i, s := range upper {
+		upper[i].File = path.Join(root, s.File)
+	}
+	around.Settings = nil
+	for at := dir; at != root; at = path.Dir(at) {
+		near, err := r.Dirs.Surroundings(ctx, at)
+		if err != nil {
+			return around, err
+		}
+		around.Secrets = append(around.Secrets, near.Secrets...)
+		for _, s := range near.Settings {
+			if at != dir {
+				s.File = path.Join(at, s.File)
+			}
+			around.Settings = append(around.Settings, s)
+		}
+		if !within(at, root) { // a worktree that lies elsewhere
+			break
+		}
+	}
+	around.Settings = append(around.Settings, upper...)
+	return around, nil
+}
+
+// within reports whether a directory lies in another one, by spelling.
+func within(dir, root string) bool {
+	return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
+}
+
+// Environment is what a program of project p would find in dir: the usual variables, those that the project's settings pass on, and extra
+// ones, which may not be among those that change what programs are (packageflow-security contract §4.8).
+func (r Runner) Environment(around projectport.Surroundings, p project.Project, extra map[string]string) (Env, error) {
+	if err := process.CheckEnv(extra); err != nil {
+		return Env{}, err
+	}
+	vars, secrets := process.Environment(around.Environ, p.Settings.EnvPass, extra, around.Paths)
+	e := Env{Vars: vars, Secrets: slices.Concat(secrets, around.Secrets)}
+	for _, name := range p.Settings.EnvPass {
+		if _, set := vars[name]; set {
+			e.Passed = append(e.Passed, name)
+		}
+	}
+	return e, nil
+}
+
+// Inspect is what the linter says of commands that would run in dir, inside the project at root; both are empty when nothing says where. A
+// blocked one is project.ErrCommandBlocked, with the reasons. What the commands start in turn is Examine's.
+func (r Runner) Inspect(around projectport.Surroundings, root, dir string, commands ...string) (Findings, error) {
+	var out Findings
+	for _, text := range commands {
+		report, err := r.judge(around, root, dir, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, report.Findings...)
+	}
+	return out, nil
+}
+
+func (r Runner) judge(around projectport.Surroundings, root, dir, text string) (shellcmd.Report, error) {
+	if strings.TrimSpace(text) == "" {
+		return shellcmd.Report{}, nil
+	}
+	report := shellcmd.Check(r.Parser.Parse(text), shellcmd.Context{Home: around.Home, Project: root, Dir: dir, OwnDirs: around.Own, Parse: r.Parser.Parse})
+	return report, report.Refusal()
+}
+
+// Quoted is an argument vector as a shell would have to be told it: for the linter, which reads shell.
+func Quoted(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}
+
+// Findings are what a person should know of the commands.
+type Findings []shellcmd.Finding
+
+// Risk is high when one finding is, and medium otherwise: something runs.
+func (f Findings) Risk() policy.Risk {
+	if slices.ContainsFunc(f, func(x shellcmd.Finding) bool { return x.Verdict >= shellcmd.High }) {
+		return policy.RiskHigh
+	}
+	return policy.RiskMedium
+}
+
+// Outside reports arguments that name a place outside dir.
+func Outside(dir string, args []string) Findings {
+	var out Findings
+	for _, a := range args {
+		_, value, assigned := strings.Cut(a, "=")
+		if !assigned {
+			value = a
+		}
+		p := value
+		if !path.IsAbs(p) {
+			if !strings.Contains(p, "..") {
+				continue
+			}
+			p = path.Join(dir, p)
+		}
+		if p = path.Clean(p); p != dir && !strings.HasPrefix(p, dir+"/") {
+			out = append(out, shellcmd.Finding{Rule: "argument_outside", Verdict: shellcmd.High, Message: "an argument names a place outside the project", Fragment: clip(a)})
+		}
+	}
+	return out
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 120 {
+		return string(r[:119]) + "…"
+	}
+	return s
+}
+
+// Ended is what a program that was waited for did.
+type Ended struct {
+	ProcessID  process.ID `json:"process_id,omitempty"`
+	ExitCode   int        `json:"exit_code"`
+	Signal     string     `json:"signal,omitempty"`
+	Stdout     string     `json:"stdout"`
+	Stderr     string     `json:"stderr"`
+	Truncated  bool       `json:"truncated"`
+	TotalBytes int64      `json:"total_bytes"` // of both streams, whatever was left out
+	DurationMS int64      `json:"duration_ms"`
+}
+
+// Wait runs the program to its end and tells, as progress, when it runs. An end other than by itself with 0 is a fault whose details are
+// given: project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, each after the whole process group is gone.
+func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec process.Spec, details func(Ended) any) (Ended, error) {
+	var id process.ID
+	result, err := r.Processes.Run(ctx, spec, func(s process.State) {
+		id = s.ID
+		sc.Progress(tool.Progress{Message: fmt.Sprintf("%s runs as %s (pid %d)", what, s.ID, s.PID)})
+	})
+	if err != nil {
+		return Ended{}, err
+	}
+	e := Ended{ProcessID: id, ExitCode: result.Exit.Code, Signal: result.Exit.Signal, DurationMS: result.Elapsed.Milliseconds()}
+	e.TotalBytes = int64(len(result.Stdout)+len(result.Stderr)) + result.Dropped
+	var cut bool
+	e.Stdout, e.Stderr, cut = streams(result.Stdout, result.Stderr, Room(sc))
+	e.Truncated = cut || result.Dropped > 0
+	switch {
+	case result.OK():
+		return e, nil
+	case result.Status == process.TimedOut:
+		return e, project.ErrExecutionTimeout.Sayf("%s ran longer than its %v and was stopped", what, spec.Timeout).With(details(e))
+	case result.Status == process.Stopped:
+		return e, project.ErrCancelled.Sayf("%s was cancelled and stopped", what).With(details(e))
+	case result.Exit.Signal != "":
+		return e, project.ErrExecutionFailed.Sayf("%s was ended by signal %s", what, result.Exit.Signal).With(details(e))
+	}
+	return e, project.ErrExecutionFailed.Sayf("%s ended with exit code %d", what, result.Exit.Code).With(details(e))
+}
+
+// Room is how many bytes of output, as JSON, an answer to this call may have.
+func Room(sc tool.Scope) int {
+	if sc.MaxOutput > 0 {
+		return min(MaxOutput, sc.MaxOutput*3/4)
+	}
+	return MaxOutput
+}
+
+// streams is both streams as text that takes at most room bytes as JSON: where there is more, the beginning and the end of each.
+func streams(stdout, stderr []byte, room int) (out, err string, cut bool) {
+	var cutOut, cutErr bool
+	for limit := MaxStream; ; limit /= 2 {
+		out, cutOut = project.Cut(string(stdout), limit)
+		err, cutErr = project.Cut(string(stderr), limit)
+		if limit <= project.MinText || Size(out)+Size(err) <= room {
+			return out, err, cutOut || cutErr
+		}
+	}
+}
+
+// Size is how many bytes the text takes as JSON.
+func Size(text string) int {
+	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf }) {
+		return len(text) + len(`""`)
+	}
+	doc, _ := tool.Encode(text) // a string always encodes
+	return len(doc)
+}
+
+// Mask replaces the secrets in a JSON document that is about to be stored.
+type Mask func(json.RawMessage) json.RawMessage
+
+// Text is a text without its secrets; one that cannot be read is withheld.
+func (m Mask) Text(text string) string {
+	if text == "" {
+		return ""
+	}
+	doc, err := tool.Encode(text)
+	var masked string
+	if err != nil || json.Unmarshal(m(doc), &masked) != nil {
+		return "[withheld]"
+	}
+	return masked
+}
+
+// TriggeredBy is who had something run, as far as the call tells: a request from outside, a person at the command line, or an agent.
+func TriggeredBy(sc tool.Scope) string {
+	switch {
+	case strings.HasPrefix(sc.Principal.ID, "webhook"):
+		return "webhook"
+	case strings.HasPrefix(sc.Client, "countersign-cli"):
+		return "cli"
+	}
+	return "mcp"
+}
+
+// Labels are a process's labels: this capability's, and those given.
+func Labels(p project.Project, sc tool.Scope, more map[string]string) map[string]string {
+	out := map[string]string{LabelOf: OfProjects, LabelProject: p.Path, LabelClient: sc.Client, LabelSession: sc.Session}
+	maps.Copy(out, more)
+	return out
+}
+
+// Timeout is a wish in milliseconds as a duration, or project.ErrArgument.
+func Timeout(ms int64) (time.Duration, error) {
+	if ms < 1 || ms > MaxTimeout.Milliseconds() {
+		return 0, project.ErrArgument.Sayf("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// CheckArgs refuses arguments that nobody can be shown: longer than 32 KiB, or 128 KiB together, with project.ErrArgument.
+func CheckArgs(args []string) error {
+	all := 0
+	for i, a := range args {
+		if all += len(a); len(a) > maxArg {
+			return project.ErrArgument.Sayf("argument %d has %d bytes; at most %d are passed on: write it into a file and name that", i+1, len(a), maxArg)
+		}
+	}
+	if all > maxArgs {
+		return project.ErrArgument.Sayf("the args have %d bytes; at most %d are passed on: write them into a file and name that", all, maxArgs)
+	}
+	return nil
+}

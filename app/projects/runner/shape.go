@@ -1,0 +1,145 @@
+// Package shape is how every tool about projects is put together: the rows of the one table that all faces are made from, arguments in
+// either casing, and plans that hold what a person needs to decide.
+//
+// It refuses to know what any tool does.
+package runner
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The categories under which tools are listed for people (packageflow contract §2.7).
+const (
+	Projects   = "Project Management"
+	Worktrees  = "Git Worktree"
+	Workflows  = "Workflows"
+	Templates  = "Templates"
+	Scripts    = "NPM/Package Scripts"
+	Background = "Background Processes"
+	Actions    = "MCP Actions"
+)
+
+// readTimeout is for git in a large repository.
+const readTimeout = time.Minute
+
+// RunTimeout bounds a call that runs something: the longest that may be asked for, and what starting and stopping it takes.
+const RunTimeout = time.Hour + 5*time.Minute
+
+// Read is a tool that only reads.
+func Read(category, title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassRead, Effects: policy.Read, Timeout: readTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Execute is a tool that runs something or stops it (permission category execute, risk medium: seed 001).
+func Execute(category, title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
+		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Store is a tool that stores something of Countersign's own (permission category write, risk low: seed 001).
+func Store(category, title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
+		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
+}
+
+// Plan is what a tool is about to do. Its hash is over everything it shows, so what is confirmed is what runs.
+type Plan struct {
+	Tool    tool.Name `json:"tool"`
+	Summary string    `json:"summary"` // one line
+	Context any       `json:"context"` // what a person needs to decide: the real command, the steps, the request
+	assess  policy.Assessment
+	dated   string // what a dated "always" covers
+	bound   bool   // the scope tells its content
+	loose   canon.Hash
+	about   string // name of the project
+	hash    canon.Hash
+}
+
+// NewPlan is a plan of the named tool. context marshals to JSON without fractions.
+func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (Plan, error) {
+	p := Plan{Tool: name, Summary: summary, Context: context, assess: a}
+	var err error
+	p.hash, err = canon.Sum("project.plan.v1", p)
+	return p, err
+}
+
+// Bound is the plan with "always" narrowed to what it shows: the same target with anything else in it is asked for again
+// (packageflow-security contract §5.1: a grant is for a target in a class of content).
+func (p Plan) Bound() Plan {
+	p.assess.Scope, p.bound = Within(p.assess.Scope, p.hash), true
+	return p
+}
+
+// BoundBut is Bound for a plan that says which files are read as code: less is the same plan without them. An "always" for the session leaves them
+// out, because editing them is the agent's job; a dated one covers the files as they are.
+func (p Plan) BoundBut(less Plan) Plan {
+	p.dated = Within(p.assess.Scope, p.hash)
+	p.assess.Scope, p.bound = Within(p.assess.Scope, less.hash), true
+	return p
+}
+
+// Confined reports a plan whose scope tells its content (tool.Confined).
+func (p Plan) Confined() bool { return p.bound }
+
+// Of is the plan, of the project of that name.
+func (p Plan) Of(project string) Plan {
+	p.about = project
+	return p
+}
+
+// About is the name of the project that the plan is of, where it was said (tool.Subject).
+func (p Plan) About() string { return p.about }
+
+// Scopes is what an "always" covers within the tool (tool.Scoped).
+func (p Plan) Scopes() (session, dated string) {
+	return p.assess.Scope, cmp.Or(p.dated, p.assess.Scope)
+}
+
+// Loosely is the plan with what all of it but its arguments comes to: bare shows that, and marshals to JSON without fractions.
+func (p Plan) Loosely(bare any) (Plan, error) {
+	var err error
+	p.loose, err = canon.Sum("project.loose.v1", Plan{Tool: p.Tool, Context: bare})
+	return p, err
+}
+
+// Loose is the plan but for its arguments (tool.Looser); zero where they cannot be told apart.
+func (p Plan) Loose() canon.Hash { return p.loose }
+
+// Within is a scope narrowed to content by its hash.
+func Within(target string, content canon.Hash) string {
+	_, digits, _ := strings.Cut(content.String(), ":")
+	return target + "@" + digits[:shortHash]
+}
+
+// shortHash is as many digits as nobody makes two contents agree in.
+const shortHash = 32
+
+// Warned is the plan with a remark for whoever decides, about something else than what would be done: it is not part of the hash, so that it
+// may come and go while somebody thinks. The context has to be a map.
+func (p Plan) Warned(remark string) Plan {
+	if context, ok := p.Context.(map[string]any); ok && remark != "" {
+		context = maps.Clone(context)
+		context["warning"] = remark
+		p.Context = context
+	}
+	return p
+}
+
+// Hash is over all that the plan shows.
+func (p Plan) Hash() canon.Hash { return p.hash }
+
+// Prompt is the summary.
+func (p Plan) Prompt() string { return p.Summary }
+
+// Assessment is what the plan raises the call's strength and risk to, which rule holds for its action, and what "always" would cover.
+func (p Plan) Assessment() policy.Assessment { return p.assess }

@@ -1,0 +1,128 @@
+// Package sites finds the registered project that a path argument is about, and where in it the path really leads. Every tool about
+// projects goes through it before it looks at anything.
+//
+// It refuses to know what is done there.
+package runner
+
+import (
+	"context"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// Finder finds sites. Every field is required.
+type Finder struct {
+	Projects projectport.Projects
+	Dirs     projectport.Directories
+	Git      projectport.Repositories
+	Trees    projectport.Worktrees
+}
+
+// Site is a directory in a registered project.
+type Site struct {
+	Project project.Project
+	Dir     string // absolute, links resolved
+	Root    string // the project's directory, or that of its linked worktree: Dir is in it
+}
+
+// Roots are the directories of all registered projects, and whose they are.
+type Roots struct {
+	Dirs     []string
+	projects map[string]project.Project
+}
+
+// Of is the project registered at root.
+func (r Roots) Of(root string) project.Project { return r.projects[root] }
+
+// Roots are read anew for every call: somebody may have registered a project meanwhile.
+func (f Finder) Roots(ctx context.Context) (Roots, error) {
+	all, err := f.Projects.List(ctx)
+	if err != nil {
+		return Roots{}, err
+	}
+	r := Roots{Dirs: make([]string, 0, len(all)), projects: make(map[string]project.Project, len(all))}
+	for _, p := range all {
+		r.Dirs = append(r.Dirs, p.Path)
+		r.projects[p.Path] = p
+	}
+	return r, nil
+}
+
+// Directory is the site of a path inside a registered project, or project.ErrPath.
+func (f Finder) Directory(ctx context.Context, path string) (Site, error) {
+	if err := project.CheckPath(path); err != nil {
+		return Site{}, err
+	}
+	roots, err := f.Roots(ctx)
+	if err != nil {
+		return Site{}, err
+	}
+	dir, root, err := f.Dirs.Resolve(ctx, path, roots.Dirs)
+	if err != nil {
+		return Site{}, err
+	}
+	return Site{Project: roots.Of(root), Dir: dir, Root: root}, nil
+}
+
+// Worktree is the site of a path inside a registered project, or of a linked worktree of one that lies elsewhere: one that the project's
+// own list names and that says so itself (packageflow-security contract §4.1).
+func (f Finder) Worktree(ctx context.Context, path string) (Site, error) {
+	site, outside := f.Directory(ctx, path)
+	if outside == nil || project.CheckPath(path) != nil {
+		return site, outside
+	}
+	all, err := f.Projects.List(ctx)
+	if err != nil {
+		return Site{}, err
+	}
+	for _, p := range all {
+		if belongs, err := f.Trees.Belongs(ctx, path, p.Path); err != nil || !belongs {
+			continue
+		}
+		dir, _, err := f.Dirs.Resolve(ctx, path, []string{path})
+		if err != nil {
+			return Site{}, err
+		}
+		root, err := f.top(ctx, p, dir)
+		return Site{Project: p, Dir: dir, Root: root}, err
+	}
+	return Site{}, outside
+}
+
+// top is the worktree of the project that the directory is in, as the project's own list has it.
+func (f Finder) top(ctx context.Context, p project.Project, dir string) (string, error) {
+	trees, err := f.Git.Worktrees(ctx, p.Path)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range trees {
+		if _, root, err := f.Dirs.Resolve(ctx, dir, []string{t.Path}); err == nil && root == t.Path {
+			return t.Path, nil
+		}
+	}
+	return dir, nil
+}
+
+// Contains reports whether a resolved directory lies in the project, which may have others registered within it.
+func (f Finder) Contains(ctx context.Context, p project.Project, dir string) bool {
+	_, _, err := f.Dirs.Planned(ctx, dir, []string{p.Path})
+	return err == nil
+}
+
+// Planned is the site of a directory that need not exist yet: the cwd of a step. A relative one is the project's; none is given for a
+// global workflow, whose steps name absolute directories.
+func (f Finder) Planned(ctx context.Context, path string) (Site, error) {
+	if err := project.CheckPath(path); err != nil {
+		return Site{}, err
+	}
+	roots, err := f.Roots(ctx)
+	if err != nil {
+		return Site{}, err
+	}
+	dir, root, err := f.Dirs.Planned(ctx, path, roots.Dirs)
+	if err != nil {
+		return Site{}, err
+	}
+	return Site{Project: roots.Of(root), Dir: dir, Root: root}, nil
+}

@@ -1,0 +1,373 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apprunner "github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// RunInput names a workflow to run.
+type RunInput struct {
+	ID   string `json:"workflow_id" jsonschema:"minLength=1,description=as list_workflows shows it"`
+	Path string `json:"project_path,omitempty" jsonschema:"description=run steps without a cwd here instead of in the workflow's project"`
+}
+
+// runPlan is a workflow about to be run.
+type runPlan struct {
+	apprunner.Plan
+	workflow  project.WorkflowWorkflow
+	revisions map[string]int64 // of every workflow that takes part
+	shown     []shownStep
+	steps     []Step
+	checks    []func(context.Context) error // that every step would do what was confirmed, before the first one runs
+}
+
+// shownStep is what a person sees of a step.
+type shownStep struct {
+	Number       int               `json:"number"`
+	Depth        int               `json:"depth"`
+	Workflow     string            `json:"workflow"`
+	NodeID       string            `json:"node_id"`
+	Name         string            `json:"name"`
+	Command      string            `json:"command,omitempty"`
+	Starts       string            `json:"starts_workflow,omitempty"`
+	Argv         []string          `json:"argv,omitempty"`
+	Cwd          string            `json:"cwd,omitempty"`
+	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
+	EnvPassed    []string          `json:"env_passed,omitempty"`
+	Scripts      []apprunner.Started `json:"scripts,omitempty"`  // of package.json, that the command starts
+	Settings     []project.Setting `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
+	process.Code                   // the files that are read as code, and what is not bound
+	Findings     apprunner.Findings  `json:"findings,omitempty"`
+}
+
+// preparing collects the steps while a plan is made.
+type preparing struct {
+	service
+	override string // resolved
+	around   map[string]around
+	shown    []shownStep
+	checks   []func(context.Context) error
+	risk     policy.Risk
+}
+
+// around is what is the same for all steps in one directory.
+type around struct {
+	found   projectport.Surroundings
+	env     apprunner.Env
+	manager project.Manager
+}
+
+// planRun works out every command that would run, as it would run.
+func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPlan, error) {
+	w, err := s.Workflows.Find(ctx, in.ID)
+	if err != nil {
+		return runPlan{}, err
+	}
+	p := &preparing{service: s, around: map[string]around{}, risk: policy.RiskMedium}
+	if in.Path != "" {
+		site, err := s.Sites.Directory(ctx, in.Path)
+		if err != nil {
+			return runPlan{}, err
+		}
+		p.override = site.Dir
+	}
+	tree, err := project.Expand(&w, func(id string) (*project.WorkflowWorkflow, error) {
+		child, err := s.Workflows.Find(ctx, id)
+		return &child, err
+	})
+	if err != nil {
+		return runPlan{}, err
+	}
+	steps, err := p.prepare(ctx, tree)
+	if err != nil {
+		return runPlan{}, err
+	}
+	out := runPlan{workflow: w, revisions: revisions(&w, tree), steps: steps, shown: p.shown, checks: p.checks}
+	plan := func(steps []shownStep) (apprunner.Plan, error) {
+		return apprunner.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)),
+			map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revisions": out.revisions, "steps": steps, "total": len(p.shown), "webhook": hookOf(w)},
+			policy.Assessment{Strength: policy.Simple, Risk: p.risk, Scope: w.ID})
+	}
+	bare := slices.Clone(p.shown)
+	for i := range bare {
+		bare[i].Code = process.Code{}
+	}
+	less, err := plan(bare)
+	if err != nil {
+		return runPlan{}, err
+	}
+	whole, err := plan(p.shown)
+	out.Plan = whole.BoundBut(less)
+	return out, err
+}
+
+// revisions are those of every workflow that takes part.
+func revisions(w *project.WorkflowWorkflow, tree []project.WorkflowStep) map[string]int64 {
+	out := map[string]int64{w.ID: w.Revision}
+	for _, s := range project.Flat(tree) {
+		if s.Child != nil {
+			out[s.Child.ID] = s.Child.Revision
+		}
+	}
+	return out
+}
+
+// hookOf is where the workflow's end is told, if anywhere.
+func hookOf(w project.WorkflowWorkflow) string {
+	if w.Webhook == nil || !w.Webhook.Enabled {
+		return ""
+	}
+	return w.Webhook.Trigger + ": " + webhook.Config{URL: w.Webhook.URL}.Masked().URL
+}
+
+func (p *preparing) prepare(ctx context.Context, tree []project.WorkflowStep) ([]Step, error) {
+	var out []Step
+	for _, s := range tree {
+		shown := shownStep{Number: len(p.shown) + 1, Depth: s.Depth, Workflow: s.Workflow.Name, NodeID: s.Node.ID, Name: s.Node.Name}
+		if s.Child != nil {
+			shown.Starts = s.Child.Name
+			p.shown = append(p.shown, shown)
+			steps, err := p.prepare(ctx, s.Steps)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Step{Step: s, Steps: steps})
+			continue
+		}
+		step, err := p.script(ctx, s, &shown)
+		if err != nil {
+			return nil, err
+		}
+		p.shown = append(p.shown, shown)
+		out = append(out, step)
+	}
+	return out, nil
+}
+
+// script is how one command is started: without a shell when it is a plain one.
+func (p *preparing) script(ctx context.Context, s project.WorkflowStep, shown *shownStep) (Step, error) {
+	site, err := p.place(ctx, s, p.override)
+	if err != nil {
+		return Step{}, err
+	}
+	near, err := p.at(ctx, site)
+	if err != nil {
+		return Step{}, err
+	}
+	command, err := shellcmd.Fill(s.Node.Config.Command, near.manager)
+	if err != nil {
+		return Step{}, err
+	}
+	if open := shellcmd.Placeholders(command); len(open) > 0 {
+		return Step{}, project.ErrArgument.Sayf("step %q still holds <%s>; put in what it stands for", s.Node.Name, strings.Join(open, ">, <"))
+	}
+	runner := p.Engine.Runner
+	of := apprunner.Command{Root: site.Root, Dir: site.Dir, Texts: []string{command}}
+	examined, err := runner.Examine(ctx, near.found, of)
+	if err != nil {
+		f := fault.From(err)
+		return Step{}, f.Sayf("step %q: %s", s.Node.Name, f.Message)
+	}
+	findings := append(examined.Findings, runner.Hidden(append(examined.Parts(), command)...)...)
+	p.risk = max(p.risk, findings.Risk())
+	argv, plain := runner.Parser.Parse(command).Argv()
+	if !plain {
+		argv = []string{"/bin/sh", "-c", command}
+	}
+	shown.Command, shown.Argv, shown.Cwd, shown.Findings, shown.Scripts, shown.Settings = command, argv, site.Dir, findings, examined.Scripts, examined.Settings
+	shown.Code = examined.Code
+	if shown.Number > 1 && len(shown.Reads) > 0 {
+		shown.NotBound = append(slices.Clone(shown.NotBound), "files that earlier steps build or install are read as those steps leave them")
+	}
+	shown.TimeoutMS, shown.EnvPassed = s.Node.Config.Timeout().Milliseconds(), near.env.Passed
+	spec := process.Spec{Argv: argv, Dir: site.Dir, Env: near.env.Vars, Secrets: near.env.Secrets, Timeout: s.Node.Config.Timeout(),
+		Labels: map[string]string{apprunner.LabelProject: site.Project.Path}}
+	override := p.override
+	still := func(same func(now, before apprunner.Examined) bool) func(context.Context) error {
+		return func(ctx context.Context) error {
+			now, err := p.place(ctx, s, override)
+			if err == nil && now.Dir != site.Dir {
+				err = project.ErrConflict.Sayf("step %q would run in another directory than was confirmed", s.Node.Name)
+			}
+			if err != nil {
+				return err
+			}
+			return p.same(ctx, s.Node.Name, of, examined, same)
+		}
+	}
+	p.checks = append(p.checks, still(apprunner.Examined.Same))
+	before := apprunner.Examined.Same
+	if shown.Number > 1 {
+		before = apprunner.Examined.Alike
+	}
+	return Step{Step: s, Command: command, Spec: spec, Still: still(before)}, nil
+}
+
+// place is where a step runs now.
+func (s service) place(ctx context.Context, step project.WorkflowStep, override string) (apprunner.Site, error) {
+	home, err := s.home(ctx, *step.Workflow)
+	if err != nil {
+		return apprunner.Site{}, err
+	}
+	at, err := step.Dir(home.Path, override)
+	if err != nil {
+		return apprunner.Site{}, err
+	}
+	site, err := s.Sites.Directory(ctx, at)
+	if err != nil {
+		return apprunner.Site{}, err
+	}
+	if step.Workflow.ProjectID != "" && step.Node.Config.Cwd != "" && !s.Sites.Contains(ctx, home, site.Dir) {
+		return apprunner.Site{}, project.ErrPath.Sayf("step %q runs in %q, which is not inside the workflow's project", step.Node.Name, step.Node.Config.Cwd)
+	}
+	return site, nil
+}
+
+// same fails with project.ErrConflict when a command would start other scripts than when it was examined, read other files, or under other settings.
+func (s service) same(ctx context.Context, name string, of apprunner.Command, before apprunner.Examined, same func(now, before apprunner.Examined) bool) error {
+	around, err := s.Engine.Runner.Around(ctx, of.Root, of.Dir)
+	if err != nil {
+		return err
+	}
+	now, err := s.Engine.Runner.Examine(ctx, around, of)
+	if err == nil && !same(now, before) {
+		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: %s; run the workflow again to see it as it is", name, now.Changed(before))
+	}
+	return err
+}
+
+func (p *preparing) at(ctx context.Context, site apprunner.Site) (around, error) {
+	dir, of := site.Dir, site.Project
+	if have, ok := p.around[dir]; ok {
+		return have, nil
+	}
+	found, err := p.Engine.Runner.Around(ctx, site.Root, dir)
+	if err != nil {
+		return around{}, err
+	}
+	env, err := p.Engine.Runner.Environment(found, of, nil)
+	if err != nil {
+		return around{}, err
+	}
+	facts, err := p.Sites.Dirs.Facts(ctx, dir)
+	if err != nil && !errors.Is(err, project.ErrManifest) {
+		return around{}, err
+	}
+	near := around{found: found, env: env, manager: facts.Manager}
+	if !near.manager.Known() {
+		near.manager = project.NPM
+	}
+	p.around[dir] = near
+	return near, nil
+}
+
+// run carries out the steps that were shown.
+func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (Outcome, error) {
+	if err := s.unchanged(ctx, p); err != nil {
+		return Outcome{}, err
+	}
+	now := s.Clock.Now()
+	e := project.Execution{ID: "exec-" + s.UUIDs.NewUUID(), Kind: project.Workflow, WorkflowID: p.workflow.ID, ProjectID: string(p.workflow.ProjectID),
+		Name: p.workflow.Name, SourceClient: sc.Client, TriggeredBy: apprunner.TriggeredBy(sc), CallID: sc.CallID, Status: project.Running, StartedAt: now}
+	for _, step := range p.shown {
+		e.Steps = append(e.Steps, project.Step{NodeID: step.NodeID, Name: step.Name, Depth: step.Depth, Status: project.StepPending})
+	}
+	label(p.steps, sc, map[string]string{apprunner.LabelExecution: e.ID, apprunner.LabelScript: p.workflow.Name})
+	if _, err := s.Workflows.Update(ctx, p.workflow.ID, func(w *project.WorkflowWorkflow) error {
+		if w.Revision != p.workflow.Revision {
+			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", w.Name)
+		}
+		w.LastExecutedAt = now
+		return nil
+	}); err != nil {
+		return Outcome{}, err
+	}
+	out, err := s.Engine.Run(ctx, sc, e, p.steps)
+	s.tell(context.WithoutCancel(ctx), p.workflow, out, err)
+	_ = s.Executions.Prune(context.WithoutCancel(ctx), p.workflow.ID, p.workflow.Kept(), now.Add(-project.RetentionDays*24*time.Hour)) // the next run does
+	return out, err
+}
+
+// unchanged fails with project.ErrConflict when a workflow that takes part is not what was confirmed any more.
+func (s service) unchanged(ctx context.Context, p runPlan) error {
+	for _, id := range slices.Sorted(maps.Keys(p.revisions)) {
+		now, err := s.Workflows.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		if now.Revision != p.revisions[id] {
+			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", now.Name)
+		}
+	}
+	for _, check := range p.checks {
+		if err := check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell makes the request that the workflow wants made when a run has ended. What comes of it stands in the run's history and changes
+// nothing else.
+func (s service) tell(ctx context.Context, w project.WorkflowWorkflow, out Outcome, failed error) {
+	if w.Webhook == nil || out.ExecutionID == "" || !webhook.Outgoing(*w.Webhook).Fires(failed == nil) {
+		return
+	}
+	line := "[WEBHOOK] told " + webhook.Config{URL: w.Webhook.URL}.Masked().URL
+	if err := s.send(ctx, w, out, failed); err != nil {
+		line = "[WEBHOOK] " + s.Engine.Mask.Text(fault.From(err).Message)
+	}
+	s.Executions.Update(ctx, out.ExecutionID, func(e *project.Execution) error { //nolint:errcheck // the run is over, and told by its outcome
+		e.Add(project.Line{Stream: "system", Content: line, At: s.Clock.Now()})
+		return nil
+	})
+}
+
+func (s service) send(ctx context.Context, w project.WorkflowWorkflow, out Outcome, failed error) error {
+	e, err := s.Executions.Find(ctx, out.ExecutionID)
+	if err != nil {
+		return err
+	}
+	ended := webhook.Ended{WorkflowID: w.ID, WorkflowName: w.Name, ExecutionID: e.ID, Status: string(e.Status), Elapsed: e.CompletedAt.Sub(e.StartedAt), At: e.CompletedAt}
+	if failed != nil {
+		ended.Error = fault.From(failed).Message
+	}
+	request, err := webhook.Outgoing(*w.Webhook).Build(ended)
+	if err != nil {
+		return err
+	}
+	var rules webhook.Rules
+	if w.ProjectID != "" {
+		of, err := s.Sites.Projects.Find(ctx, w.ProjectID)
+		if err != nil {
+			return err
+		}
+		rules = webhook.Rules{AllowLoopback: of.Settings.AllowLoopback, AllowHosts: of.Settings.AllowHosts}
+	}
+	_, err = s.Webhooks.Send(ctx, request, rules)
+	return err
+}
+
+// label names in every process what it belongs to.
+func label(steps []Step, sc tool.Scope, more map[string]string) {
+	for i := range steps {
+		spec := &steps[i].Spec
+		spec.Labels = apprunner.Labels(project.Project{Path: spec.Labels[apprunner.LabelProject]}, sc, more)
+		label(steps[i].Steps, sc, more)
+	}
+}

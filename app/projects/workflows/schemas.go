@@ -1,0 +1,12 @@
+package workflows
+
+// The published input schemas, generated from the input types by this package's schema test with -update.
+const (
+	listSchema      = `{"properties":{"project_id":{"type":"string","description":"only those of this project"}},"additionalProperties":false,"type":"object"}`
+	workflowSchema  = `{"properties":{"workflow_id":{"type":"string","minLength":1,"description":"as list_workflows shows it"}},"additionalProperties":false,"type":"object","required":["workflow_id"]}`
+	createSchema    = `{"properties":{"name":{"type":"string","minLength":1},"description":{"type":"string"},"project_id":{"type":"string","description":"the project it belongs to; none makes it global"}},"additionalProperties":false,"type":"object","required":["name"]}`
+	stepSchema      = `{"properties":{"workflow_id":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"command":{"type":"string","minLength":1,"description":"no shell for a plain one; {pm} is the package manager"},"cwd":{"type":"string","description":"directory inside the project (default: the project's)"},"order":{"type":"integer","description":"place from 0; later steps move on (default: the end)"},"timeout":{"type":"integer","maximum":3600000,"minimum":1,"description":"milliseconds (default 300000)"}},"additionalProperties":false,"type":"object","required":["workflow_id","name","command"]}`
+	runSchema       = `{"properties":{"workflow_id":{"type":"string","minLength":1,"description":"as list_workflows shows it"},"project_path":{"type":"string","description":"run steps without a cwd here instead of in the workflow's project"}},"additionalProperties":false,"type":"object","required":["workflow_id"]}`
+	templatesSchema = `{"properties":{"category":{"type":"string","description":"package-manager or git or docker or shell or testing or code-quality or kubernetes or database or cloud or ai or security or nodejs or custom"},"query":{"type":"string","description":"part of a name, command or description"},"include_builtin":{"type":"boolean","description":"default true"}},"additionalProperties":false,"type":"object"}`
+	templateSchema  = `{"properties":{"name":{"type":"string","minLength":1},"command":{"type":"string","minLength":1,"description":"may hold {pm} and \u003cplaceholders\u003e"},"category":{"type":"string","description":"as in list_step_templates (default custom)"},"description":{"type":"string"}},"additionalProperties":false,"type":"object","required":["name","command"]}`
+)

@@ -1,0 +1,171 @@
+// Package runlog keeps the record of each call that wants to change something while the call flows, and settles the records that only
+// look open when they are read: those nobody answered in time, and those of processes that are gone.
+//
+// It refuses to know how calls flow and what they do, and it never carries anything out again.
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// tidied is after how many new records old ones are looked for again; the first one of a process does so, too.
+const tidied = 64
+
+// Keeper keeps runs. It is safe for concurrent use; New makes it.
+type CallsKeeper struct {
+	store ports.Runs
+	owner ports.Owner
+	clock ports.Clock
+	log   *slog.Logger
+	added atomic.Int64
+}
+
+// New is a keeper of the runs in that store, which the process that owner names carries out.
+func NewCalls(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *CallsKeeper {
+	return &CallsKeeper{store: store, owner: owner, clock: clock, log: log}
+}
+
+// Note stores a record of what does not run, or not yet. Nothing depends on it, so a failure is only logged.
+func (k *CallsKeeper) Note(ctx context.Context, r tool.Record) {
+	if r.Status.Final() {
+		r.EndedAt = k.clock.Now()
+	}
+	if err := k.store.Add(ctx, r); err != nil {
+		k.log.Warn("a run could not be recorded", "call", r.CallID, "tool", r.Tool, "status", r.Status.String(), "cause", err.Error())
+		return
+	}
+	k.tidy(ctx)
+}
+
+// Start puts on record that the call is carried out now: in the record that waited for its confirmation, else in a new one. When it
+// fails, nothing may be changed.
+func (k *CallsKeeper) Start(ctx context.Context, r tool.Record) error {
+	now := k.clock.Now()
+	if r.ConfirmationID != "" {
+		err := k.store.Change(ctx, r.ConfirmationID, func(waiting *tool.Record) error {
+			return waiting.Start(r.CallID, r.Decision, k.owner.Self(), now)
+		})
+		if !errors.Is(err, tool.ErrRecordUnknown) {
+			return err
+		}
+	}
+	r.Status, r.Owner, r.StartedAt = tool.Executing, k.owner.Self(), now
+	return k.store.Add(ctx, r)
+}
+
+// Finish puts on record what came of a call that was started.
+func (k *CallsKeeper) Finish(ctx context.Context, call string, result tool.Result, reason tool.Reason) error {
+	now := k.clock.Now()
+	err := k.store.Change(ctx, call, func(r *tool.Record) error { return r.Finish(result, reason, now) })
+	if err == nil {
+		k.tidy(ctx)
+	}
+	return err
+}
+
+// Deny ends the record that waits for this confirmation, with what the person who denied it said, if anything. There need not be one, and
+// nothing depends on it.
+func (k *CallsKeeper) Deny(ctx context.Context, confirmation string, reason tool.Reason, said string) {
+	now := k.clock.Now()
+	err := k.store.Change(ctx, confirmation, func(r *tool.Record) error {
+		r.Said = said
+		return r.Deny(reason, now)
+	})
+	if err != nil && !errors.Is(err, tool.ErrRecordUnknown) && !errors.Is(err, tool.ErrMove) {
+		k.log.Warn("a denial could not be recorded", "confirmation", confirmation, "cause", err.Error())
+	}
+}
+
+// Refuse ends the record of a call that was to wait for a confirmation which nobody could be asked for. Nothing depends on it.
+func (k *CallsKeeper) Refuse(ctx context.Context, call string, result tool.Result) {
+	now := k.clock.Now()
+	err := k.store.Change(ctx, call, func(r *tool.Record) error {
+		r.Result = &result
+		return r.Deny(tool.Rejected, now)
+	})
+	if err != nil {
+		k.log.Warn("a refusal could not be recorded", "call", call, "cause", err.Error())
+	}
+}
+
+// List is the records that the filter chooses as they are now, newest first.
+func (k *CallsKeeper) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, error) {
+	k.settle(ctx)
+	found, err := k.store.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		found[i] = k.settled(ctx, found[i]) // where it could not be stored
+	}
+	return slices.DeleteFunc(found, func(r tool.Record) bool { return !f.Matches(&r) }), nil
+}
+
+// Load is the record that goes by that id of a call or a confirmation, as it is now. It fails with toolrun.ErrUnknown.
+func (k *CallsKeeper) Load(ctx context.Context, id string) (tool.Record, error) {
+	r, err := k.store.Load(ctx, id)
+	if err == nil {
+		r = k.settled(ctx, r)
+	}
+	return r, err
+}
+
+// settled is the record as it is now. A process stores the end of a call before it ends itself, so what is stored once it is gone is the last word.
+func (k *CallsKeeper) settled(ctx context.Context, r tool.Record) tool.Record {
+	now := k.clock.Now()
+	if open := r; r.Settle(now, k.gone) {
+		if last, err := k.store.Load(ctx, open.CallID); err == nil {
+			last.Settle(now, k.gone)
+			return last
+		}
+	}
+	return r
+}
+
+// gone reports a process that is known to have ended. One that cannot be seen from here is not.
+func (k *CallsKeeper) gone(name string) bool { return k.owner.Judge(name).Dead() }
+
+// settle stores the end of the newest records that only look open.
+func (k *CallsKeeper) settle(ctx context.Context) {
+	now := k.clock.Now()
+	for _, status := range []tool.Status{tool.PendingConfirmation, tool.Executing} {
+		open, err := k.store.List(ctx, ports.RunFilter{Status: status, Limit: ports.RunsAtMost})
+		for _, r := range open {
+			of := r.Owner
+			if err != nil || !r.Settle(now, k.gone) {
+				continue
+			}
+			err = k.store.Change(ctx, r.CallID, func(have *tool.Record) error { // whoever has ended stays so
+				if !have.Settle(now, func(owner string) bool { return owner == of }) {
+					return tool.ErrMove
+				}
+				return nil
+			})
+			if errors.Is(err, tool.ErrMove) || errors.Is(err, tool.ErrRecordUnknown) {
+				err = nil // somebody else was faster
+			}
+		}
+		if err != nil {
+			k.log.Warn("open runs could not be settled", "cause", err.Error())
+			return
+		}
+	}
+}
+
+// tidy settles what is open and forgets what is old, now and then.
+func (k *CallsKeeper) tidy(ctx context.Context) {
+	if k.added.Add(1)%tidied != 1 {
+		return
+	}
+	k.settle(ctx)
+	if _, err := k.store.Purge(ctx, tool.Kept, k.clock.Now().Add(-tool.KeptFor)); err != nil {
+		k.log.Warn("old runs could not be forgotten", "cause", err.Error())
+	}
+}

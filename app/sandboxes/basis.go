@@ -1,0 +1,290 @@
+// Package basis is what every tool about sandboxes stands on: how its tools are put together, what is recorded brought in line with what
+// really runs, and finding the project that a git URL is about.
+//
+// It refuses to know what any tool does.
+package sandboxes
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Deps is what the tools work with. Every field is required.
+type Deps struct {
+	States    sandboxport.States
+	Homes     sandboxport.Homes
+	Keys      sandboxport.Keys
+	Remotes   sandboxport.Remotes
+	Trees     sandboxport.Trees
+	Keeping   sandboxport.TreeKeeping
+	Setup     sandboxport.TreeSetup
+	Launcher  sandboxport.Launcher
+	Sockets   sandboxport.Sockets
+	Front     sandboxport.Front
+	Models    sandboxport.Models
+	Processes ports.Processes
+	Table     ports.ProcessTable
+	Owner     ports.Owner
+	Clock     ports.Clock
+	Audit     ports.AuditLog
+}
+
+// Timeouts of calls: a clone and a first start take the longest.
+const (
+	readTimeout   = time.Minute
+	changeTimeout = 10 * time.Minute
+)
+
+// Read is a tool that only reads.
+func Read(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
+}
+
+// Change is a tool that starts, stops or makes something, and destroys nothing. Where only people confirm, each of its plans is asked about.
+func Change(title, description, schema string) tool.Spec {
+	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, Timeout: changeTimeout,
+		Input: json.RawMessage(schema)}
+}
+
+// Destroy is a tool that can take work away.
+func Destroy(title, description, schema string) tool.Spec {
+	s := Change(title, description, schema)
+	s.Class, s.Effects = policy.ClassDangerous, s.Effects|policy.Delete
+	return s
+}
+
+// Idly is the tool with plans that do nothing, when is when they are not: nobody is asked about those.
+func Idly(s tool.Spec, when string) tool.Spec {
+	s.When = when
+	return s
+}
+
+// Freely is a tool whose plans say themselves whether people are asked, and when that is, in words: what it makes is Countersign's own.
+func Freely(s tool.Spec, when string) tool.Spec {
+	s.Human, s.When = policy.None, when
+	return s
+}
+
+// Plan is what a tool is about to do. Its hash is over everything it shows.
+type Plan struct {
+	Tool    tool.Name `json:"tool"`
+	Summary string    `json:"summary"`
+	Context any       `json:"context"`
+	asks    Asks
+	hash    canon.Hash
+}
+
+// Asks is how a plan wants to be confirmed.
+type Asks struct {
+	Strength policy.Strength
+	Human    policy.Strength // the least where only people confirm; the tool's own holds as well
+	Risk     policy.Risk     // how much is at stake; high is never allowed beforehand
+	Target   string          // what has to be typed
+	Nothing  bool            // there is nothing to do, and so nothing to ask
+}
+
+// NewPlan is a plan of the named tool. context marshals to JSON without fractions.
+func NewPlan(name tool.Name, summary string, context any, asks Asks) (Plan, error) {
+	p := Plan{Tool: name, Summary: summary, Context: context, asks: asks}
+	var err error
+	p.hash, err = sum(p)
+	return p, err
+}
+
+func sum(plan any) (canon.Hash, error) { return canon.Sum("sandbox.plan.v1", plan) }
+
+// Begin is what a call writes down before it begins to carry out the plan.
+func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Doing, error) {
+	shown, err := tool.Encode(p)
+	return &sandbox.Doing{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
+}
+
+// Begun reports whether the audit knows what a project says is being done with it: that a call was let through to do it with this very project and
+// sandbox, and has not done it.
+func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
+	doing := p.Doing
+	if doing == nil || doing.Plan == "" {
+		return false, nil
+	}
+	var shown struct {
+		Context struct {
+			URL       string `json:"git_url"`
+			Base      string `json:"base_dir"`
+			Name      string `json:"name"`
+			Directory string `json:"directory"`
+		} `json:"context"`
+	}
+	plan, err := sum(json.RawMessage(doing.Plan))
+	if err != nil || json.Unmarshal([]byte(doing.Plan), &shown) != nil {
+		return false, nil //nolint:nilerr // what is no plan nobody was let through with
+	}
+	about := shown.Context
+	if box := p.Sandboxes[sandbox.Key(doing.Sandbox)]; about.URL != p.URL.String() || doing.Sandbox != "" && (about.Name != doing.Sandbox || box.Directory != "" && about.Directory != box.Directory) ||
+		doing.Sandbox == "" && about.Base != d.Homes.Layout(p.Name, p.BaseDir).Base {
+		return false, nil
+	}
+	records, err := d.Audit.Search(ctx, audit.Filter{Call: doing.Call, Limit: audit.AtMost})
+	return err == nil && audit.StageOf(records, doing.Call, plan) == audit.UnderWay, err
+}
+
+// Hash is over all that the plan shows.
+func (p Plan) Hash() canon.Hash { return p.hash }
+
+// Prompt is the summary.
+func (p Plan) Prompt() string { return p.Summary }
+
+// About is the name of the project that the plan shows.
+func (p Plan) About() string {
+	shown, _ := p.Context.(map[string]any)
+	name, _ := shown["project"].(string)
+	return name
+}
+
+// Assessment is how strongly the plan wants to be confirmed.
+func (p Plan) Assessment() policy.Assessment {
+	return policy.Assessment{Strength: p.asks.Strength, Human: p.asks.Human, Risk: p.asks.Risk}
+}
+
+// Idle reports a plan with nothing to do.
+func (p Plan) Idle() bool { return p.asks.Nothing }
+
+// Target is what has to be typed.
+func (p Plan) Target() string { return p.asks.Target }
+
+// URLInput names a project.
+type URLInput struct {
+	URL string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS; will be normalized)"`
+}
+
+// Resources is the project.
+func (in URLInput) Resources() []string { return []string{in.URL} }
+
+// Found is a project that somebody named.
+type Found struct {
+	URL      git.URL
+	CloneURL string
+	Warnings []string
+	Known    bool
+	Project  sandbox.Project // zero when it is not known
+	Layout   sandbox.Layout
+	State    sandbox.State
+}
+
+// Find is the project that a git URL is about, as it stands now. One that is not recorded is no error.
+func (d Deps) Find(ctx context.Context, raw string) (Found, error) {
+	var f Found
+	var err error
+	if f.URL, f.CloneURL, f.Warnings, err = d.Homes.Identify(ctx, raw); err != nil {
+		return f, err
+	}
+	if f.State, err = d.Current(ctx); err != nil {
+		return f, err
+	}
+	if f.Project, f.Known = f.State.Projects[f.URL.String()]; f.Known {
+		f.Layout = d.Homes.Layout(f.Project.Name, f.Project.BaseDir)
+	}
+	return f, nil
+}
+
+// Must is Find for tools that need a project that is recorded, or sandbox.ErrProjectNotFound.
+func (d Deps) Must(ctx context.Context, raw string) (Found, error) {
+	f, err := d.Find(ctx, raw)
+	if err == nil && !f.Known {
+		err = sandbox.ErrProjectNotFound.Sayf("no project is recorded for %s; opencode_project_start starts one, opencode_project_list shows those there are", f.URL)
+	}
+	return f, err
+}
+
+// Current is what is recorded, in line with what really runs: a server whose process is gone is stopped, whoever stopped it.
+func (d Deps) Current(ctx context.Context) (sandbox.State, error) {
+	state, err := d.States.Load(ctx)
+	if err != nil || !d.outdated(ctx, state) {
+		return state, err
+	}
+	return d.States.Update(ctx, func(s *sandbox.State) error {
+		for key, p := range s.Projects {
+			if gone, why := d.Gone(ctx, p.Server); gone {
+				p.Server.PID, p.Server.ProcessID, p.Server.Status, p.Server.LastError = 0, "", sandbox.Stopped, why
+				s.Projects[key] = p
+			}
+		}
+		if gone, why := d.Gone(ctx, sandbox.Server{ProcessID: s.Gateway.ProcessID, Status: s.Gateway.Status}); gone {
+			s.Gateway.PID, s.Gateway.ProcessID, s.Gateway.Status, s.Gateway.Error = 0, "", sandbox.Stopped, why
+		}
+		return nil
+	})
+}
+
+func (d Deps) outdated(ctx context.Context, s sandbox.State) bool {
+	for _, p := range s.Projects {
+		if gone, _ := d.Gone(ctx, p.Server); gone {
+			return true
+		}
+	}
+	gone, _ := d.Gone(ctx, sandbox.Server{ProcessID: s.Gateway.ProcessID, Status: s.Gateway.Status})
+	return gone
+}
+
+// Gone reports a server that is recorded as running and whose process has ended, and why as far as that is known.
+func (d Deps) Gone(ctx context.Context, s sandbox.Server) (bool, string) {
+	if s.Status != sandbox.Running && s.Status != sandbox.Starting {
+		return false, ""
+	}
+	if s.ProcessID == "" {
+		return true, "its process is not known any more"
+	}
+	state, err := d.Table.Inspect(ctx, process.ID(s.ProcessID))
+	switch {
+	case err != nil:
+		return true, "its process is not known any more"
+	case !state.Status.Final():
+		return false, ""
+	case state.Reason != "":
+		return true, state.Reason
+	}
+	return true, "its process ended (" + state.Status.String() + ")"
+}
+
+// Away says of an owner that cannot be seen from here where it is, as the end of a message; nothing of any other.
+func (d Deps) Away(name string) string {
+	if where := d.Owner.Elsewhere(name); where != "" {
+		return "; it is " + where
+	}
+	return ""
+}
+
+// Tail is the last lines a process printed.
+func (d Deps) Tail(ctx context.Context, id string, n int) string {
+	chunk, err := d.Table.Output(ctx, process.ID(id), process.Tail(n))
+	if err != nil {
+		return ""
+	}
+	lines := make([]string, 0, len(chunk.Lines))
+	for _, l := range chunk.Lines {
+		lines = append(lines, l.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Active is how many projects' servers run. It is counted, never kept.
+func Active(s sandbox.State) int {
+	n := 0
+	for _, p := range s.Projects {
+		if p.Server.Status == sandbox.Running {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,384 @@
+package sandboxes
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// CreateInput is a sandbox to make.
+type CreateInput struct {
+	URL     string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
+	Name    string `json:"name" jsonschema:"pattern=^[a-zA-Z0-9_-]+$,description=Worktree name (unique within project)"`
+	Branch  string `json:"branch,omitempty" jsonschema:"description=Optional: Branch to checkout (default: current branch)"`
+	Command string `json:"start_command,omitempty" jsonschema:"description=Optional: Command to run after creation"`
+}
+
+// Resources is the project.
+func (in CreateInput) Resources() []string { return []string{in.URL} }
+
+// Worktree is a sandbox as the seed names its parts.
+type Worktree struct {
+	Name      string `json:"name"`
+	Branch    string `json:"branch"`
+	Directory string `json:"directory"`
+}
+
+// Ran is a command that was run in a new sandbox.
+type Ran struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exit_code"`
+	TimedOut bool   `json:"timed_out"`
+	Output   string `json:"output"`
+}
+
+// Created is a new sandbox.
+type Created struct {
+	Status   string            `json:"status"`
+	Project  string            `json:"project"`
+	URL      string            `json:"git_url"`
+	Worktree Worktree          `json:"worktree"`
+	Message  string            `json:"message"`
+	Head     string            `json:"head,omitempty"`
+	Note     string            `json:"note,omitempty"`
+	Warning  string            `json:"warning,omitempty"`
+	Copied   []string          `json:"copied,omitempty"` // ignored files that .worktreeinclude lists
+	Setup    []Ran             `json:"setup,omitempty"`  // commands of .worktreesetup
+	Start    *Ran              `json:"start_command,omitempty"`
+	Leases   map[string]string `json:"leases,omitempty"`
+}
+
+// createPlan is a sandbox about to be made.
+type createPlan struct {
+	Plan
+	found    Found
+	input    CreateInput
+	branch   sandboxport.BranchPlan
+	dir      string
+	setup    []string
+	commit   string // that what is run is read from; empty where nothing is run
+	approves string // hash of the set-up that is approved with the plan
+	replaces string // owner that is gone and left the sandbox of this name without its set-up
+}
+
+// Fetches is where a new sandbox has its news from.
+func (p createPlan) Fetches() []string {
+	return []string{cmp.Or(p.found.Project.CloneURL, p.found.URL.String())}
+}
+
+// furnishes reports whether commands are to be run in the sandbox.
+func (p createPlan) furnishes() bool {
+	return len(p.setup) > 0 || strings.TrimSpace(p.input.Command) != ""
+}
+
+func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (createPlan, error) {
+	if err := sandbox.CheckName(in.Name); err != nil {
+		return createPlan{}, err
+	}
+	f, err := s.ready(ctx, in.URL)
+	if err != nil {
+		return createPlan{}, err
+	}
+	p := createPlan{found: f, input: in, dir: path.Join(f.Layout.Worktrees, in.Name)}
+	if box, there := f.Project.Sandboxes[sandbox.Key(in.Name)]; there {
+		if p.replaces = box.Preparing; !s.unprepared(box) {
+			return createPlan{}, sandbox.ErrExists.Sayf("project %s has a sandbox %q already, at %s", f.Project.Name, box.Name, box.Directory)
+		}
+	}
+	if p.branch, err = s.branch(ctx, f, in); err != nil {
+		return createPlan{}, err
+	}
+	text, err := s.Setup.Script(ctx, f.Layout.Repo, p.branch.From)
+	if err != nil {
+		return createPlan{}, err
+	}
+	asks := Asks{}
+	if p.setup = commands(text); len(p.setup) > 0 {
+		sum := sha256.Sum256([]byte(text))
+		if p.approves = hex.EncodeToString(sum[:]); p.approves != f.Project.Setup {
+			asks.Strength = policy.Preview
+		}
+		asks.Human = policy.Simple // a set-up that was approved once is run all the same
+	}
+	if strings.TrimSpace(in.Command) != "" {
+		settings, err := s.Homes.Settings(ctx, f.Project.Name)
+		if err != nil && !errors.Is(err, sandbox.ErrConfiguration) {
+			return createPlan{}, err
+		}
+		if err == nil && !settings.AllowCommands {
+			return createPlan{}, sandbox.ErrArguments.Sayf("start_command is switched off here (OPENCODE_ALLOW_START_COMMAND)")
+		}
+		asks.Strength = policy.Preview
+	}
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup,
+		"setup_approved": asks.Strength == policy.None}
+	if p.replaces != "" { // what it holds is kept under backup refs, its ignored files are not
+		shown["replaces"] = f.Project.Sandboxes[sandbox.Key(in.Name)].Directory
+		asks.Human = max(asks.Human, policy.Simple)
+	}
+	if p.furnishes() { // every file of the commit is bound with it
+		if p.commit, err = s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
+			return createPlan{}, err
+		}
+		shown["commit"] = p.commit
+		shown["not_bound"] = []string{"ignored files that .worktreeinclude copies into the sandbox", "what the commands download, install or read outside of the sandbox"}
+	}
+	p.Plan, err = NewPlan(Create.Name, fmt.Sprintf("create sandbox %s of %s on branch %s", in.Name, f.Project.Name, p.branch.Branch), shown, asks)
+	return p, err
+}
+
+// branch is the branch the sandbox will be on. One that nobody here knows may be new at the remote.
+func (s sandboxService) branch(ctx context.Context, f Found, in CreateInput) (sandboxport.BranchPlan, error) {
+	plan, err := s.Trees.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
+	if !errors.Is(err, sandbox.ErrBranch) {
+		return plan, err
+	}
+	access, denied := s.access(ctx, f)
+	if denied != nil || s.Keeping.Fetch(ctx, f.Layout.Repo, access) != nil {
+		return plan, err
+	}
+	return s.Trees.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
+}
+
+// commands are the lines of a set-up that are to be run.
+func commands(text string) (out []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// create makes the sandbox: written down first, then made by git, then recorded with its leases. What was interrupted is taken back by the next
+// call about the project.
+func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan) (Created, error) {
+	f := p.found
+	release, err := s.mend.Hold(ctx, f.URL)
+	if err != nil {
+		return Created{}, err
+	}
+	defer release()
+	if _, err := s.mend.Project(ctx, f); err != nil {
+		return Created{}, err
+	}
+	if err := s.replace(ctx, f, p); err != nil {
+		return Created{}, err
+	}
+	if !p.furnishes() { // nobody was shown the plan, and the branch may have come into use since
+		if p.branch, err = s.Trees.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
+			return Created{}, err
+		}
+	}
+	warning := ""
+	if access, err := s.access(ctx, f); err == nil {
+		if err := s.Keeping.Fetch(ctx, f.Layout.Repo, access); err != nil {
+			warning = "the remote could not be asked for news: " + fault.From(err).Message
+		}
+	}
+	if p.furnishes() {
+		now, err := s.Setup.Commit(ctx, f.Layout.Repo, p.branch.From)
+		if err == nil && now != p.commit {
+			err = moved(p, now)
+		}
+		if err != nil {
+			return Created{}, err
+		}
+	}
+	box := sandbox.Sandbox{Name: p.input.Name, Branch: p.branch.Branch, BaseRef: p.branch.From, Directory: p.dir, CreatedBranch: p.branch.Create && !p.branch.Track,
+		StartCommand: p.input.Command, CreatedAt: s.Clock.Now()}
+	if box, err = s.reserve(ctx, sc, f, p.Plan, box, p.approves); err != nil {
+		return Created{}, err
+	}
+	head, err := s.Trees.Add(ctx, f.Layout.Repo, p.dir, p.branch)
+	if err != nil {
+		return Created{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
+	}
+	out := Created{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Head: head, Note: p.branch.Note,
+		Warning: warning, Message: "the sandbox is ready", Leases: box.Leases}
+	if out.Copied, err = s.Setup.Include(ctx, f.Layout.Repo, p.dir); err != nil {
+		out.Status, out.Message = "partial", "the sandbox is there; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
+	}
+	if err := s.there(ctx, f, box.Name, p.furnishes()); err != nil || !p.furnishes() {
+		return out, err
+	}
+	release() // a set-up takes its time, and others want to work on the project
+	if head == p.commit {
+		s.furnish(ctx, sc, p, box, &out)
+	} else {
+		out.Status, out.Message = "partial", "the sandbox is there; nothing was run in it: "+fault.From(moved(p, head)).Message
+	}
+	return out, s.furnished(context.WithoutCancel(ctx), f, box.Name)
+}
+
+// moved says that the branch is not what was confirmed any more.
+func moved(p createPlan, now string) error {
+	return sandbox.ErrBusy.Sayf("%s stood on %.12s when it was looked at and stands on %.12s now; call again to see what would run", p.branch.From, p.commit, now)
+}
+
+// furnish runs what readies the sandbox. A command that fails leaves it there, and says so.
+func (s sandboxService) furnish(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *Created) {
+	for i, command := range p.setup {
+		sc.Progress(tool.Progress{Done: int64(i), Total: int64(len(p.setup)), Message: "set-up: " + command})
+		ran, ok := s.command(ctx, p.found, box, command)
+		out.Setup = append(out.Setup, ran)
+		if !ok {
+			out.Status, out.Message = "partial", "the sandbox is there; its set-up failed at: "+command
+			return
+		}
+	}
+	if strings.TrimSpace(p.input.Command) == "" {
+		return
+	}
+	sc.Progress(tool.Progress{Message: "running the start command"})
+	ran, ok := s.command(ctx, p.found, box, p.input.Command)
+	if out.Start = &ran; !ok {
+		out.Status, out.Message = "partial", "the sandbox is there; its start command failed"
+	}
+}
+
+// command runs a shell line in the sandbox, with its leases in the environment and none of our secrets.
+func (s sandboxService) command(ctx context.Context, f Found, box sandbox.Sandbox, line string) (Ran, bool) {
+	ran := Ran{Command: line}
+	settings, err := s.Homes.Settings(ctx, f.Project.Name)
+	if err != nil && !errors.Is(err, sandbox.ErrConfiguration) {
+		ran.ExitCode, ran.Output = -1, fault.From(err).Message
+		return ran, false
+	}
+	env, secrets := process.Environment(settings.Environ, nil, box.Leases, nil)
+	maps.Copy(env, box.Leases)
+	result, err := s.Processes.Run(ctx, process.Spec{Argv: []string{"/bin/sh", "-c", line}, Dir: box.Directory, Env: env, Secrets: secrets, Timeout: sandbox.CommandTimeout,
+		Labels: map[string]string{"capability": "sandboxes", "project": f.Project.Name, "sandbox": box.Name},
+		Log:    strings.TrimSuffix(f.Layout.ServerLog, "-opencode.log") + "-sandbox-" + box.Name + ".log"}, nil)
+	if err != nil {
+		ran.ExitCode, ran.Output = -1, fault.From(err).Message
+		return ran, false
+	}
+	ran.ExitCode, ran.TimedOut = result.Exit.Code, result.Status == process.TimedOut
+	text := strings.ToValidUTF8(string(result.Stdout)+string(result.Stderr), "\uFFFD")
+	if len(text) > sandbox.CommandOutput {
+		text = strings.ToValidUTF8(text[len(text)-sandbox.CommandOutput:], "")
+	}
+	ran.Output = text
+	return ran, result.OK()
+}
+
+// access is how the remote is asked for news: as it was when the project was started.
+func (s sandboxService) access(ctx context.Context, f Found) (sandboxport.Access, error) {
+	a := sandboxport.Access{URL: cmp.Or(f.Project.CloneURL, f.URL.String()), Key: f.Project.SSHKey}
+	if a.Key != "" || f.URL.IsLocal() || strings.HasPrefix(a.URL, "http") {
+		return a, nil
+	}
+	key, there, err := s.Keys.Peek(ctx, f.Project.Name)
+	if err == nil && !there {
+		err = sandbox.ErrKeyNotFound
+	}
+	a.Key = key.Path
+	return a, err
+}
+
+// there notes that the sandbox is there, and that its set-up is still to be run if it is.
+func (s sandboxService) there(ctx context.Context, f Found, name string, furnish bool) error {
+	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+		p.Doing = nil
+		if box := p.Sandboxes[sandbox.Key(name)]; furnish {
+			box.Preparing = s.Owner.Self()
+			p.Sandboxes[sandbox.Key(name)] = box
+		}
+	})
+}
+
+// furnished notes that the sandbox's set-up has been run, if it is still there.
+func (s sandboxService) furnished(ctx context.Context, f Found, name string) error {
+	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+		if box, is := p.Sandboxes[sandbox.Key(name)]; is && box.Preparing == s.Owner.Self() {
+			box.Preparing = ""
+			p.Sandboxes[sandbox.Key(name)] = box
+		}
+	})
+}
+
+// unprepared reports a sandbox whose set-up was cut off with the process that ran it.
+func (s sandboxService) unprepared(box sandbox.Sandbox) bool {
+	return box.Preparing != "" && s.Owner.Judge(box.Preparing).Dead()
+}
+
+// replace takes away the sandbox that an interrupted call had left without its set-up. What it might hold is kept under backup refs.
+func (s sandboxService) replace(ctx context.Context, f Found, p createPlan) error {
+	if p.replaces == "" {
+		return nil
+	}
+	now, err := s.Current(ctx)
+	if err != nil {
+		return err
+	}
+	box, is := now.Projects[f.URL.String()].Sandboxes[sandbox.Key(p.input.Name)]
+	if !is || box.Preparing != p.replaces { // somebody was quicker; if a sandbox is there, it will be found
+		return nil
+	}
+	if _, err := s.Trees.Remove(ctx, f.Layout.Repo, box.Directory, sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: s.Clock.Now()}); err != nil {
+		return err
+	}
+	return s.forget(ctx, f, box.Name)
+}
+
+// reserve records a sandbox that is being made, with leases that nobody else has.
+func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f Found, plan Plan, box sandbox.Sandbox, approves string) (sandbox.Sandbox, error) {
+	doing, err := s.Begin(sc, plan, "create", box.Name)
+	if err != nil {
+		return box, err
+	}
+	_, err = s.States.Update(ctx, func(st *sandbox.State) error {
+		p, known := st.Projects[f.URL.String()]
+		if !known {
+			return sandbox.ErrProjectNotFound
+		}
+		if _, there := p.Sandboxes[strings.ToLower(box.Name)]; there {
+			return sandbox.ErrExists.Sayf("project %s has a sandbox %q already", p.Name, box.Name)
+		}
+		leases, err := sandbox.Lease(*st, p, box.Name, s.Sockets.Free)
+		if err != nil {
+			return err
+		}
+		box.Leases = leases
+		p.Sandboxes = maps.Clone(p.Sandboxes)
+		if p.Sandboxes == nil {
+			p.Sandboxes = map[string]sandbox.Sandbox{}
+		}
+		p.Sandboxes[strings.ToLower(box.Name)] = box
+		p.Doing = doing
+		if approves != "" {
+			p.Setup = approves
+		}
+		st.Projects[f.URL.String()] = p
+		return nil
+	})
+	return box, err
+}
+
+// forget takes a sandbox out of what is recorded; its leases are free again.
+func (s sandboxService) forget(ctx context.Context, f Found, name string) error {
+	return s.mend.Change(ctx, f, func(p *sandbox.Project) {
+		p.Sandboxes = maps.Clone(p.Sandboxes)
+		delete(p.Sandboxes, strings.ToLower(name))
+		p.Doing = nil
+	})
+}
+
+// settled notes that nothing is under way any more.
+func (s sandboxService) settled(ctx context.Context, f Found) error {
+	return s.mend.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
+}

@@ -1,0 +1,349 @@
+// Package fronting is the tools about the gateway, the one MCP server in front of all projects' servers, and how it is kept running while
+// there is a server to route to.
+//
+// It refuses to know what is routed.
+package sandboxes
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// The typed handles.
+var (
+	Status  = tool.Ref[NoInput, any]{Name: "opencode_mcp_status"}
+	Restart = tool.Ref[NoInput, Restarted]{Name: "opencode_mcp_restart"}
+	Stop    = tool.Ref[NoInput, Stopped]{Name: "opencode_stop_mcp_tool"}
+)
+
+// NoInput is the input of a tool without arguments.
+type NoInput struct{}
+
+// Gateway keeps the gateway.
+type Gateway struct{ Deps }
+
+// Entries are the tools.
+func Entries(d Deps) []tool.Entry {
+	g := Gateway{d}
+	return []tool.Entry{
+		bind.Query(Status, Read("Gateway status", "Show the global MCP tool (the gateway in front of all projects' servers).", noSchema), g.status),
+		bind.Command(Restart, Change("Restart gateway", "Restart the global MCP tool; refused while no project is active.", noSchema), g.planRestart, g.restart),
+		bind.Command(Stop, Change("Stop gateway", "Stop the global MCP tool until a project starts or it is restarted.", noSchema), g.planStop, g.stop),
+	}
+}
+
+// Brief is the gateway as projects show it.
+type Brief struct {
+	PID     *int   `json:"pid"`
+	Port    *int   `json:"port"`
+	Status  string `json:"status"`
+	Running bool   `json:"running"`
+	Active  int    `json:"active_projects"`
+}
+
+// BriefOf is what is recorded of the gateway.
+func BriefOf(s sandbox.State) Brief {
+	g := s.Gateway
+	status := g.Status
+	if status == "" {
+		status = sandbox.Stopped
+	}
+	return Brief{PID: tool.Known(g.PID), Port: tool.Known(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: Active(s)}
+}
+
+// Whole is the gateway as its own tool shows it.
+type Whole struct {
+	Status     string     `json:"status"`
+	PID        *int       `json:"pid"`
+	Port       *int       `json:"port"`
+	Active     int        `json:"active_projects"`
+	StartedAt  *time.Time `json:"started_at"`
+	LastHealth *time.Time `json:"last_health_check"`
+	Error      *string    `json:"error"`
+}
+
+// NotStarted is the answer before there ever was one.
+type NotStarted struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+func (g Gateway) status(ctx context.Context, _ tool.Scope, _ NoInput) (any, error) {
+	state, err := g.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if state.Gateway.Port == 0 {
+		return NotStarted{Status: "not_started", Message: "the gateway was never started; it starts with the first project"}, nil
+	}
+	b := BriefOf(state)
+	w := Whole{Status: "stopped", PID: b.PID, Port: b.Port, Active: b.Active, StartedAt: tool.Known(state.Gateway.StartedAt), LastHealth: tool.Known(state.Gateway.LastHealth), Error: tool.Known(state.Gateway.Error)}
+	if b.Running {
+		w.Status = "running"
+	}
+	return w, nil
+}
+
+// Restarted is a gateway that runs anew.
+type Restarted struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	PID     int    `json:"pid"`
+	Port    int    `json:"port"`
+}
+
+func (g Gateway) planRestart(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, error) {
+	state, err := g.Current(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	if Active(state) == 0 {
+		return Plan{}, sandbox.ErrGateway.Sayf("no project is active, so there is nothing to route to; opencode_project_start starts one")
+	}
+	return NewPlan(Restart.Name, "restart the gateway", map[string]any{"port": state.Gateway.Port}, Asks{})
+}
+
+func (g Gateway) restart(ctx context.Context, sc tool.Scope, _ Plan) (Restarted, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return Restarted{}, err
+	}
+	defer release()
+	if err := g.end(ctx, false); err != nil {
+		return Restarted{}, err
+	}
+	state, err := g.ensure(ctx, true)
+	if err != nil {
+		return Restarted{}, err
+	}
+	return Restarted{Status: "success", Message: "the gateway was restarted", PID: state.Gateway.PID, Port: state.Gateway.Port}, nil
+}
+
+// Stopped is a gateway that does not run any more.
+type Stopped struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+	Active  int    `json:"active_projects"`
+}
+
+func (g Gateway) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (Plan, error) {
+	state, err := g.Current(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	if state.Gateway.Status != sandbox.Running {
+		return Plan{}, sandbox.ErrGateway.Sayf("the gateway does not run")
+	}
+	return NewPlan(Stop.Name, "stop the gateway", map[string]any{"port": state.Gateway.Port}, Asks{})
+}
+
+func (g Gateway) stop(ctx context.Context, _ tool.Scope, _ Plan) (Stopped, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return Stopped{}, err
+	}
+	defer release()
+	if err := g.end(ctx, true); err != nil {
+		return Stopped{}, err
+	}
+	state, err := g.States.Load(ctx)
+	return Stopped{Status: "success", Message: "the gateway was stopped; it starts again with the next project", Active: Active(state)}, err
+}
+
+// hold keeps everybody else from starting and stopping the gateway: there is one for all projects, and many start at the same time.
+func (g Gateway) hold(ctx context.Context) (release func(), err error) {
+	return g.States.Hold(ctx, git.URL{})
+}
+
+// end stops the gateway if it runs; held says that it stays so. It is called by who holds the gateway.
+func (g Gateway) end(ctx context.Context, held bool) error {
+	state, err := g.States.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := g.clear(ctx, state); err != nil {
+		return err
+	}
+	if id := state.Gateway.ProcessID; id != "" {
+		if _, err := g.Processes.Stop(ctx, process.ID(id), sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
+			return sandbox.ErrGateway.Sayf("the gateway could not be stopped: %s", fault.From(err).Message).Because(err)
+		}
+	}
+	_, err = g.States.Update(ctx, func(s *sandbox.State) error {
+		s.Gateway.PID, s.Gateway.ProcessID, s.Gateway.Status, s.Gateway.Held = 0, "", sandbox.Stopped, held
+		return nil
+	})
+	return err
+}
+
+// Clear ends gateways that are not on record, and returns their process IDs: those of calls that were killed before they had written them down.
+func (g Gateway) Clear(ctx context.Context) ([]int, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	state, err := g.States.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return g.clear(ctx, state)
+}
+
+// clear is Clear for who holds the gateway. Others may keep other records, and gateways in the same table: theirs read other tables of servers.
+func (g Gateway) clear(ctx context.Context, state sandbox.State) (pids []int, err error) {
+	settings, err := g.Homes.Settings(ctx, "")
+	if err != nil {
+		return nil, nil // nothing can have been started without them
+	}
+	if _, err := g.Table.Recover(ctx); err != nil { // of a call that was killed, a gateway may be on its way that does not count as running yet
+		return nil, err
+	}
+	all, err := g.Table.List(ctx)
+	mine := g.Front.Spec(settings, 0).Log
+	for _, s := range all {
+		if s.Labels["kind"] != "gateway" || s.Log != mine || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == state.Gateway.ProcessID {
+			continue
+		}
+		if _, err := g.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
+			return pids, sandbox.ErrGateway.Sayf("a gateway that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+		}
+		pids = append(pids, s.PID)
+	}
+	return pids, err
+}
+
+// Retire stops the gateway when no server is left to route to.
+func (g Gateway) Retire(ctx context.Context) error {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	state, err := g.Current(ctx)
+	switch {
+	case err != nil || Active(state) > 0:
+		return err
+	case state.Gateway.Status == sandbox.Running:
+		return g.end(ctx, false)
+	}
+	_, err = g.clear(ctx, state)
+	return err
+}
+
+// Ensure has the gateway run. unhold says that somebody wants it although a person stopped it.
+func (g Gateway) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
+	release, err := g.hold(ctx)
+	if err != nil {
+		return sandbox.State{}, err
+	}
+	defer release()
+	return g.ensure(ctx, unhold)
+}
+
+// ensure is Ensure for who holds the gateway.
+func (g Gateway) ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
+	state, err := g.Current(ctx)
+	if err != nil || state.Gateway.Status == sandbox.Running || state.Gateway.Held && !unhold {
+		return state, err
+	}
+	settings, err := g.Homes.Settings(ctx, "")
+	if err != nil {
+		return state, err
+	}
+	if _, err := g.clear(ctx, state); err != nil {
+		return state, err
+	}
+	port, started, err := g.started(ctx, state, settings)
+	for tries := 0; err != nil && port != 0 && tries < maxTries && ctx.Err() == nil && !g.Sockets.Free(port); tries++ { // another program was quicker
+		port, started, err = g.started(ctx, state, settings)
+	}
+	if err != nil {
+		return state, err
+	}
+	now := g.Clock.Now()
+	return g.States.Update(ctx, func(s *sandbox.State) error {
+		s.Gateway = sandbox.Gateway{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Running, StartedAt: now, LastHealth: now}
+		return nil
+	})
+}
+
+const maxTries = 3
+
+// started is a new gateway that answers, and its port. One that does not is ended.
+func (g Gateway) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
+	port, err := g.port(s, settings)
+	if err != nil {
+		return 0, process.State{}, err
+	}
+	started, err := g.Processes.Start(ctx, g.Front.Spec(settings, port))
+	if err != nil {
+		return 0, started, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
+	}
+	if err = g.await(ctx, started, port); err != nil {
+		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+	}
+	return port, started, err
+}
+
+// port is where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7).
+func (g Gateway) port(s sandbox.State, settings sandboxport.Settings) (int, error) {
+	wished := 0
+	for _, pair := range settings.Environ {
+		if value, ok := strings.CutPrefix(pair, "GLOBAL_MCP_TOOL_PORT="); ok {
+			wished, _ = strconv.Atoi(value) // what is no port is no wish
+		}
+	}
+	for _, port := range []int{s.Gateway.Port, wished} {
+		if port > 0 && g.Sockets.Free(port) {
+			return port, nil
+		}
+	}
+	for port := sandbox.FirstGatewayPort; port < sandbox.FirstGatewayPort+sandbox.GatewayPorts; port++ {
+		if g.Sockets.Free(port) {
+			return port, nil
+		}
+	}
+	return 0, sandbox.ErrNoPort.Sayf("no port from %d to %d is free for the gateway", sandbox.FirstGatewayPort, sandbox.FirstGatewayPort+sandbox.GatewayPorts-1)
+}
+
+// The gateway is asked so often, for so long.
+const (
+	pause   = 100 * time.Millisecond
+	patient = 10 * time.Second
+)
+
+// await asks the gateway until it answers: what answers may be somebody else's, who was quicker at the port.
+func (g Gateway) await(ctx context.Context, started process.State, port int) error {
+	id := string(started.ID)
+	limited, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	var at process.Cursor
+	for {
+		err := g.Front.Healthy(limited, port)
+		if err == nil {
+			if g.Sockets.Serves(limited, started.PID, port) {
+				return nil
+			}
+			err = sandbox.ErrGateway.Sayf("another program answers there")
+		}
+		turn, done := context.WithTimeout(limited, pause)
+		chunk, watching := g.Table.Watch(turn, process.ID(id), at)
+		done()
+		at = chunk.Next
+		if watching != nil || chunk.Ended || limited.Err() != nil {
+			return sandbox.ErrGateway.Sayf("the gateway does not answer at port %d: %s", port, fault.From(err).Message).With(map[string]string{"output": g.Tail(context.WithoutCancel(ctx), id, 20)})
+		}
+	}
+}

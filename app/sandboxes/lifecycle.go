@@ -1,0 +1,218 @@
+// Package lifecycle is the tools about whole projects: starting them, with everything that takes, looking at them, stopping, restarting and
+// destroying them.
+//
+// It refuses to know worktrees, except what destroying a project would lose with them.
+package sandboxes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// The typed handles.
+var (
+	Start   = tool.Ref[StartInput, Started]{Name: "opencode_project_start"}
+	ProjectStatus  = tool.Ref[URLInput, any]{Name: "opencode_project_status"}
+	ProjectStop    = tool.Ref[URLInput, Done]{Name: "opencode_project_stop"}
+	ProjectRestart = tool.Ref[URLInput, Started]{Name: "opencode_project_restart"}
+	ProjectDestroy = tool.Ref[DestroyInput, any]{Name: "opencode_project_destroy"}
+	List    = tool.Ref[ProjectNoInput, Listing]{Name: "opencode_project_list"}
+)
+
+// NoInput is the input of a tool without arguments.
+type ProjectNoInput struct{}
+
+type service struct {
+	Deps
+	front   Gateway
+	mend    Mender
+	current *rounds[sandbox.State] // what Current says
+}
+
+// Entries are the tools.
+func ProjectEntries(d Deps) []tool.Entry {
+	s := service{Deps: d, front: Gateway{Deps: d}, mend: Mender{Deps: d}, current: newRounds[sandbox.State]()}
+	return []tool.Entry{
+		bind.Command(Start, Idly(Change("Start project", "Start an OpenCode project: clone it if needed, and run its server. The project name is auto-generated from the git URL. "+
+			"Base directory: ~/.opencode-projects/{owner}-{repo} by default. Calling again resumes.", startSchema), "unless it runs already"), s.planStart, s.start),
+		bind.Query(ProjectStatus, Read("Project status", "Show a project: its server, the gateway, its sandboxes.", urlSchema), s.status),
+		bind.Command(ProjectStop, Idly(Change("Stop project", "Stop a project's server. Files, key and sandboxes stay.", urlSchema), "unless it does not run"), s.planStop, s.stop),
+		bind.Command(ProjectRestart, Change("Restart project", "Restart a project's server. Sandboxes stay.", urlSchema), s.planRestart, s.restart),
+		bind.Command(ProjectDestroy, Idly(Destroy("Destroy project", "Stop a project and delete its clone and all its sandboxes from this machine; the remote is untouched. Refused with a list while work "+
+			"is uncommitted or unpushed; force states that it may be lost.", destroySchema), "unless there is no such project"), s.planDestroy, s.destroy),
+		bind.Query(List, Read("List projects", "List the projects with their servers.", projectNoSchema), s.list),
+	}
+}
+
+// StartInput names a repository, and the key to reach it with.
+type StartInput struct {
+	URL string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS format; will be normalized)"`
+	Key string `json:"user_ssh_key,omitempty" jsonschema:"description=Optional: Path to user's SSH key"`
+}
+
+// Resources is the project.
+func (in StartInput) Resources() []string { return []string{in.URL} }
+
+// Started is a project whose server runs, or what is still missing.
+type Started struct {
+	Status      string   `json:"status"`
+	Project     string   `json:"project"`
+	URL         string   `json:"git_url"`
+	Port        int      `json:"opencode_port,omitempty"`
+	GatewayPort int      `json:"mcp_tool_port,omitempty"`
+	BaseDir     string   `json:"base_dir"`
+	SandboxDir  string   `json:"sandbox_dir"`
+	Message     string   `json:"message"`
+	ServerURL   string   `json:"opencode_url,omitempty"`
+	PID         int      `json:"opencode_pid,omitempty"`
+	Version     string   `json:"opencode_version,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+	Exposed     bool     `json:"exposed,omitempty"` // it listens on more than this machine
+
+	PublicKey     string `json:"public_key,omitempty"` // waiting_for_key
+	PublicKeyPath string `json:"public_key_path,omitempty"`
+	RegisterURL   string `json:"register_url,omitempty"` // page of the host that takes it
+	ErrorDetail   string `json:"error_detail,omitempty"`
+	GatewayError  string `json:"mcp_tool_error,omitempty"` // partial
+}
+
+// Item is a project in a list.
+type Item struct {
+	URL        string `json:"git_url"`
+	Name       string `json:"name"`
+	Running    bool   `json:"opencode_running"`
+	Port       *int   `json:"opencode_port"`
+	BaseDir    string `json:"base_dir"`
+	SandboxDir string `json:"sandbox_dir"`
+	Worktrees  int    `json:"worktrees"`
+}
+
+// Listing is the projects by name.
+type Listing struct {
+	Status   string          `json:"status"`
+	Projects []Item          `json:"projects"`
+	Gateway  *Brief `json:"global_mcp_tool,omitempty"`
+}
+
+// Done is the answer of what only needs to be said.
+type Done struct {
+	Status  string `json:"status"`
+	Project string `json:"project"`
+	URL     string `json:"git_url"`
+	Message string `json:"message"`
+}
+
+// NotFound is the answer for a project that is not recorded, where that is no error.
+type NotFound struct {
+	Status  string `json:"status"`
+	URL     string `json:"git_url"`
+	Message string `json:"message"`
+}
+
+// ServerView is a server as status shows it.
+type ServerView struct {
+	PID     *int    `json:"pid"`
+	Port    *int    `json:"port"`
+	URL     *string `json:"url"`
+	Status  string  `json:"status"`
+	Running bool    `json:"running"`
+	Version string  `json:"version,omitempty"`
+	Error   string  `json:"last_error,omitempty"`
+}
+
+// View is a project as status shows it.
+type View struct {
+	Status     string         `json:"status"`
+	Project    string         `json:"project"`
+	URL        string         `json:"git_url"`
+	Server     ServerView     `json:"opencode"`
+	Gateway    Brief `json:"global_mcp_tool"`
+	BaseDir    string         `json:"base_dir"`
+	SandboxDir string         `json:"sandbox_dir"`
+	CreatedAt  time.Time      `json:"created_at"`
+	LastHealth *time.Time     `json:"last_health_check"`
+	Healthy    bool           `json:"healthy"`
+	Worktrees  []string       `json:"worktrees"`
+	Exposed    bool           `json:"exposed"`
+	Log        string         `json:"log"` // file of the server's output
+}
+
+// serverURL is where a server answers on this machine.
+func serverURL(host string, port int) string {
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		host = loopback
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return fmt.Sprintf("http://%s:%d", host, port)
+}
+
+const loopback = "127.0.0.1"
+
+// exposed reports a host that others can reach.
+func exposed(host string) bool {
+	return host != "" && host != "localhost" && host != "::1" && !strings.HasPrefix(host, "127.")
+}
+
+func (s service) view(ctx context.Context, f Found) View {
+	p := f.Project
+	v := View{Status: "ok", Project: p.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.Known(p.LastHealth),
+		Worktrees: sandbox.Names(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}
+	running := p.Server.Status == sandbox.Running
+	v.Server = ServerView{PID: tool.Known(p.Server.PID), Port: tool.Known(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
+	if !running {
+		return v
+	}
+	settings, err := s.Homes.Settings(ctx, p.Name)
+	if err != nil {
+		return v
+	}
+	v.Server.URL, v.Exposed = tool.Known(serverURL(settings.Host, p.Server.Port)), exposed(settings.Host)
+	probe, cancel := context.WithTimeout(ctx, sandbox.ProbeTimeout)
+	defer cancel()
+	if version, err := s.Launcher.Healthy(probe, settings.Host, p.Server.Port, settings.Password); err == nil {
+		v.Healthy, v.Server.Version = true, version
+	}
+	return v
+}
+
+func (s service) status(ctx context.Context, _ tool.Scope, in URLInput) (any, error) {
+	var f Found
+	var err error
+	if f.URL, _, _, err = s.Homes.Identify(ctx, in.URL); err != nil {
+		return nil, err
+	}
+	if f.State, err = s.current.do(ctx, s.Current); err != nil { // which looks at all of them, so that all who ask at once share a look
+		return nil, err
+	}
+	if f.Project, f.Known = f.State.Projects[f.URL.String()]; !f.Known {
+		return NotFound{Status: "not_found", URL: f.URL.String(), Message: "no project is recorded for this URL; opencode_project_start starts one"}, nil
+	}
+	f.Layout = s.Homes.Layout(f.Project.Name, f.Project.BaseDir)
+	return s.view(ctx, f), nil
+}
+
+func (s service) list(ctx context.Context, _ tool.Scope, _ ProjectNoInput) (Listing, error) {
+	state, err := s.Current(ctx)
+	if err != nil {
+		return Listing{}, err
+	}
+	out := Listing{Status: "success", Projects: []Item{}}
+	for _, p := range sandbox.ByName(state) {
+		l := s.Homes.Layout(p.Name, p.BaseDir)
+		out.Projects = append(out.Projects, Item{URL: p.URL.String(), Name: p.Name, Running: p.Server.Status == sandbox.Running, Port: tool.Known(p.Server.Port), BaseDir: l.Base,
+			SandboxDir: l.Base, Worktrees: len(p.Sandboxes)})
+	}
+	if state.Gateway.Port != 0 {
+		brief := BriefOf(state)
+		out.Gateway = &brief
+	}
+	return out, nil
+}

@@ -1,0 +1,230 @@
+// Package mending ends servers, takes projects away, and finishes or undoes what a process that is gone had begun: a project that was being
+// destroyed is destroyed, a sandbox that was being made is taken back, one that was being deleted is deleted. Nothing of it is repeated for a
+// process that still runs.
+//
+// It refuses to start anything.
+package sandboxes
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// Mender mends.
+type Mender struct{ Deps }
+
+// Halt ends the project's server, records that, and reports whether it ran. It is called by who holds the project.
+func (m Mender) Halt(ctx context.Context, f Found) (bool, error) {
+	state, err := m.Current(ctx)
+	if err != nil {
+		return false, err
+	}
+	p, known := state.Projects[f.URL.String()]
+	if known {
+		if _, err := m.Clear(ctx, p); err != nil {
+			return false, err
+		}
+	}
+	if !known || p.Server.ProcessID == "" {
+		return false, nil
+	}
+	ended, err := m.Processes.Stop(ctx, process.ID(p.Server.ProcessID), sandbox.StopGrace)
+	if err != nil && !errors.Is(err, process.ErrNotFound) {
+		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) could not be stopped: %s", p.Server.PID, fault.From(err).Message).Because(err)
+	}
+	if err == nil && !ended.Status.Final() {
+		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) is still there after it was killed", p.Server.PID)
+	}
+	server := p.Server
+	server.PID, server.ProcessID, server.Status, server.LastError = 0, "", sandbox.Stopped, ""
+	return true, m.Record(ctx, f, server)
+}
+
+// strays are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
+// holds the project can tell them from one that is just being started; those whose owner cannot be seen from here nobody can.
+func (m Mender) strays(ctx context.Context, p sandbox.Project) ([]process.State, error) {
+	all, err := m.Table.List(ctx)
+	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
+	return slices.DeleteFunc(all, func(s process.State) bool {
+		return s.Labels["kind"] != "agent_server" || s.Dir != repo || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == p.Server.ProcessID
+	}), err
+}
+
+// Strangers are servers that run here and belong to no project that is recorded: the file was moved away, or the project was taken out of it.
+func (m Mender) Strangers(ctx context.Context) ([]process.State, error) {
+	all, err := m.Table.List(ctx) // first: a server's project is recorded before it is started
+	if err != nil {
+		return nil, err
+	}
+	state, err := m.States.Load(ctx)
+	known := map[string]bool{}
+	for _, p := range state.Projects {
+		known[m.Homes.Layout(p.Name, p.BaseDir).Repo] = true
+	}
+	logs := path.Dir(m.Homes.Layout("", "").ServerLog) // others may keep other records, and servers in the same table
+	return slices.DeleteFunc(all, func(s process.State) bool {
+		return s.Labels["kind"] != "agent_server" || known[s.Dir] || s.Status.Final() || s.Elsewhere != "" || path.Dir(s.Log) != logs
+	}), err
+}
+
+// Stray reports whether the project may have a server that is not on record.
+func (m Mender) Stray(ctx context.Context, p sandbox.Project) bool {
+	strays, err := m.strays(ctx, p)
+	return err == nil && len(strays) > 0
+}
+
+// Clear ends servers of the project that are not on record, and returns their process IDs. It is called by who holds the project.
+func (m Mender) Clear(ctx context.Context, p sandbox.Project) (pids []int, err error) {
+	// One whose supervisor was killed counts as ended, and may run all the same; so may one whose start was cut off, a moment later.
+	if _, err := m.Table.Recover(ctx); err != nil {
+		return nil, err
+	}
+	strays, err := m.strays(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return m.End(ctx, strays)
+}
+
+// End ends servers that nobody keeps a record of, and returns their process IDs.
+func (m Mender) End(ctx context.Context, strays []process.State) (pids []int, err error) {
+	for _, s := range strays {
+		if _, err := m.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
+			return pids, sandbox.ErrTimeout.Sayf("a server that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+		}
+		pids = append(pids, s.PID)
+	}
+	return pids, nil
+}
+
+// Record keeps what is known of the project's server.
+func (m Mender) Record(ctx context.Context, f Found, server sandbox.Server) error {
+	return m.Change(ctx, f, func(p *sandbox.Project) {
+		p.Server = server
+		if server.Status == sandbox.Running {
+			p.LastHealth = m.Clock.Now()
+		}
+	})
+}
+
+// Change changes what is recorded of the project, or fails with sandbox.ErrProjectNotFound when it is gone.
+func (m Mender) Change(ctx context.Context, f Found, change func(*sandbox.Project)) error {
+	_, err := m.States.Update(ctx, func(st *sandbox.State) error {
+		p, known := st.Projects[f.URL.String()]
+		if !known {
+			return sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed meanwhile", f.URL)
+		}
+		change(&p)
+		st.Projects[f.URL.String()] = p
+		return nil
+	})
+	return err
+}
+
+// Raze stops the project's server, deletes its directories and forgets it, in this order: whatever interrupts it, the project is still recorded as
+// being destroyed.
+func (m Mender) Raze(ctx context.Context, f Found) ([]string, error) {
+	if _, err := m.Halt(ctx, f); err != nil {
+		return nil, err
+	}
+	deleted, err := m.Homes.Discard(ctx, f.Layout)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.States.Update(ctx, func(st *sandbox.State) error {
+		delete(st.Projects, f.URL.String())
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return deleted, Gateway{Deps: m.Deps}.Retire(ctx)
+}
+
+// Hold keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner
+// cannot be seen from here: nobody knows whether that owner goes on with it.
+func (m Mender) Hold(ctx context.Context, url git.URL) (release func(), err error) {
+	if release, err = m.States.Hold(ctx, url); err != nil {
+		return nil, err
+	}
+	state, err := m.States.Load(ctx)
+	if p := state.Projects[url.String()]; err == nil && p.Doing != nil {
+		if where := m.Owner.Elsewhere(p.Doing.Owner); where != "" {
+			err = sandbox.ErrBusy.Sayf("something is being done with project %s already (%s %s): it is %s", p.Name, p.Doing.What, p.Doing.Sandbox, where)
+		}
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// Interrupted reports a change of the project that nobody will finish.
+func (m Mender) Interrupted(p sandbox.Project) bool {
+	return p.Doing != nil && m.Owner.Judge(p.Doing.Owner).Dead()
+}
+
+// HalfGone reports a project whose destruction a call was let through to carry out and was cut off.
+func (m Mender) HalfGone(ctx context.Context, p sandbox.Project) (bool, error) {
+	if !m.Interrupted(p) || p.Doing.What != "destroy" {
+		return false, nil
+	}
+	return m.Begun(ctx, p)
+}
+
+// Project is what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.
+func (m Mender) Project(ctx context.Context, f Found) (sandbox.State, error) {
+	state, err := m.Current(ctx)
+	if err != nil {
+		return state, err
+	}
+	p, known := state.Projects[f.URL.String()]
+	if !known || !m.Interrupted(p) {
+		return state, nil
+	}
+	f.Project, f.Layout = p, m.Homes.Layout(p.Name, p.BaseDir)
+	begun, err := m.Begun(ctx, p)
+	if err != nil {
+		return state, err
+	}
+	switch what := p.Doing.What; {
+	case what == "destroy" && !begun:
+		err = sandbox.ErrState.Sayf("project %s is recorded as being destroyed, and the audit knows no call that was let through to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, take \"doing\" out of its entry in opencode-state.json", p.Name)
+	case what == "destroy":
+		_, err = m.Raze(ctx, f)
+	case begun && (what == "create" || what == "delete"):
+		err = m.drop(ctx, f, p.Doing.Sandbox)
+	default: // what nobody was let through to do has no work taken away either
+		err = m.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
+	}
+	if err != nil {
+		return state, err
+	}
+	return m.Current(ctx)
+}
+
+// drop takes away the sandbox that was half made or half deleted. What it might hold is kept under backup refs.
+func (m Mender) drop(ctx context.Context, f Found, name string) error {
+	box, known := f.Project.Sandboxes[strings.ToLower(name)]
+	if known {
+		r := sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: m.Clock.Now()}
+		if _, err := m.Trees.Remove(ctx, f.Layout.Repo, box.Directory, r); err != nil {
+			return err
+		}
+	}
+	return m.Change(ctx, f, func(p *sandbox.Project) {
+		p.Sandboxes = maps.Clone(p.Sandboxes)
+		delete(p.Sandboxes, strings.ToLower(name))
+		p.Doing = nil
+	})
+}

@@ -1,0 +1,50 @@
+package sandboxes
+
+import "context"
+
+// rounds has all who want the same at the same time share the work for it. Whoever comes while a round is under way gets the next one, so that nobody is
+// told of a time before he asked.
+type rounds[T any] struct {
+	turn chan struct{}  // holds one thing while a round is under way
+	next chan *round[T] // holds the one that has not begun, nil when nobody waits for it; nothing while somebody looks at it
+}
+
+type round[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+func newRounds[T any]() *rounds[T] {
+	r := &rounds[T]{turn: make(chan struct{}, 1), next: make(chan *round[T], 1)}
+	r.next <- nil
+	return r
+}
+
+// do is what work returns. The value is shared and must not be changed.
+func (r *rounds[T]) do(ctx context.Context, work func(context.Context) (T, error)) (T, error) {
+	mine := <-r.next
+	if mine == nil {
+		mine = &round[T]{done: make(chan struct{})}
+		r.next <- mine
+		r.run(context.WithoutCancel(ctx), mine, work) // the first does it for all, and does not give up before the others
+		return mine.value, mine.err
+	}
+	r.next <- mine
+	select {
+	case <-mine.done:
+		return mine.value, mine.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+func (r *rounds[T]) run(ctx context.Context, mine *round[T], work func(context.Context) (T, error)) {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	<-r.next
+	r.next <- nil
+	mine.value, mine.err = work(ctx)
+	close(mine.done)
+}

@@ -1,0 +1,247 @@
+// Package trees is the tools about sandboxes: git worktrees of a project, made, listed, reset, deleted and brought back. They work whether the
+// project's server runs or not.
+//
+// It refuses to know servers.
+package sandboxes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// The typed handles.
+var (
+	Create  = tool.Ref[CreateInput, Created]{Name: "opencode_sandbox_create"}
+	SandboxList    = tool.Ref[URLInput, SandboxListing]{Name: "opencode_sandbox_list"}
+	Delete  = tool.Ref[DeleteInput, SandboxDone]{Name: "opencode_sandbox_delete"}
+	Reset   = tool.Ref[ResetInput, ResetDone]{Name: "opencode_sandbox_reset"}
+	Restore = tool.Ref[RestoreInput, Created]{Name: "sandbox_restore"}
+	Backups = tool.Ref[URLInput, Kept]{Name: "sandbox_backups"}
+)
+
+type sandboxService struct {
+	Deps
+	mend Mender
+}
+
+// Entries are the tools of the seed.
+func SandboxEntries(d Deps) []tool.Entry {
+	s := sandboxService{Deps: d, mend: Mender{Deps: d}}
+	return []tool.Entry{
+		bind.Command(Create, Freely(Change("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
+			"be on different branches. Works without a running server.", createSchema), "when it runs a start_command or a set-up"), s.planCreate, s.create),
+		bind.Query(SandboxList, Read("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", sandboxUrlSchema), s.list),
+		bind.Command(Delete, Freely(Destroy("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
+		bind.Command(Reset, Destroy("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
+	}
+}
+
+// ForPeople are the tools that only people are served.
+func ForPeople(d Deps) []tool.Entry {
+	s := sandboxService{Deps: d, mend: Mender{Deps: d}}
+	entries := []tool.Entry{
+		bind.Query(Backups, Read("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
+		bind.Command(Restore, Freely(Change("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
+	}
+	for i := range entries {
+		entries[i].Spec.People = true
+	}
+	return entries
+}
+
+// Item is a sandbox in a list.
+type SandboxItem struct {
+	Name      string            `json:"name"`
+	Branch    string            `json:"branch"`
+	Directory string            `json:"directory"`
+	Head      string            `json:"head"`
+	Dirty     bool              `json:"dirty"`
+	Changes   int               `json:"changes"`
+	Ahead     int               `json:"ahead"`
+	Behind    int               `json:"behind"`
+	Unpushed  int               `json:"unpushed"`
+	Locked    bool              `json:"locked"`
+	Prunable  bool              `json:"prunable"`
+	CreatedAt *time.Time        `json:"created_at"`
+	Leases    map[string]string `json:"leases,omitempty"`
+	Removable bool              `json:"removable"` // a clean-up would take it
+	Cleanup   string            `json:"cleanup"`   // why, or why not
+}
+
+// Listing is a project's sandboxes.
+type SandboxListing struct {
+	Status    string   `json:"status"`
+	Project   string   `json:"project"`
+	URL       string   `json:"git_url"`
+	Worktrees []string `json:"worktrees"`
+	Count     int      `json:"count"`
+	Sandboxes []SandboxItem   `json:"sandboxes"`
+}
+
+func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (SandboxListing, error) {
+	f, err := s.Must(ctx, in.URL)
+	if err != nil {
+		return SandboxListing{}, err
+	}
+	found, err := s.Trees.Survey(ctx, f.Layout.Repo)
+	if err != nil {
+		return SandboxListing{}, err
+	}
+	forgotten, err := s.forgotten(ctx, f, found)
+	if err != nil {
+		return SandboxListing{}, err
+	}
+	found = append(found, forgotten...)
+	out := SandboxListing{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktrees: []string{}, Sandboxes: []SandboxItem{}}
+	findings := make([]sandbox.Finding, 0, len(found))
+	for _, t := range found {
+		box, recorded := byDirectory(f.Project, t.Directory)
+		if !recorded {
+			box = sandbox.Sandbox{Name: path.Base(t.Directory), Directory: t.Directory}
+			t.Err = cmp.Or(t.Err, "it was not made here; git worktree remove takes it away")
+		}
+		findings = append(findings, sandbox.Finding{Sandbox: box, Changes: t.Changes, Unpushed: t.Unpushed, Locked: t.Locked, Missing: t.Missing || t.Prunable,
+			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name || s.preparing(box), Problem: t.Err})
+		out.Worktrees = append(out.Worktrees, t.Directory)
+		out.Sandboxes = append(out.Sandboxes, SandboxItem{Name: box.Name, Branch: t.Branch, Directory: t.Directory, Head: t.Head, Dirty: t.Dirty, Changes: t.Changes, Ahead: t.Ahead, Behind: t.Behind,
+			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.Known(box.CreatedAt), Leases: box.Leases})
+	}
+	for _, v := range sandbox.CleanUp(findings, s.Clock.Now(), sandbox.DefaultAge) {
+		for i := range out.Sandboxes {
+			if item := &out.Sandboxes[i]; item.Directory == v.Directory {
+				item.Removable, item.Cleanup = v.Remove, v.Reason
+			}
+		}
+	}
+	out.Count = len(out.Worktrees)
+	return out, nil
+}
+
+// forgotten are the sandboxes that are recorded and of which git knows nothing any more: their leases and names are held all the same.
+func (s sandboxService) forgotten(ctx context.Context, f Found, known []sandboxport.Tree) (out []sandboxport.Tree, err error) {
+	var dirs []string
+	for _, name := range sandbox.Names(f.Project) {
+		box := f.Project.Sandboxes[sandbox.Key(name)]
+		if !slices.ContainsFunc(known, func(t sandboxport.Tree) bool { return t.Directory == box.Directory }) {
+			dirs = append(dirs, box.Directory)
+			out = append(out, sandboxport.Tree{Directory: box.Directory, Branch: box.Branch, Missing: true, Prunable: true})
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, nil
+	}
+	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, dirs)
+	for _, l := range losses {
+		if i := slices.Index(dirs, l.Directory); i >= 0 {
+			out[i].Missing, out[i].Prunable, out[i].Dirty, out[i].Changes = false, false, true, len(l.Changes)+l.More
+		}
+	}
+	return out, err
+}
+
+func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
+	for _, box := range p.Sandboxes {
+		if box.Directory == dir {
+			return box, true
+		}
+	}
+	return sandbox.Sandbox{}, false
+}
+
+// ready is the project that somebody named, after what a process that is gone had begun there was finished or undone: what is planned is about what
+// will be there.
+func (s sandboxService) ready(ctx context.Context, url string) (Found, error) {
+	f, err := s.Must(ctx, url)
+	if err != nil || !s.mend.Interrupted(f.Project) {
+		return f, err
+	}
+	release, err := s.mend.Hold(ctx, f.URL)
+	if err != nil {
+		return f, err
+	}
+	defer release()
+	if _, err := s.mend.Project(ctx, f); err != nil {
+		return f, err
+	}
+	return s.Must(ctx, url)
+}
+
+// settledBox is the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
+func (s sandboxService) settledBox(ctx context.Context, url, name string) (Found, sandbox.Sandbox, error) {
+	f, err := s.ready(ctx, url)
+	if err != nil {
+		return f, sandbox.Sandbox{}, err
+	}
+	box, err := must(f, name)
+	if err == nil && s.preparing(box) {
+		err = sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; try again when that is over, at most %s a command%s", box.Name, sandbox.CommandTimeout, s.Away(box.Preparing))
+	}
+	return f, box, err
+}
+
+func (s sandboxService) preparing(box sandbox.Sandbox) bool {
+	return box.Preparing != "" && !s.Owner.Judge(box.Preparing).Dead()
+}
+
+// must is the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.
+func must(f Found, name string) (sandbox.Sandbox, error) {
+	box, known := f.Project.Sandboxes[strings.ToLower(name)]
+	if known {
+		return box, nil
+	}
+	names := sandbox.Names(f.Project)
+	if len(names) == 0 {
+		return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q, and no other", f.Project.Name, name)
+	}
+	return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).With(map[string]any{"sandboxes": names})
+}
+
+// lossOf is what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
+func (s sandboxService) lossOf(ctx context.Context, f Found, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
+	losses, err := s.Keeping.Losses(ctx, f.Layout.Repo, []string{box.Directory})
+	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {
+		return l.Directory != box.Directory && (l.Branch != box.Branch || !box.CreatedBranch)
+	}), err
+}
+
+// lost is losses in a few words.
+func lost(losses []sandboxport.Loss) string {
+	changes, commits, more := 0, 0, 0
+	for _, l := range losses {
+		changes, commits, more = changes+len(l.Changes), commits+len(l.Commits), more+l.More
+	}
+	if more > 0 {
+		return fmt.Sprintf("%d changes, %d commits and %d more of them", changes, commits, more)
+	}
+	return fmt.Sprintf("%d changes and %d commits", changes, commits)
+}
+
+// Kept is work that was kept.
+type Kept struct {
+	Status  string               `json:"status"`
+	Project string               `json:"project"`
+	URL     string               `json:"git_url"`
+	Backups []sandboxport.Backup `json:"backups"`
+}
+
+func (s sandboxService) backups(ctx context.Context, _ tool.Scope, in URLInput) (Kept, error) {
+	f, err := s.Must(ctx, in.URL)
+	if err != nil {
+		return Kept{}, err
+	}
+	found, err := s.Keeping.Backups(ctx, f.Layout.Repo)
+	if found == nil {
+		found = []sandboxport.Backup{}
+	}
+	return Kept{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Backups: found}, err
+}

@@ -1,0 +1,254 @@
+package sandboxes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// DeleteInput names a sandbox to delete.
+type DeleteInput struct {
+	URL   string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
+	Name  string `json:"name" jsonschema:"minLength=1,description=Worktree name to delete"`
+	Force bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may go; it is kept under a backup ref"`
+}
+
+// Resources is the project.
+func (in DeleteInput) Resources() []string { return []string{in.URL} }
+
+// Done is a sandbox that was deleted.
+type SandboxDone struct {
+	Status  string   `json:"status"`
+	Project string   `json:"project"`
+	URL     string   `json:"git_url"`
+	Message string   `json:"message"`
+	Backups []string `json:"backup_refs,omitempty"`
+}
+
+type deletePlan struct {
+	Plan
+	found Found
+	box   sandbox.Sandbox
+	force bool
+
+	finished bool // an interrupted call was about the same, and what it had begun has been done
+}
+
+func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteInput) (deletePlan, error) {
+	begun, err := s.Must(ctx, in.URL)
+	if err != nil {
+		return deletePlan{}, err
+	}
+	f, box, err := s.settledBox(ctx, in.URL, in.Name)
+	if d := begun.Project.Doing; errors.Is(err, sandbox.ErrNotFound) && d != nil && d.What == "delete" && sandbox.Key(d.Sandbox) == sandbox.Key(in.Name) {
+		p := deletePlan{found: f, finished: true}
+		p.Plan, err = NewPlan(Delete.Name, "nothing: the deletion of "+in.Name+" that was interrupted has been finished", map[string]any{"git_url": f.URL.String(), "name": in.Name}, Asks{Nothing: true})
+		return p, err
+	}
+	if err != nil {
+		return deletePlan{}, err
+	}
+	losses, err := s.lossOf(ctx, f, box)
+	if err != nil {
+		return deletePlan{}, err
+	}
+	p := deletePlan{found: f, box: box, force: in.Force}
+	asks := Asks{}
+	summary := fmt.Sprintf("delete sandbox %s of %s", box.Name, f.Project.Name)
+	if len(losses) > 0 {
+		if !in.Force {
+			return deletePlan{}, dirty(box, losses)
+		}
+		asks.Strength = policy.Preview
+		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
+	}
+	p.Plan, err = NewPlan(Delete.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
+		"branch": box.Branch, "branch_goes": box.CreatedBranch, "lost": losses}, asks)
+	return p, err
+}
+
+// dirty refuses to delete what is nowhere else, and lists it.
+func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
+	changes, commits, more := []string{}, []string{}, 0
+	for _, l := range losses {
+		changes, commits, more = append(changes, l.Changes...), append(commits, l.Commits...), more+l.More
+	}
+	details := map[string]any{"changes": changes, "unpushed_commits": commits}
+	if more > 0 {
+		details["more"] = more
+	}
+	return sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %s; commit and push it, or call again with force: true, which a person then confirms", box.Name, lost(losses)).With(details)
+}
+
+func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan) (SandboxDone, error) {
+	f := p.found
+	if p.finished {
+		return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
+	}
+	release, err := s.mend.Hold(ctx, f.URL)
+	if err != nil {
+		return SandboxDone{}, err
+	}
+	defer release()
+	if _, err := s.mend.Project(ctx, f); err != nil {
+		return SandboxDone{}, err
+	}
+	doing, err := s.Begin(sc, p.Plan, "delete", p.box.Name)
+	if err != nil {
+		return SandboxDone{}, err
+	}
+	if err := s.mend.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
+		return SandboxDone{}, err
+	}
+	backups, err := s.Trees.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
+	if err != nil { // whoever asked is told; nobody is to finish it behind his back
+		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
+	}
+	return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted", Backups: backups}, s.forget(ctx, f, p.box.Name)
+}
+
+// ResetInput names a sandbox to reset.
+type ResetInput struct {
+	URL          string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
+	Name         string `json:"name" jsonschema:"minLength=1,description=Worktree name"`
+	CleanIgnored bool   `json:"clean_ignored,omitempty" jsonschema:"description=delete ignored files too (node_modules or .env)"`
+}
+
+// Resources is the project.
+func (in ResetInput) Resources() []string { return []string{in.URL} }
+
+// ResetDone is a sandbox that was reset.
+type ResetDone struct {
+	Status  string   `json:"status"`
+	Project string   `json:"project"`
+	URL     string   `json:"git_url"`
+	Message string   `json:"message"`
+	Branch  string   `json:"branch"`
+	Head    string   `json:"head"`
+	To      string   `json:"reset_to"`
+	Backups []string `json:"backup_refs"`
+}
+
+type resetPlan struct {
+	Plan
+	found Found
+	box   sandbox.Sandbox
+	input ResetInput
+}
+
+func (s sandboxService) planReset(ctx context.Context, _ tool.Scope, in ResetInput) (resetPlan, error) {
+	f, box, err := s.settledBox(ctx, in.URL, in.Name)
+	if err != nil {
+		return resetPlan{}, err
+	}
+	losses, err := s.lossOf(ctx, f, box)
+	if err != nil {
+		return resetPlan{}, err
+	}
+	asks := Asks{}
+	if in.CleanIgnored {
+		asks.Strength = policy.Preview // ignored files are nowhere else, and no ref can keep them
+	}
+	p := resetPlan{found: f, box: box, input: in}
+	p.Plan, err = NewPlan(Reset.Name, fmt.Sprintf("reset sandbox %s of %s to the default branch", box.Name, f.Project.Name),
+		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "branch": box.Branch, "clean_ignored": in.CleanIgnored, "kept_under_backup_refs": losses}, asks)
+	return p, err
+}
+
+func (s sandboxService) reset(ctx context.Context, _ tool.Scope, p resetPlan) (ResetDone, error) {
+	f := p.found
+	release, err := s.mend.Hold(ctx, f.URL)
+	if err != nil {
+		return ResetDone{}, err
+	}
+	defer release()
+	if _, err := s.mend.Project(ctx, f); err != nil {
+		return ResetDone{}, err
+	}
+	if access, err := s.access(ctx, f); err == nil {
+		s.Keeping.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // what is known of the default branch is good enough
+	}
+	done, err := s.Trees.Reset(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Reset{Name: p.box.Name, CleanIgnored: p.input.CleanIgnored, At: s.Clock.Now()})
+	if err != nil {
+		return ResetDone{}, err
+	}
+	out := ResetDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox stands on the default branch", Branch: done.Branch, Head: done.Head, To: done.To, Backups: done.Backups}
+	if out.Backups == nil {
+		out.Backups = []string{}
+	}
+	return out, nil
+}
+
+// RestoreInput names work that was kept, and the sandbox to put it into.
+type RestoreInput struct {
+	URL  string `json:"git_url" jsonschema:"minLength=1"`
+	Ref  string `json:"ref" jsonschema:"minLength=1,description=as sandbox_backups lists it"`
+	Name string `json:"name,omitempty" jsonschema:"description=of the new sandbox (default: the old one's)"`
+}
+
+type restorePlan struct {
+	Plan
+	found  Found
+	backup sandboxport.Backup
+	name   string
+}
+
+func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in RestoreInput) (restorePlan, error) {
+	f, err := s.ready(ctx, in.URL)
+	if err != nil {
+		return restorePlan{}, err
+	}
+	kept, err := s.Keeping.Backups(ctx, f.Layout.Repo)
+	if err != nil {
+		return restorePlan{}, err
+	}
+	p := restorePlan{found: f, name: in.Name}
+	for _, b := range kept {
+		if b.Ref == in.Ref {
+			p.backup = b
+		}
+	}
+	if p.backup.Ref == "" {
+		return p, sandbox.ErrNotFound.Sayf("no work was kept as %q; countersign sandbox restore lists what was", in.Ref)
+	}
+	if p.name == "" {
+		p.name = p.backup.Sandbox
+	}
+	if err := sandbox.CheckName(p.name); err != nil {
+		return p, err
+	}
+	if _, there := f.Project.Sandboxes[strings.ToLower(p.name)]; there {
+		return p, sandbox.ErrExists.Sayf("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
+	}
+	p.Plan, err = NewPlan(Restore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "ref": p.backup.Ref, "name": p.name,
+		"commit": p.backup.Commit, "directory": path.Join(f.Layout.Worktrees, p.name)}, Asks{})
+	return p, err
+}
+
+func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Created, error) {
+	f := p.found
+	release, err := s.mend.Hold(ctx, f.URL)
+	if err != nil {
+		return Created{}, err
+	}
+	defer release()
+	if _, err := s.mend.Project(ctx, f); err != nil {
+		return Created{}, err
+	}
+	box := sandbox.Sandbox{Name: p.name, Branch: "sandbox/" + p.name, BaseRef: p.backup.Ref, Directory: path.Join(f.Layout.Worktrees, p.name), CreatedBranch: true, CreatedAt: s.Clock.Now()}
+	if box, err = s.reserve(ctx, sc, f, p.Plan, box, ""); err != nil {
+		return Created{}, err
+	}
+	if err := s.Keeping.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {
+		return Created{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
+	}
+	return Created{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work is back in this sandbox", Leases: box.Leases},
+		s.settled(ctx, f)
+}

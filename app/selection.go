@@ -1,0 +1,104 @@
+// Package selection is what an operator serves of all the tools there are.
+//
+// It refuses to know callers: who may call what is served is policy's.
+package app
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// ControlToolset is served whatever is selected.
+const ToolsetControlToolset = tool.Control
+
+// everything stands for every toolset in a Selection.
+const everything = "all"
+
+// ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
+var ErrToolsetWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
+
+// Selection is what an operator serves. It filters the list of tools and is checked again at every call.
+type ToolsetSelection struct {
+	Toolsets []string // names, or "all"; empty, without Tools, is every toolset given to New
+	Tools    []string // single tools, added to the toolsets
+	Exclude  []string // single tools, taken away whatever else says
+	ReadOnly bool     // only tools that have something to read
+}
+
+// Serves reports whether the toolset of that name is served as a whole. A host need not make those that are not, except where Tools names
+// one of theirs.
+func (s ToolsetSelection) Serves(toolset string) bool {
+	return toolset == ToolsetControlToolset || len(s.Toolsets) == 0 && len(s.Tools) == 0 || slices.Contains(s.Toolsets, everything) ||
+		slices.Contains(s.Toolsets, toolset)
+}
+
+// Apply works out the served names; absent are toolsets that were left out. An unknown name fails closed.
+func (s ToolsetSelection) Apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name]bool, error) {
+	if err := s.known(r, absent); err != nil {
+		return nil, err
+	}
+	served := make(map[tool.Name]bool, r.Len())
+	for spec := range r.Specs() {
+		wanted := s.Serves(spec.Toolset) || slices.Contains(s.Tools, string(spec.Name))
+		if s.ReadOnly && spec.Class > policy.ClassScratch {
+			wanted = false
+		}
+		served[spec.Name] = wanted && !slices.Contains(s.Exclude, string(spec.Name))
+	}
+	return served, nil
+}
+
+// known fails with ErrWiring when s names what there is not, and lists the names of all toolsets there are.
+func (s ToolsetSelection) known(r *tool.Registry, absent []tool.Toolset) error {
+	toolsets := map[string]bool{}
+	for spec := range r.Specs() {
+		toolsets[spec.Toolset] = true
+	}
+	for _, name := range s.Toolsets {
+		if name == everything || toolsets[name] {
+			continue
+		}
+		for _, t := range absent {
+			if toolsets[t.Name] = true; t.Name == name {
+				return ErrToolsetWiring.Sayf("the toolset %q was left out of this door; assemble it with that toolset, or do not choose it", name)
+			}
+		}
+		return ErrToolsetWiring.Sayf("there is no toolset %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
+	}
+	for _, name := range slices.Concat(s.Tools, s.Exclude) {
+		if _, ok := r.Lookup(tool.Name(name)); !ok {
+			return ErrToolsetWiring.Sayf("there is no tool %q; countersign tools list shows those there are", name)
+		}
+	}
+	return nil
+}
+
+// List is every toolset of the registry with the tools that are served and those that are hidden, and the absent ones, by name.
+func List(r *tool.Registry, served map[tool.Name]bool, absent []tool.Toolset) []tool.Toolset {
+	byName := map[string]*tool.Toolset{}
+	for _, t := range absent {
+		byName[t.Name] = &t
+	}
+	for s := range r.Specs() {
+		t := byName[s.Toolset]
+		if t == nil {
+			t = &tool.Toolset{Name: s.Toolset, Served: []string{}}
+			byName[s.Toolset] = t
+		}
+		if served[s.Name] && !s.People {
+			t.Served = append(t.Served, string(s.Name))
+		} else {
+			t.Hidden = append(t.Hidden, string(s.Name))
+		}
+	}
+	var out []tool.Toolset
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		out = append(out, *byName[name])
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/domain/visible"
+)
+
+// Survey is what is known of everything that a question would show, before it is asked: what a reader would not see in it, and what is masked in it.
+type Survey struct {
+	Plan, Exhibit json.RawMessage   // as they are shown; nil where there are none
+	Hidden        []visible.Finding // what a reader would not see, had it not been shown
+	Masked        int               // parts that are masked
+	MustReveal    bool              // one of them contains shell syntax, or stands in text that runs
+	Err           error             // why there is no plan to show
+	exhibit       error             // why there is no exhibit
+}
+
+// Look surveys a plan, what people see beside it, the arguments it came from and what it says of itself. mask masks a document.
+func Look(ctx context.Context, plan tool.Plan, args json.RawMessage, mask func(json.RawMessage) json.RawMessage) (s Survey) {
+	if plan != nil {
+		doc, err := tool.Encode(plan)
+		if err != nil {
+			return Survey{Err: err}
+		}
+		s.Plan = s.take(doc, mask)
+	}
+	if e, ok := plan.(tool.Exhibitor); ok {
+		what, err := e.Exhibit(ctx)
+		if err == nil && what != nil {
+			var doc json.RawMessage
+			if doc, err = tool.Encode(what); err == nil {
+				s.Exhibit = s.take(doc, mask)
+			}
+		}
+		s.exhibit = err
+	}
+	if len(args) > 0 {
+		sent := Survey{}
+		sent.take(args, mask)
+		s.add(s.news(sent.Hidden))
+		s.Masked, s.MustReveal = s.Masked+sent.Masked, s.MustReveal || sent.MustReveal
+	}
+	if p, ok := plan.(tool.Prompter); ok {
+		if doc, err := tool.Encode(p.Prompt()); err == nil {
+			var asked Survey // what is masked in it is counted where it comes from
+			asked.take(doc, mask)
+			s.add(s.news(asked.Hidden))
+		}
+	}
+	return s
+}
+
+// Veil is how much is masked.
+func (s *Survey) Veil() confirm.Veil {
+	return confirm.Veil{Masked: s.Masked, MustReveal: s.MustReveal}
+}
+
+// take surveys one document, and returns it as it is shown.
+func (s *Survey) take(doc json.RawMessage, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
+	masked := mask(doc)
+	found := visible.Scan(masked)
+	if !bytes.Equal(masked, doc) {
+		s.veiled(doc, masked)
+		found = append(found, within(visible.Scan(doc), found)...)
+	}
+	s.add(found)
+	return visible.JSON(masked)
+}
+
+// within is what of all is not among the shown: it is in what was masked, and told of without its text.
+func within(all, shown []visible.Finding) (out []visible.Finding) {
+	for _, f := range all {
+		if !slices.ContainsFunc(shown, func(k visible.Finding) bool { return k.Where == f.Where && slices.Equal(k.What, f.What) }) {
+			f.Text = "masked"
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// news is what names something that was not found before: arguments, and what a plan says of itself, mostly say again what is in the plan.
+func (s *Survey) news(found []visible.Finding) (out []visible.Finding) {
+	known := map[string]bool{}
+	for _, f := range s.Hidden {
+		for _, what := range f.What {
+			known[what] = true
+		}
+	}
+	for _, f := range found {
+		if slices.ContainsFunc(f.What, func(what string) bool { return !known[what] }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// add keeps what is not known yet.
+func (s *Survey) add(found []visible.Finding) {
+	for _, f := range found {
+		if !slices.ContainsFunc(s.Hidden, func(k visible.Finding) bool { return k.Text == f.Text && slices.Equal(k.What, f.What) }) {
+			s.Hidden = append(s.Hidden, f)
+		}
+	}
+}
+
+// Risk is what the survey raises the risk of a call to.
+func (s *Survey) Risk() policy.Risk {
+	if len(s.Hidden) > 0 || s.MustReveal || s.Err != nil {
+		return policy.RiskHigh
+	}
+	return policy.RiskNone
+}
+
+// Words are why the risk is high, behind what a question says; empty where it is not.
+func (s *Survey) Words() string {
+	words := ""
+	if len(s.Hidden) > 0 {
+		words = "; it " + visible.Reason(s.Hidden)
+	}
+	if s.MustReveal {
+		words += "; what is masked in it may run, and has to be revealed before it is approved"
+	}
+	return words
+}
+
+// Shows is the exhibit, where it is not too long. There is none where it cannot be worked out: a question does not fail for that.
+func (s *Survey) Shows(log *slog.Logger) json.RawMessage {
+	if s.exhibit != nil {
+		log.Warn("what people see beside a plan could not be worked out", "cause", s.exhibit.Error())
+	}
+	if len(s.Exhibit) > MaxExhibit || string(s.Exhibit) == "null" {
+		return nil
+	}
+	return s.Exhibit
+}
+
+// veiled counts what is masked in a document, and judges it.
+func (s *Survey) veiled(doc, masked json.RawMessage) {
+	before, bErr := values(doc)
+	after, aErr := values(masked)
+	if bErr != nil || aErr != nil {
+		s.Masked, s.MustReveal = s.Masked+1, true
+		return
+	}
+	s.compare(before, after, false)
+}
+
+func values(doc json.RawMessage) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	dec.UseNumber()
+	err = dec.Decode(&v)
+	return v, err
+}
+
+// compare judges what is masked in a value; runs says that it stands in what runs.
+func (s *Survey) compare(before, after any, runs bool) {
+	switch b := before.(type) {
+	case map[string]any:
+		if a, ok := after.(map[string]any); ok && len(a) == len(b) {
+			file := path.Base(said(b, "path")) != "." && runsFile(said(b, "path"))
+			for name, value := range b {
+				s.compare(value, a[name], judged(name, runs, file))
+			}
+			return
+		}
+	case []any:
+		if a, ok := after.([]any); ok && len(a) == len(b) {
+			for i, value := range b {
+				s.compare(value, a[i], runs)
+			}
+			return
+		}
+	case string:
+		if a, ok := after.(string); ok {
+			s.text(b, a, runs)
+			return
+		}
+	default:
+		if a, ok := after.(string); ok && strings.HasPrefix(a, placeholder) { // a number, or a literal
+			s.Masked, s.MustReveal = s.Masked+1, s.MustReveal || runs
+			return
+		} else if before == after {
+			return
+		}
+	}
+	s.Masked, s.MustReveal = s.Masked+1, true // another shape: what is behind it is not known
+}
+
+// placeholder begins what stands for something masked (package redact).
+const placeholder = "[REDACTED:"
+
+// shell is what a shell takes for more than itself.
+const shell = ";|&$()`<>\n\r\x00"
+
+// text judges a text and what is left of it. Each character of shell syntax that is not in the one any more is in what was masked.
+func (s *Survey) text(before, after string, runs bool) {
+	if before == after {
+		return
+	}
+	s.Masked += max(strings.Count(after, placeholder)-strings.Count(before, placeholder), 1)
+	for _, c := range shell {
+		if strings.Count(before, string(c)) > strings.Count(after, string(c)) {
+			s.MustReveal = true
+		}
+	}
+	s.MustReveal = s.MustReveal || runs || strings.HasPrefix(before, "#!") || strings.Contains(before, "\n+#!")
+}
+
+func said(object map[string]any, name string) string {
+	text, _ := object[name].(string)
+	return text
+}
+
+// judged reports whether what stands under that name runs, where what stands around it does or does not; file says that it is of a file that runs.
+func judged(name string, runs, file bool) bool {
+	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+	case "command", "commands", "commandline", "cmd", "argv", "args", "script", "scripts", "run", "runs", "shell", "exec", "executable", "hook", "hooks", "pre", "post", "setup", "start",
+		"starts", "code", "entrypoint", "statusline", "steps":
+		return true
+	case "env", "environment", "envpassed", "headers", "query":
+		return false
+	case "unified", "diff", "content", "contents", "text", "before", "after", "lines", "body", "snippet":
+		return runs || file
+	}
+	return runs
+}
+
+// runsFile reports a path of what is read as code, or as configuration that names commands.
+func runsFile(name string) bool {
+	name = strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
+	for dir := range strings.SplitSeq(path.Dir(name), "/") {
+		if slices.Contains([]string{"hooks", "scripts", "bin", ".git", ".husky", "githooks"}, dir) {
+			return true
+		}
+	}
+	switch base := path.Base(name); path.Ext(base) {
+	case ".md", ".mdx", ".mdc", ".markdown", ".txt", ".rst", ".adoc", ".html", ".css", ".svg", ".csv":
+		return false
+	case "":
+		return !slices.Contains([]string{"license", "notice", "readme", "authors", "changelog"}, base)
+	}
+	return true
+}

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"context"
+	"iter"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// page is how many records are read at a time.
+const page = 1000
+
+// Trail yields the records after the given sequence number (0 for all of them), oldest first, reading them page by page. An error ends it.
+func Trail(ctx context.Context, log ports.AuditLog, after int64) iter.Seq2[audit.Record, error] {
+	return func(yield func(audit.Record, error) bool) {
+		for {
+			records, err := log.Records(ctx, after, page)
+			if err != nil {
+				yield(audit.Record{}, err)
+				return
+			}
+			for _, r := range records {
+				if !yield(r, nil) {
+					return
+				}
+				after = r.Seq
+			}
+			if len(records) < page {
+				return
+			}
+		}
+	}
+}

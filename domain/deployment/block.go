@@ -1,0 +1,148 @@
+package deployment
+
+import "strings"
+
+// The lines around a managed block. The second way to begin one remembers that the text before it had no final line feed.
+const (
+	blockBegin = "<!-- agentpack:begin -->"
+	blockBare  = "<!-- agentpack:begin no-newline -->"
+	blockEnd   = "<!-- agentpack:end -->"
+)
+
+// Put is text with block between the lines <!-- agentpack:begin --> and <!-- agentpack:end -->. A text that has a managed block keeps
+// every byte outside of it; any other text is followed by a blank line and the block, so that Cut gives it back. The lines that Put
+// adds end as the first line of text does, those of the block stay as they are, and a block without a final line feed gets one.
+// Whether a deployment would change a file is whether Put gives another text.
+//
+// It fails with ErrFormat when the marks in text do not pair up, and when the block would not be found again: because it has such
+// marks itself, or because fenced code that is opened in one of the two is not closed there.
+func Put(text, block string) (string, error) {
+	old, found, err := find(text)
+	if err != nil {
+		return "", err
+	}
+	if err := fits(block); err != nil {
+		return "", err
+	}
+	if block != "" && !strings.HasSuffix(block, "\n") {
+		block += endOfLine(block)
+	}
+	head, tail := text, ""
+	if found {
+		head, tail = text[:old.inner], text[old.end:]
+	} else {
+		eol := endOfLine(text)
+		head += opening(text, eol)
+		tail = blockEnd + eol
+	}
+	result := head + block + tail
+	now, found, err := find(result)
+	if err != nil || !found || now.inner != len(head) || now.end != len(head)+len(block) {
+		_, unclosed := prose(text)
+		return "", ErrFormat.Sayf("line %d opens fenced code that is not closed, which would hide the block; close it", unclosed)
+	}
+	return result, nil
+}
+
+// Cut is text without its managed block and the blank line that Put added, and whether there was a block. What Put made of a text
+// without a block becomes that text again, to the byte. It fails with ErrFormat when the marks in text do not pair up.
+func Cut(text string) (string, bool, error) {
+	b, found, err := find(text)
+	if err != nil || !found {
+		return text, false, err
+	}
+	head, tail := text[:b.begin], text[b.after:]
+	if rest := withoutEnd(head, b.eol); strings.HasSuffix(rest, "\n") {
+		head = rest
+	}
+	if b.bare && tail == "" { // what stands behind the block by now would become part of the last line
+		head = withoutEnd(head, b.eol)
+	}
+	return head + tail, true, nil
+}
+
+// Block is the managed block of text, and whether there is one. It fails with ErrFormat when the marks in text do not pair up.
+func Block(text string) (string, bool, error) {
+	b, found, err := find(text)
+	if err != nil || !found {
+		return "", false, err
+	}
+	return text[b.inner:b.end], true, nil
+}
+
+// bounds are where a managed block is: offsets of the line that begins it, of its content, of the line that ends it and of what
+// follows that.
+type bounds struct {
+	begin, inner, end, after int
+	bare                     bool   // the text before it had no final line feed
+	eol                      string // how the line that begins it ends
+}
+
+// find is the managed block of text.
+func find(text string) (b bounds, found bool, err error) {
+	free, _ := prose(text)
+	first, open := 0, false
+	for _, l := range free {
+		mark := strings.TrimRight(l.text, " \t\r\n")
+		switch {
+		case mark == blockEnd && !open:
+			return bounds{}, false, ErrFormat.Sayf("line %d (%s) ends a block that nothing begins; take the line out, or put %s where the block begins", l.number, blockEnd, blockBegin)
+		case mark == blockEnd:
+			open, b.end, b.after = false, l.offset, l.offset+len(l.text)
+		case mark != blockBegin && mark != blockBare:
+		case open:
+			return bounds{}, false, ErrFormat.Sayf("line %d begins a block inside the block of line %d; take out one of the two lines, or end the first block before it (%s)", l.number, first, blockEnd)
+		case found:
+			return bounds{}, false, ErrFormat.Sayf("line %d begins a second block, after the one of line %d; take one of the two out", l.number, first)
+		default:
+			first, found, open = l.number, true, true
+			b = bounds{begin: l.offset, inner: l.offset + len(l.text), bare: mark == blockBare, eol: endOfLine(l.text)}
+		}
+	}
+	if open {
+		return bounds{}, false, ErrFormat.Sayf("the block that begins at line %d has no end; put the line %s behind it", first, blockEnd)
+	}
+	return b, found, nil
+}
+
+// fits refuses a block that could not be told from what is around it.
+func fits(block string) error {
+	free, unclosed := prose(block)
+	if unclosed > 0 {
+		return ErrFormat.Sayf("line %d of the block opens fenced code that is not closed, so it would run on behind the block; close it", unclosed)
+	}
+	for _, l := range free {
+		switch mark := strings.TrimRight(l.text, " \t\r\n"); mark {
+		case blockBegin, blockBare, blockEnd:
+			return ErrFormat.Sayf("line %d of the block is %s, which marks blocks; take it out, or show it in fenced code", l.number, mark)
+		}
+	}
+	return nil
+}
+
+// opening is what goes between text and its new block.
+func opening(text, eol string) string {
+	switch {
+	case text == "":
+		return blockBegin + eol
+	case strings.HasSuffix(text, "\n"):
+		return eol + blockBegin + eol
+	}
+	return eol + eol + blockBare + eol
+}
+
+// endOfLine is how the first line of text ends; a line feed if it has no end.
+func endOfLine(text string) string {
+	if first, _, _ := strings.Cut(text, "\n"); len(first) < len(text) && strings.HasSuffix(first, "\r") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// withoutEnd is text without its last end of line: eol if it ends so, or else whichever it has, for texts whose ends were converted.
+func withoutEnd(text, eol string) string {
+	if rest, ok := strings.CutSuffix(text, eol); ok {
+		return rest
+	}
+	return strings.TrimSuffix(text, "\n")
+}

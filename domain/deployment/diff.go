@@ -1,0 +1,234 @@
+package deployment
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Wanted is what should be on the machine.
+type Wanted struct {
+	Binding Binding
+	Profile string
+	Targets []string
+	Roots   []Root
+	Files   []Desired // those of parts already merged, and one for every owned part that is no longer wanted
+	Owner   Owner
+}
+
+// Make compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
+// list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
+// also has is left to it. It fails with ErrPath where something stands in the way that is no file.
+func Make(w Wanted, o Observed) (Plan, error) {
+	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
+		Owned: make([]Owned, 0, len(w.Files))}
+	mine := entriesOf(w, o)
+	for i := range w.Files {
+		d := &w.Files[i]
+		have, now := mine.take(place{d.Target, d.Path}), o.at(i, d.Path)
+		if now.Kind == Directory && d.Part == nil && mine.below(d.Path) {
+			now = Seen{} // what is owned in it goes, and the directory with it; whoever writes checks that nothing else is there
+		}
+		c, differs, err := d.compare(have, now)
+		if err != nil {
+			return Plan{}, err
+		}
+		if differs {
+			p.Changes = append(p.Changes, c)
+		}
+		if next, keep := d.owned(have, now, w.Owner); keep {
+			p.Owned = append(p.Owned, next)
+			p.Stale = p.Stale || have == nil || !next.same(have)
+		} else {
+			p.Stale = p.Stale || have != nil
+		}
+	}
+	p.leave(mine.left(), w, o)
+	p.Stale = p.Stale || p.lacksManifest(o)
+	sorting.By(p.Changes, func(a, b Change) int { return place{a.Target, a.Path}.compare(place{b.Target, b.Path}) })
+	p.sortOwned()
+	return p, nil
+}
+
+// sortOwned sorts what mostly is sorted: wanted files are, and entries are too large to be passed around for nothing.
+func (p *Plan) sortOwned() {
+	for i := 1; i < len(p.Owned); i++ {
+		if p.Owned[i-1].place().compare(p.Owned[i].place()) > 0 {
+			sorting.By(p.Owned, func(a, b Owned) int { return a.place().compare(b.place()) })
+			return
+		}
+	}
+}
+
+// leave deletes what is owned and wanted no longer, unless another target wants it or another manifest lists it.
+func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
+	if len(left) == 0 {
+		return
+	}
+	p.Stale = true
+	wanted, held := make(map[string]bool, len(w.Files)), map[string]int{}
+	for i := range w.Files {
+		wanted[w.Files[i].Path] = true
+	}
+	for have := range o.Entries() {
+		held[have.Path]++
+	}
+	for _, have := range left {
+		held[have.Path]-- // who lets go of it in this very plan does not hold it
+	}
+	for _, have := range left {
+		if c, ok := have.goodbye(o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 0 {
+			p.Changes = append(p.Changes, c)
+		}
+	}
+}
+
+// Has reports whether an entry stands in one of the roots that the plan is about; others are only looked at.
+func (w Wanted) Has(have Owned) bool {
+	return slices.ContainsFunc(w.Roots, func(r Root) bool { return r.Target == have.Target && r.Path == have.Root })
+}
+
+// lacksManifest reports a root that owns files and has no manifest under its own name.
+func (p Plan) lacksManifest(o Observed) bool {
+	present := map[place]bool{}
+	for i := range o.Ledgers {
+		present[place{o.Ledgers[i].Root.Target, o.Ledgers[i].Root.Path}] = o.Ledgers[i].Present
+	}
+	var known place // a root that has one: its files mostly stand together
+	for i := range p.Owned {
+		root := place{p.Owned[i].Target, p.Owned[i].Root}
+		if (i == 0 || root != known) && !present[root] {
+			return true
+		}
+		known = root
+	}
+	return false
+}
+
+// compare is what has to happen to one wanted file; have is nil when no manifest lists it.
+func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
+	if d.Part == nil && now.Is(d.Content.Sum, d.Mode) {
+		return Change{}, false, nil
+	}
+	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules}
+	switch {
+	case now.Kind == Directory || now.Kind == Special:
+		return c, false, ErrPath.Sayf("%s is wanted as a file, but a directory or something special stands there; move it away", d.Path).
+			With(Reason("destination_not_a_file", "fix_path", "retry_command").AddPath("path", d.Path))
+	case now.Kind == Absent && (d.Merge.Remove || d.Part != nil && d.Merge.Ours.IsZero()):
+		return c, false, nil
+	case now.Kind == Absent:
+		c.Op, c.Reason = Create, reasonMissing
+		return c, true, nil
+	case d.Part != nil:
+		return d.compareParts(c, have)
+	}
+	c.Op = Update
+	switch {
+	case have == nil:
+		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
+	case now.Kind == Link:
+		c.Gate, c.Reason = DriftedUpdate, reasonLink
+	case now.Sum == have.Sum && now.Sum == d.Content.Sum:
+		c.Gate, c.Reason = ManagedUpdate, reasonMode
+	case now.Sum == have.Sum:
+		c.Gate, c.Reason = ManagedUpdate, reasonDiffers
+	default:
+		c.Gate, c.Reason = DriftedUpdate, reasonDrifted
+	}
+	return c, true, nil
+}
+
+// linkMode is the mode of a file that takes the place of a symbolic link to a user's document.
+const linkMode fs.FileMode = 0o600
+
+// compareParts is compare for a file that only a part of is ours.
+func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
+	if !d.Merge.Remove && c.Before.Sum == d.Content.Sum {
+		return c, false, nil
+	}
+	c.Op, c.Mode = Update, c.Before.Mode.Perm()
+	if d.Merge.Remove {
+		c.Op, c.After = Delete, Content{}
+	}
+	clean := have != nil && d.Merge.Now == have.PartSum
+	switch {
+	case c.Before.Kind == Link: // a file takes its place, private because what it leads to may be
+		c.Mode, c.Gate, c.Reason, clean = linkMode, AdoptUpdate, reasonLink, false
+		if have != nil {
+			c.Gate = DriftedUpdate
+		}
+	case d.Merge.Now.IsZero():
+		c.Gate, c.Reason = MergeUpdate, reasonPart
+	case have == nil:
+		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
+	case d.Merge.Ours.IsZero() && clean:
+		c.Gate, c.Reason = ManagedUpdate, reasonGone
+	case d.Merge.Ours.IsZero():
+		c.Gate, c.Reason = DriftedUpdate, reasonGoneDrift
+	case clean:
+		c.Gate, c.Reason = ManagedUpdate, reasonDiffers
+	default:
+		c.Gate, c.Reason = DriftedUpdate, reasonDrifted
+	}
+	if c.Op == Delete {
+		if c.Gate = ""; !clean {
+			c.Gate = DriftedDelete
+		}
+	}
+	return c, true, nil
+}
+
+// owned is the manifest entry of a wanted file once the plan was carried out; false when there is to be none.
+func (d *Desired) owned(have *Owned, now Seen, owner Owner) (Owned, bool) {
+	next := Owned{Target: d.Target, Root: d.Root, Path: d.Path, Sum: d.Content.Sum, Mode: d.Mode, Modules: d.Modules, Owner: owner, Part: d.Part}
+	if d.Part == nil {
+		return next, true
+	}
+	next.PartSum, next.Made, next.Created = d.Merge.Ours, d.Merge.Made, now.Kind == Absent
+	if have != nil {
+		next.Made, next.Created = append(slices.Clone(have.Made), d.Merge.Made...), have.Created
+	}
+	return next, !d.Merge.Ours.IsZero()
+}
+
+// same reports an entry that a manifest has as it is. The rest of a file that only a part of is ours may change as it likes.
+func (f *Owned) same(have *Owned) bool {
+	if f.Part != nil || have.Part != nil {
+		return f.PartSum == have.PartSum
+	}
+	return f.Sum == have.Sum && slices.Equal(f.Modules, have.Modules) && ModeOf(f.Mode) == ModeOf(have.Mode)
+}
+
+// goodbye deletes a whole file that is owned and no longer wanted, when it is there.
+func (have *Owned) goodbye(now Seen) (Change, bool) {
+	c := Change{Target: have.Target, Op: Delete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules}
+	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
+		return c, false
+	}
+	if now.Sum != have.Sum || now.Kind == Link {
+		c.Gate, c.Reason = DriftedDelete, reasonGoneDrift
+	}
+	return c, true
+}
+
+// BestRoot is the root of the target that lies deepest above the path, or false when none does (agentpack contract §2.6). sep is the
+// native path separator.
+func BestRoot(roots []Root, target, path string, sep byte) (Root, bool) {
+	var best Root
+	found := false
+	for _, r := range roots {
+		if r.Target == target && Below(r.Path, path, sep) && len(r.Path) >= len(best.Path) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// Below reports whether path is below dir or dir itself, component by component.
+func Below(dir, path string, sep byte) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(sep)))
+	return ok && (rest == "" || rest[0] == sep)
+}

@@ -1,0 +1,91 @@
+package deployment
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+
+)
+
+// documents are the JSON files of a module, each an object, by the name it stands for: the file's without its directory and suffix. There
+// has to be one at least, and a name may be used once.
+func (c check) documents(visit func(file File, object map[string]json.RawMessage) error) error {
+	seen := map[string]string{}
+	for _, f := range c.tree {
+		name, ok := strings.CutSuffix(path.Base(f.Path), ".json")
+		if !ok {
+			continue
+		}
+		if !component(name) {
+			return c.refuse(f.Path+" stands for no name", "name the file <name>.json", c.details(f.Path).Add("expected", "<name>.json"))
+		}
+		if other, twice := seen[name]; twice {
+			return c.refuse(other+" and "+f.Path+" stand for the same name", "rename one of them", c.details(f.Path).Add("error", "duplicate name "+name))
+		}
+		seen[name] = f.Path
+		object, err := c.object(f)
+		if err != nil {
+			return err
+		}
+		if err := visit(f, object); err != nil {
+			return err
+		}
+	}
+	if len(seen) == 0 {
+		return c.refuse("it has no .json file", "add one, named for what it configures", c.details("").Add("missing", []string{"<name>.json"}))
+	}
+	return nil
+}
+
+// object is a file's JSON object.
+func (c check) object(f File) (map[string]json.RawMessage, error) {
+	data, err := c.read(f.Content)
+	if err != nil {
+		return nil, err
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object == nil {
+		details := c.details(f.Path).Add("expected", "object")
+		if err != nil {
+			details.Add("error", err.Error())
+		}
+		return nil, c.refuse(f.Path+" is no JSON object", "make it one, without comments", details)
+	}
+	return object, nil
+}
+
+// settings checks fragments of agents' settings, one file an agent.
+func (c check) settings() error {
+	return c.documents(func(f File, _ map[string]json.RawMessage) error {
+		if strings.Contains(f.Path, "/") {
+			return c.refuse(f.Path+" is in a directory, where no agent looks for it", "move it to the module's root", c.details(f.Path).Add("expected", "<target>.json"))
+		}
+		return nil
+	})
+}
+
+// servers checks MCP servers, one a file: each is started by a command or reached by a url, never both.
+func (c check) servers() error {
+	return c.documents(func(f File, object map[string]json.RawMessage) error {
+		var ways []string
+		for _, way := range []string{"command", "url"} {
+			value, ok := object[way]
+			if !ok {
+				continue
+			}
+			ways = append(ways, way)
+			var text string
+			if json.Unmarshal(value, &text) != nil || strings.TrimSpace(text) == "" {
+				return c.refuse(way+" in "+f.Path+" is no text, or blank", "write it as text; arguments go into args", c.details(f.Path).Add("field", way).Add("expected", "string"))
+			}
+		}
+		if len(ways) == 1 {
+			return nil
+		}
+		details := c.details(f.Path).Add("expected", "exactly one of command and url")
+		if len(ways) == 0 {
+			return c.refuse(f.Path+" has neither command nor url", "say how the server is started or reached", details.Add("missing", []string{"command", "url"}))
+		}
+		return c.refuse(f.Path+" has both command and url", "keep one of them", details.Add("field", "command"))
+	})
+}

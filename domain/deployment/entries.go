@@ -1,0 +1,111 @@
+package deployment
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// place is a file of a target.
+type place struct{ target, path string }
+
+func (p place) compare(other place) int {
+	if c := strings.Compare(p.target, other.target); c != 0 {
+		return c
+	}
+	return strings.Compare(p.path, other.path)
+}
+
+func (f *Owned) place() place { return place{f.Target, f.Path} }
+
+// Entries is every entry of every ledger, where it stands: what Owned gives, without copying any.
+func (o Observed) Entries() iter.Seq[*Owned] {
+	return func(yield func(*Owned) bool) {
+		for l := range o.Ledgers {
+			owned := o.Ledgers[l].Owned
+			for i := range owned {
+				if !yield(&owned[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// entries are what manifests list, to be taken one by one. Manifests and wanted files come in one order, so that each is mostly the one
+// after the last: a map of tens of thousands would cost more than everything else that a plan compares.
+type entries struct {
+	all   []*Owned // sorted, each place once
+	taken []bool
+	next  int
+}
+
+// entriesOf are those of the owner in the roots that the plan is about. Of a file that two of the roots list, the last counts.
+func entriesOf(w Wanted, o Observed) *entries {
+	e := &entries{all: make([]*Owned, 0, o.count())}
+	var root Root // of the entry before, and whether the plan is about it: entries of a root stand together
+	inside := w.Has(Owned{})
+	for have := range o.Entries() {
+		if have.Target != root.Target || have.Root != root.Path {
+			root, inside = Root{Target: have.Target, Path: have.Root}, w.Has(*have)
+		}
+		if have.Owner == w.Owner && inside {
+			e.all = append(e.all, have)
+		}
+	}
+	order := func(a, b *Owned) int { return a.place().compare(b.place()) }
+	if !slices.IsSortedFunc(e.all, order) {
+		sorting.Stable(e.all, order)
+	}
+	kept := e.all[:0]
+	for i, have := range e.all {
+		if i+1 == len(e.all) || e.all[i+1].place() != have.place() {
+			kept = append(kept, have)
+		}
+	}
+	e.all, e.taken = kept, make([]bool, len(kept))
+	return e
+}
+
+func (o Observed) count() (n int) {
+	for i := range o.Ledgers {
+		n += len(o.Ledgers[i].Owned)
+	}
+	return n
+}
+
+// take is the entry of a place, once; nil when there is none.
+func (e *entries) take(at place) *Owned {
+	i := e.next
+	if i >= len(e.all) || e.all[i].place() != at {
+		var found bool
+		if i, found = slices.BinarySearchFunc(e.all, at, func(f *Owned, at place) int { return f.place().compare(at) }); !found {
+			return nil
+		}
+	}
+	e.next = i + 1
+	if e.taken[i] {
+		return nil
+	}
+	e.taken[i] = true
+	return e.all[i]
+}
+
+// left are those that were not taken.
+func (e *entries) left() (out []*Owned) {
+	for i, have := range e.all {
+		if !e.taken[i] {
+			out = append(out, have)
+		}
+	}
+	return out
+}
+
+// below reports an entry somewhere below a directory.
+func (e *entries) below(dir string) bool {
+	return slices.ContainsFunc(e.all, func(f *Owned) bool {
+		return f.Path != dir && (Below(dir, f.Path, '/') || Below(dir, f.Path, '\\'))
+	})
+}

@@ -1,0 +1,92 @@
+// Package handover is what of a deployment hands power on: files with which an agent, once it reads them, runs programs or may do more by itself,
+// without anybody being asked again.
+//
+// It refuses to judge whether that is wanted: who decides is told.
+package deployment
+
+import (
+	"bytes"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+)
+
+const (
+	settings = "settings: permissions, hooks, servers"
+	hook     = "a hook"
+)
+
+// Of is in a few words what a file hands on, by where it stands and whether it is executable; empty for what is only read. The path has slashes.
+func Of(file string, mode fs.FileMode) string {
+	dirs := strings.Split(strings.ToLower(file), "/")
+	name := dirs[len(dirs)-1]
+	dirs = within(dirs[:len(dirs)-1])
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return slices.Contains(names, dir) })
+	}
+	switch {
+	case slices.Contains([]string{".mcp.json", "mcp.json", ".claude.json", "mcp_config.json"}, name):
+		return "MCP servers"
+	case slices.Contains([]string{"settings.json", "settings.local.json", "config.toml", "opencode.json", "opencode.jsonc", "config.json", "permissions.json", "requirements.toml"}, name):
+		return settings
+	case has("hooks") || strings.HasPrefix(name, "hooks."):
+		return hook
+	case has("plugins", "plugin", "extensions", ".claude-plugin") || name == "plugin.json":
+		return "a plugin"
+	case has("tool", "tools") && program(name):
+		return "a tool"
+	case mode == Executable || program(name):
+		return "a program"
+	}
+	return ""
+}
+
+// Restrains reports a file whose absence may let an agent do more: settings say what is forbidden, and a hook may forbid something.
+func Restrains(file string) bool {
+	what := Of(file, 0)
+	return what == settings || what == hook
+}
+
+// within are the directories that are an agent's own: from the last one on that begins with a dot, else the last two. What a project lies in says
+// nothing.
+func within(dirs []string) []string {
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if strings.HasPrefix(dirs[i], ".") {
+			return dirs[i:]
+		}
+	}
+	return dirs[max(0, len(dirs)-2):]
+}
+
+// program reports a file that an agent would run rather than read.
+func program(name string) bool {
+	return slices.Contains([]string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}, path.Ext(name))
+}
+
+// Reads reports a file whose text may hand something on: a command, a prompt, a skill or an agent.
+func Reads(file string) bool {
+	dirs := within(strings.Split(strings.ToLower(path.Dir(file)), "/"))
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return slices.Contains([]string{"commands", "command", "prompts", "skills", "skill", "agents", "agent", "modes", "mode"}, dir)
+	})
+}
+
+// Text is in a few words what such a file hands on: shell commands that run as soon as it is used, leave to run some, hooks or servers of its own.
+// Empty is nothing.
+func Text(doc []byte) string {
+	if RunsShell(doc) || bytes.Contains(doc, []byte("!{")) {
+		return "a command that runs programs"
+	}
+	head, ok := bytes.CutPrefix(bytes.TrimPrefix(doc, []byte("\ufeff")), []byte("---"))
+	if !ok {
+		return ""
+	}
+	head, _, _ = bytes.Cut(head, []byte("\n---"))
+	if regexp.MustCompile(`(?mi)^\s*"?(allowed-tools|tools|permission|permissions|permissionMode|hooks|mcpServers)"?\s*:`).Match(head) {
+		return "leave to use tools by itself"
+	}
+	return ""
+}

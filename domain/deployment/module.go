@@ -1,0 +1,167 @@
+// Package module is what the files of a module have to be, type by type, before they are deployed (agentpack contract §2.5).
+//
+// It refuses to know YAML and where files come from: it is given a composed tree and functions that read.
+package deployment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+)
+
+// Frontmatter is the YAML mapping at the beginning of a document; found is false when the document does not begin with one.
+type Frontmatter = func(doc []byte) (fields map[string]any, found bool, err error)
+
+// Validate holds a composed module to the rules of its type. Every breach is ErrConfig, with module_id, the path where there is one, and
+// what was missing or expected in the details; errors of read pass through.
+func Validate(m Module, tree Tree, read func(Content) ([]byte, error), frontmatter Frontmatter) error {
+	c := check{m, tree, read, frontmatter}
+	switch m.Type {
+	case Instructions:
+		_, err := c.root("AGENTS.md")
+		return err
+	case Skill:
+		return c.skill()
+	case Prompt:
+		_, err := c.single()
+		return err
+	case Command:
+		return c.command()
+	case MCP:
+		return c.servers()
+	case Settings:
+		return c.settings()
+	}
+	return c.refuse(fmt.Sprintf("there is no module type %q", m.Type), "use one of "+list(ModuleTypes()), c.details("").Add("field", "type"))
+}
+
+func list[T ~string](names []T) string {
+	text := make([]string, len(names))
+	for i, n := range names {
+		text[i] = string(n)
+	}
+	return strings.Join(text, ", ")
+}
+
+// check is one module while it is looked at.
+type check struct {
+	module      Module
+	tree        Tree
+	read        func(Content) ([]byte, error)
+	frontmatter Frontmatter
+}
+
+// details are module_id, and path unless it is empty.
+func (c check) details(path string) Details {
+	d := Fields("module_id", c.module.ID)
+	if path != "" {
+		d.Add("path", path)
+	}
+	return d
+}
+
+func (c check) refuse(problem, way string, details Details) error {
+	return ErrConfig.Sayf("the %s module %q cannot be deployed: %s; %s", c.module.Type, c.module.ID, problem, way).With(details)
+}
+
+// root is a file that has to stand at the module's root.
+func (c check) root(name string) (File, error) {
+	file, ok := c.tree.Find(name)
+	if !ok {
+		return file, c.refuse("it has no "+name+" at its root", "add the file, or correct the module's source", c.details(name).Add("missing", []string{name}))
+	}
+	return file, nil
+}
+
+// single is the one file of a module that has to be one Markdown file.
+func (c check) single() (File, error) {
+	const shown = 10
+	if len(c.tree) != 1 {
+		names := make([]string, 0, shown)
+		for _, f := range c.tree[:min(len(c.tree), shown)] {
+			names = append(names, f.Path)
+		}
+		return File{}, c.refuse(fmt.Sprintf("it has %d files", len(c.tree)), "it has to be exactly one .md file; make a module of each",
+			c.details("").Add("expected", "one .md file").Add("files", names))
+	}
+	file := c.tree[0]
+	if !strings.HasSuffix(file.Path, ".md") || strings.HasSuffix("/"+file.Path, "/.md") {
+		return file, c.refuse(fmt.Sprintf("%q is no .md file", file.Path), "rename it", c.details(file.Path).Add("expected", "one .md file"))
+	}
+	return file, nil
+}
+
+// matter is the frontmatter of a file. Details are of the file, with whatever else is known.
+func (c check) matter(file File, required ...string) (doc []byte, fields map[string]any, err error) {
+	if doc, err = c.read(file.Content); err != nil {
+		return nil, nil, err
+	}
+	fields, found, err := c.frontmatter(doc)
+	switch {
+	case err != nil:
+		details := c.details(file.Path).Add("error", err.Error()).Add("expected", "mapping").Add("required_fields", required)
+		return nil, nil, c.refuse(fmt.Sprintf("the YAML frontmatter of %s is not valid (%v)", file.Path, err), "between two lines --- it has to be a YAML mapping", details)
+	case !found:
+		details := c.details(file.Path).Add("missing", []string{"frontmatter"}).Add("required_fields", required)
+		return nil, nil, c.refuse(file.Path+" is missing YAML frontmatter", "begin it with a line ---, "+list(required)+", and another line ---", details)
+	}
+	for _, name := range required {
+		if err := c.text(file.Path, fields, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	return doc, fields, nil
+}
+
+// text holds a field of frontmatter to being text that says something.
+func (c check) text(path string, fields map[string]any, name string) error {
+	value := fields[name]
+	text, ok := value.(string)
+	switch {
+	case value == nil:
+		return c.refuse("the frontmatter of "+path+" has no "+name, "add it", c.details(path).Add("field", name).Add("missing", []string{name}))
+	case !ok:
+		return c.refuse(name+" in the frontmatter of "+path+" is no text", "put it in quotes", c.details(path).Add("field", name).Add("expected", "string"))
+	case strings.TrimSpace(text) == "":
+		return c.refuse(name+" in the frontmatter of "+path+" is blank", "write what it is",
+			c.details(path).Add("field", name).Add("missing", []string{name}).Add("expected", "string"))
+	}
+	return nil
+}
+
+// skill checks SKILL.md, and that the skill's directory is one below the skills of an agent and nowhere else (agentpack contract §10.2).
+func (c check) skill() error {
+	if _, name, ok := strings.Cut(c.module.ID, ":"); ok && !component(name) { // an identifier without a colon is made safe by its target
+		return c.refuse(fmt.Sprintf("%q cannot be the name of a directory", name), "choose an identifier like skill:my-skill",
+			c.details("").Add("field", "id").Add("expected", "one path component after the colon"))
+	}
+	file, err := c.root("SKILL.md")
+	if err != nil {
+		return err
+	}
+	_, _, err = c.matter(file, "name", "description")
+	return err
+}
+
+// component reports a name that is one file or directory on every system, and no reserved one.
+func component(name string) bool {
+	const longest = 255 // bytes, on most file systems
+	switch strings.ToLower(name) {
+	case "", ".", "..", ".git", ".agentpack":
+		return false
+	}
+	return len(name) <= longest && utf8.ValidString(name) && !strings.ContainsAny(name, `/\<>:"|?*`) && !strings.ContainsFunc(name, unicode.IsControl) &&
+		strings.TrimSpace(name) == name && !strings.HasSuffix(name, ".") && !device(name)
+}
+
+// device reports a name that Windows keeps for a device, with whatever extension.
+func device(name string) bool {
+	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
+	if slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, stem) {
+		return true
+	}
+	return len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' && stem[3] <= '9'
+}

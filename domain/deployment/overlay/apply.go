@@ -1,0 +1,116 @@
+package overlay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Apply is base with every hunk done, in order. A hunk is tried where its header says, counted in the file as the earlier hunks left
+// it, then at the nearest other place, below before above; its lines have to be there exactly, ends of lines included, and no earlier
+// hunk may have touched them. A hunk that says it starts at line 1 fits only at the beginning of the file, one without context at its
+// end only at the end. It fails with ErrApply, and then nothing is done.
+func (p PatchPatch) Apply(base []byte) ([]byte, error) {
+	image := rows(string(base))
+	for i, h := range p.Hunks {
+		old, new := h.sides()
+		at, problem := h.place(image, old)
+		if problem != "" {
+			return nil, ErrApply.Sayf("hunk %d of the patch (%s) does not fit the file: %s; make the patch anew from the file as it is now", i+1, h.header(), problem)
+		}
+		image = slices.Replace(image, at, at+len(old), new...)
+	}
+	size := 0
+	for _, r := range image {
+		size += len(r.text)
+	}
+	result := make([]byte, 0, size)
+	for _, r := range image {
+		result = append(result, r.text...)
+	}
+	return result, nil
+}
+
+// row is a line of the file that is being patched.
+type row struct {
+	text string // with its line feed, if it has one
+	done bool   // a hunk put it there, or found it there
+}
+
+func rows(text string) (image []row) {
+	image = make([]row, 0, strings.Count(text, "\n")+1)
+	for line := range strings.Lines(text) {
+		image = append(image, row{text: line})
+	}
+	return image
+}
+
+// sides are the rows that the hunk looks for, and those it puts in their place.
+func (h Hunk) sides() (old, new []row) {
+	for _, l := range h.Lines {
+		text := l.Text + "\n"
+		if l.NoEOL {
+			text = l.Text
+		}
+		if l.Op != '+' {
+			old = append(old, row{text: text})
+		}
+		if l.Op != '-' {
+			new = append(new, row{text: text, done: true})
+		}
+	}
+	return old, new
+}
+
+// place is the index where the hunk goes, or what stands against it.
+func (h Hunk) place(image, old []row) (at int, problem string) {
+	first := h.OldStart <= 1
+	last := len(h.Lines) == 0 || h.Lines[len(h.Lines)-1].Op != ' '
+	want := min(max(h.NewStart-1, 0), len(image))
+	end := len(image) - len(old) // the last place with rows enough
+	switch {
+	case end < 0:
+		return 0, "the file has too few lines"
+	case first && last && end > 0:
+		return 0, "it speaks of the whole file, and the file has more lines"
+	case len(old) == 0 && end > 0 && (want < end || !strings.HasSuffix(image[end-1].text, "\n")):
+		return 0, "it has no line that shows where it belongs" // git would put it at the end, wherever it was meant to be
+	case first:
+		return 0, misfit(image, old, 0)
+	case last:
+		return end, misfit(image, old, end)
+	}
+	for away := 0; away <= max(want, end-want); away++ {
+		for _, at := range [...]int{want + away, want - away} {
+			if at >= 0 && at <= end && differs(image[at:], old) < 0 {
+				return at, ""
+			}
+		}
+	}
+	return 0, misfit(image, old, min(want, end))
+}
+
+// differs is the index of the first row of old that is not in image at the same index, or that an earlier hunk has used; -1 if all fit.
+func differs(image, old []row) int {
+	for i, r := range old {
+		if image[i] != r {
+			return i
+		}
+	}
+	return -1
+}
+
+// misfit says in which line old is not what the image has at a place; nothing if it fits. What the lines hold is left out, since it
+// may be secret.
+func misfit(image, old []row, at int) string {
+	i := differs(image[at:], old)
+	switch {
+	case i < 0:
+		return ""
+	case image[at+i].done:
+		return fmt.Sprintf("line %d of the file, as the hunks before it leave it, belongs to one of those", at+i+1)
+	case strings.TrimSuffix(image[at+i].text, "\n") == strings.TrimSuffix(old[i].text, "\n"):
+		return fmt.Sprintf("line %d of the file, as the hunks before it leave it, ends otherwise (with or without a line feed)", at+i+1)
+	}
+	return fmt.Sprintf("line %d of the file, as the hunks before it leave it, is not old line %d of the hunk", at+i+1, i+1)
+}

@@ -1,0 +1,81 @@
+// Package conflict is what a rebase cannot decide: how the sides of a conflict stand in a file, how such a file is told from a
+// resolved one, and when texts may be merged at all (agentpack contract §3.8, §10.1).
+//
+// It refuses to know overlays and who merges lines: bytes and a merge function come in.
+package overlay
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// The lines around the sides of a conflict, in the style of diff3. The labels tell them from the markers that a text about git shows.
+const (
+	OursMark   = "<<<<<<< overlay"
+	BaseMark   = "||||||| baseline"
+	SplitMark  = "======="
+	TheirsMark = ">>>>>>> upstream"
+)
+
+// Markers counts the labelled marker lines in text. A line of equals signs alone is none, since Markdown underlines headings with it.
+func Markers(text []byte) (n int) {
+	for line := range bytes.Lines(text) {
+		switch string(bytes.TrimRight(line, "\r\n")) {
+		case OursMark, BaseMark, TheirsMark:
+			n++
+		}
+	}
+	return n
+}
+
+// Sides are the three versions of a file.
+type Sides struct {
+	Base, Ours, Theirs []byte
+	Gone               bool // upstream removed the file; Theirs is empty
+}
+
+// Lines merges three texts. Where conflicts is not 0, merged has them between the marks.
+type Lines func(base, ours, theirs []byte) (merged []byte, conflicts int, err error)
+
+// Merge is the merged text, or, where it is not clean, one with conflict markers. Sides of which two are equal need no merge. Nothing
+// else that is no text is merged, nor is a file that upstream removed: there the whole file is the conflict.
+func (s Sides) Merge(lines Lines) (merged []byte, clean bool, err error) {
+	switch {
+	case s.Gone:
+		return s.whole(), false, nil
+	case bytes.Equal(s.Ours, s.Theirs), bytes.Equal(s.Base, s.Theirs):
+		return s.Ours, true, nil
+	case bytes.Equal(s.Base, s.Ours):
+		return s.Theirs, true, nil
+	case !deployment.IsText(s.Base), !deployment.IsText(s.Ours), !deployment.IsText(s.Theirs):
+		return s.whole(), false, nil
+	}
+	merged, conflicts, err := lines(s.Base, s.Ours, s.Theirs)
+	if err == nil && conflicts != 0 && Markers(merged) <= Markers(s.Theirs) {
+		merged = s.whole() // a conflict without marks would be taken for a resolution
+	}
+	return merged, conflicts == 0, err
+}
+
+// whole is the conflict text for versions that cannot be merged by lines. What is no text is named, not shown, so that the file is one
+// that people can read; to resolve it, they replace it as a whole.
+func (s Sides) whole() []byte {
+	var out bytes.Buffer
+	show := func(mark string, data []byte) {
+		out.WriteString(mark + "\n")
+		if !deployment.IsText(data) {
+			data = fmt.Appendf(nil, "(no text: %d bytes, sha256 %s)", len(data), deployment.SumOf(data))
+		}
+		out.Write(data)
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			out.WriteByte('\n')
+		}
+	}
+	show(OursMark, s.Ours)
+	show(BaseMark, s.Base)
+	show(SplitMark, s.Theirs)
+	out.WriteString(TheirsMark + "\n")
+	return out.Bytes()
+}

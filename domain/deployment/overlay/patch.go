@@ -1,0 +1,94 @@
+// Package patch is a unified diff of one text file, read by its structure and applied strictly: every line of a hunk has to be in the
+// file as it stands in the patch, and nothing is guessed (agentpack contract §3.5, §10.4).
+//
+// What it accepts gives the bytes that git apply gives. Where git is lax (text behind the last hunk, an insertion without any context,
+// a missing final newline in the middle of a file) it refuses instead.
+//
+// It refuses to know files, git and character sets beyond UTF-8: a patch and a base come in, the patched bytes go out.
+package overlay
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways a patch fails; a message names the line of the patch, or the hunk.
+var (
+	// ErrFormat is text that is no unified diff of exactly one changed text file.
+	ErrFormat = fault.New(fault.Invalid, "patch_invalid", "the patch is no unified diff of one text file; make it anew with git diff")
+	// ErrPath is a patch whose headers name another file than the one it is for.
+	ErrPath = fault.New(fault.Invalid, "patch_path_mismatch", "the patch names another file than the one it is for")
+	// ErrApply is a hunk that fits nowhere in the file.
+	ErrApply = fault.New(fault.Conflict, "patch_not_applicable", "the patch does not fit the file; make it anew from the file as it is now")
+)
+
+// Patch is a unified diff of one file.
+type PatchPatch struct {
+	Old, New string // the paths of the two header lines, unquoted, with their a/ and b/
+	Hunks    []Hunk // at least one in a patch that Parse made, in the order of the text
+}
+
+// Hunk is one changed stretch with the lines around it. Line numbers count from 1; a start of 0 goes with a side of 0 lines.
+type Hunk struct {
+	OldStart, OldLines int
+	NewStart, NewLines int
+	Lines              []Line
+}
+
+// Line is one line of a hunk.
+type Line struct {
+	Op    byte   // ' ' is on both sides, '-' only in the old file, '+' only in the new one
+	Text  string // without the line feed; a carriage return before it is part of the text
+	NoEOL bool   // the line is the file's last and has no line feed
+}
+
+// String is the patch as text: two header lines and the hunks. Parse gives an equal patch back.
+func (p PatchPatch) String() string {
+	var b strings.Builder
+	b.WriteString("--- " + quote(p.Old) + "\n+++ " + quote(p.New) + "\n")
+	for _, h := range p.Hunks {
+		b.WriteString(h.header() + "\n")
+		for _, l := range h.Lines {
+			b.WriteByte(l.Op)
+			b.WriteString(l.Text + "\n")
+			if l.NoEOL {
+				b.WriteString("\\ No newline at end of file\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+func (h Hunk) header() string {
+	span := func(start, lines int) string {
+		if lines == 1 {
+			return strconv.Itoa(start)
+		}
+		return strconv.Itoa(start) + "," + strconv.Itoa(lines)
+	}
+	return "@@ -" + span(h.OldStart, h.OldLines) + " +" + span(h.NewStart, h.NewLines) + " @@"
+}
+
+// CheckPaths holds both header paths to rel, a slash path: after one leading "a/" or "b/" is taken off they have to be equal to it.
+// It fails with ErrPath, also for /dev/null, since a patch of an overlay neither creates nor deletes files (agentpack contract §3.5).
+func CheckPaths(p PatchPatch, rel string) error {
+	for _, side := range []struct{ mark, path string }{{"---", p.Old}, {"+++", p.New}} {
+		switch {
+		case side.path == "/dev/null":
+			return ErrPath.Sayf("the %s line of the patch is /dev/null, but a patch neither creates nor deletes a file; both sides have to be %q", side.mark, rel)
+		case bare(side.path) != rel:
+			return ErrPath.Sayf("the %s line of the patch names %q, but the patch is for %q; correct the line or move the patch", side.mark, side.path, rel)
+		}
+	}
+	return nil
+}
+
+// bare is path without the one letter that git puts before either side.
+func bare(path string) string {
+	if rest, ok := strings.CutPrefix(path, "a/"); ok {
+		return rest
+	}
+	return strings.TrimPrefix(path, "b/")
+}

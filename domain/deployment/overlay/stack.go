@@ -1,0 +1,49 @@
+// Package stack is sorted trees of files, one laid over the other.
+//
+// It refuses to know layers and contents: only paths decide.
+package overlay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// Over is tree with files over it. Both are sorted, and so is the result, which shares nothing with them.
+func Over(tree, files deployment.Tree) deployment.Tree {
+	out := make(deployment.Tree, 0, len(tree)+len(files))
+	for len(tree) > 0 && len(files) > 0 {
+		switch order := strings.Compare(tree[0].Path, files[0].Path); {
+		case order < 0:
+			out, tree = append(out, tree[0]), tree[1:]
+		case order > 0:
+			out, files = append(out, files[0]), files[1:]
+		default:
+			tree = tree[1:]
+		}
+	}
+	return append(append(out, tree...), files...)
+}
+
+// Index is where the file of that path is in tree, or would be.
+func Index(tree deployment.Tree, path string) (i int, found bool) {
+	return slices.BinarySearchFunc(tree, path, func(f deployment.File, p string) int { return strings.Compare(f.Path, p) })
+}
+
+// Clash is the path that is a file in tree and would have to be a directory too, because of the file at path; nothing if there is none.
+func Clash(tree deployment.Tree, path string) string {
+	below := path + "/"
+	if i, _ := Index(tree, below); i < len(tree) && strings.HasPrefix(tree[i].Path, below) {
+		return path
+	}
+	for i, r := range path {
+		if r != '/' {
+			continue
+		}
+		if _, ok := tree.Find(path[:i]); ok {
+			return path[:i]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,211 @@
+// Package plan is what a deployment would change and who owns what: the comparison of what should be with what is, the plan that
+// comes of it and its hash, drift, snapshots, and the plan that goes back to one.
+//
+// It refuses to know how files are looked at and written.
+package deployment
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+)
+
+// Op is what happens to a file.
+type Op string
+
+// The operations of a plan (agentpack contract §4.3).
+const (
+	Create Op = "create"
+	Update Op = "update"
+	Delete Op = "delete"
+)
+
+// Gate is whether a change needs adopt, and why.
+type Gate string
+
+// The kinds of update. The first and the last need nobody's leave; a deletion of an edited file is DriftedDelete.
+const (
+	ManagedUpdate Gate = "managed_update"
+	AdoptUpdate   Gate = "adopt_update"   // would overwrite what no deployment wrote
+	DriftedUpdate Gate = "drifted_update" // would overwrite what was edited since it was deployed
+	DriftedDelete Gate = "drifted_delete" // would delete what was edited since it was deployed
+	MergeUpdate   Gate = "merge_update"   // adds a part to a file and leaves the rest of it alone
+)
+
+// Adopts reports whether the change overwrites or deletes somebody's own work.
+func (g Gate) Adopts() bool { return g == AdoptUpdate || g == DriftedUpdate || g == DriftedDelete }
+
+// The reasons of changes. The first four are the contract's words.
+const (
+	reasonMissing   = "file missing"
+	reasonDiffers   = "content differs"
+	reasonUnmanaged = "would overwrite unmanaged existing file"
+	reasonGone      = "no longer managed"
+	reasonMode      = "mode differs"
+	reasonDrifted   = "edited since it was deployed"
+	reasonGoneDrift = "no longer managed, and edited since it was deployed"
+	reasonPart      = "managed part missing"
+	reasonLink      = "a symbolic link stands there"
+)
+
+// Change is one file's.
+type Change struct {
+	Target  string
+	Op      Op
+	Path    string // absolute, native
+	Gate    Gate   // of updates, and of deletions of edited files; otherwise empty
+	Reason  string
+	Before  Seen
+	After   Content // of creations and updates
+	Mode    fs.FileMode        // of creations and updates
+	Link    string             // where a symbolic link that is put back leads; otherwise empty
+	Modules []string
+}
+
+// MarshalJSON is the change as the contract shows it (agentpack contract §4.3), keys sorted.
+func (c Change) MarshalJSON() ([]byte, error) { return c.appendJSON(nil), nil }
+
+// appendJSON writes the change's canonical form: it is hashed for thousands of files at a time.
+func (c Change) appendJSON(b []byte) []byte {
+	b = append(b, `{"after_sha256":`...)
+	b = appendSum(b, c.After.Sum)
+	b = append(b, `,"before_sha256":`...)
+	b = appendSum(b, c.Before.Sum)
+	if c.Gate == DriftedDelete {
+		b = append(b, `,"delete_kind":"drifted_delete"`...)
+	}
+	if c.Op != Delete && c.Mode == Executable {
+		b = append(b, `,"mode":"0755"`...)
+	}
+	b = append(append(b, `,"op":"`...), c.Op...)
+	b = appendText(append(b, `","path":`...), c.Path)
+	b = appendText(append(b, `,"path_posix":`...), Posix(c.Path))
+	b = appendText(append(b, `,"reason":`...), c.Reason)
+	b = appendText(append(b, `,"target":`...), c.Target)
+	if c.Op == Update {
+		b = append(append(append(b, `,"update_kind":"`...), c.Gate...), '"')
+	}
+	return append(b, '}')
+}
+
+func appendSum(b []byte, s Sum) []byte {
+	if s.IsZero() {
+		return append(b, "null"...)
+	}
+	b = append(b, '"')
+	b = hex.AppendEncode(b, s[:])
+	return append(b, '"')
+}
+
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			text, err := canon.Marshal(s)
+			if err != nil {
+				return fmt.Appendf(b, "%q", s) // a text always has a canonical form
+			}
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// Summary counts changes.
+type Summary struct {
+	Create int `json:"create"`
+	Delete int `json:"delete"`
+	Update int `json:"update"`
+}
+
+// Binding is what a plan was made for, resolved: a confirmation is good for exactly this (agentpack contract §7.4).
+type Binding struct {
+	Home        string `json:"home"`
+	Machine     string `json:"machine"`
+	Profile     string `json:"profile"`
+	ProjectRoot string `json:"project_root"`
+	Repo        string `json:"repo"`
+	Target      string `json:"target"` // the targets, joined by commas
+	UserHome    string `json:"user_home"`
+}
+
+// Plan is everything a deployment would change, and what it would own afterwards.
+type Plan struct {
+	Binding Binding
+	Profile string
+	Targets []string // sorted
+	Changes []Change // sorted by target, then path
+	Owned   []Owned  // what Owner owns in Roots afterwards: all of it
+	Owner   Owner
+	Roots   []Root
+	Stale   bool  // a manifest has to be written although no file changes
+	Ways    *Ways // where the directories really were that it was made for; another place is another plan
+}
+
+// Summary counts the plan's changes.
+func (p Plan) Summary() Summary {
+	var s Summary
+	for _, c := range p.Changes {
+		switch c.Op {
+		case Create:
+			s.Create++
+		case Update:
+			s.Update++
+		case Delete:
+			s.Delete++
+		}
+	}
+	return s
+}
+
+// Empty reports a plan that changes nothing, not even a manifest.
+func (p Plan) Empty() bool { return len(p.Changes) == 0 && !p.Stale }
+
+// Adoptions are the changes that need adopt.
+func (p Plan) Adoptions() []Change {
+	var out []Change
+	for _, c := range p.Changes {
+		if c.Gate.Adopts() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Hash names the plan: the canonical sum over its binding and what a person was shown of it. Whether it will be called with adopt is
+// not part of it, because what adopt would overwrite is among the changes.
+func (p Plan) Hash() canon.Hash {
+	b := make([]byte, 0, 256+384*len(p.Changes))
+	b = append(b, `{"binding":`...)
+	b = appendJSON(b, p.Binding)
+	b = append(b, `,"changes":[`...)
+	for i, c := range p.Changes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = c.appendJSON(b)
+	}
+	b = append(b, `],"owner":`...)
+	b = appendText(b, string(p.Owner))
+	b = append(b, `,"profile":`...)
+	b = appendText(b, p.Profile)
+	b = append(b, `,"summary":`...)
+	b = appendJSON(b, p.Summary())
+	b = append(b, `,"targets":`...)
+	b = appendJSON(b, append([]string{}, p.Targets...))
+	if led := p.Ways.Led(); len(led) > 0 {
+		b = appendJSON(append(b, `,"ways":`...), led)
+	}
+	return canon.Bytes("deployment.plan.v1", append(b, '}'))
+}
+
+// appendJSON appends a value that always has a JSON form.
+func appendJSON(b []byte, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, text...)
+}

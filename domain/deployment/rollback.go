@@ -1,0 +1,106 @@
+package deployment
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+const (
+	reasonOriginal = "original restored"
+	reasonSnapshot = "as it was in the snapshot"
+)
+
+// WantedOf is what a snapshot owned, as what should be on the machine: the way back is an ordinary plan. Contents are by sum alone; they
+// are kept with the snapshots.
+func WantedOf(s Snapshot) Wanted {
+	w := Wanted{Profile: s.Profile, Targets: s.Targets, Roots: s.Roots}
+	if s.Kind == KindBootstrap {
+		w.Owner = Bootstrap
+	}
+	for _, f := range s.Managed {
+		w.Files = append(w.Files, Desired{Target: f.Target, Root: f.Root, Path: f.Path, Mode: f.Mode, Modules: f.Modules, Part: f.Part,
+			Content: Content{Sum: f.Sum}})
+	}
+	return w
+}
+
+// Restore turns a plan into one that goes back: what it would delete, and what stood there before a deployment first wrote, is put back
+// where that first writing came after the snapshot since (any, when since is Initial). Originals that are nowhere now come back as well.
+func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
+	p.Ways = p.Ways.and(o.Ways)
+	first := map[string]Original{}
+	for _, original := range originals {
+		if original.Settled == "" && (since == Initial || Later(original.Snapshot, since)) {
+			first[original.Path] = original
+		}
+	}
+	owned := make(map[string]bool, len(p.Owned))
+	for i := range p.Owned {
+		owned[p.Owned[i].Path] = true
+	}
+	changed := map[string]bool{}
+	for i, c := range p.Changes {
+		changed[c.Path] = true
+		original, known := first[c.Path]
+		switch {
+		case known && c.Op == Update && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:
+			p.Changes[i] = original.change(c.Target, Update, c.Before) // a part goes, and what is left is what the link leads to
+			p.Changes[i].Gate = c.Gate
+		case c.Op != Delete:
+			p.Changes[i].Reason = reasonSnapshot
+		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode) && c.Before.Mode.Perm() == original.Mode.Perm():
+			p.Changes[i].Op = "" // it is there already; only who owns it changes
+		case known:
+			p.Changes[i] = original.change(c.Target, Update, c.Before)
+			p.Changes[i].Gate = ManagedUpdate
+			if c.Gate.Adopts() {
+				p.Changes[i].Gate = DriftedUpdate
+			}
+		}
+	}
+	for _, path := range sortedPaths(first) {
+		root, within := anyRoot(p.Roots, path)
+		if within && !changed[path] && !owned[path] && o.Files[path].Kind == Absent {
+			p.Changes = append(p.Changes, first[path].change(root.Target, Create, Seen{}))
+		}
+	}
+	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Op == "" })
+	sorting.By(p.Changes, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
+	return p
+}
+
+func (o Original) change(target string, op Op, now Seen) Change {
+	return Change{Target: target, Op: op, Path: o.Path, Reason: reasonOriginal, Before: now, Mode: o.Mode, Link: o.Link,
+		After: Content{Sum: o.Sum, Size: o.Size}}
+}
+
+func sortedPaths(m map[string]Original) []string {
+	out := make([]string, 0, len(m))
+	for path := range m {
+		out = append(out, path)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func anyRoot(roots []Root, path string) (Root, bool) {
+	for _, r := range roots {
+		if Below(r.Path, path, '/') || Below(r.Path, path, '\\') {
+			return r, true
+		}
+	}
+	return Root{}, false
+}
+
+// Later reports whether snapshot a was made after b: by number, and by text where one is none.
+func Later(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	if errX != nil || errY != nil {
+		return a > b
+	}
+	return x > y
+}

@@ -1,0 +1,109 @@
+// Package section is the marks that deployed Markdown carries: sections of several modules in one file (agentpack contract §2.8), and
+// the one block of a file that belongs to its user otherwise.
+//
+// It refuses to know modules, files and Markdown beyond fenced code: it finds whole lines, and changes nothing else.
+package deployment
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrFormat is text whose marks do not pair up, or are where they cannot be told from others; its message names the lines.
+var ErrFormat = fault.New(fault.Invalid, "section_invalid", "the marks in the text do not pair up; put them back, or take them out")
+
+// Section is the part of one module in an aggregated file.
+type Section struct {
+	ID   string // of the module
+	Text string // with the ends of lines it came with
+}
+
+// The lines around a section, and what stands between two sections (agentpack contract §2.8).
+const (
+	startPrefix = "<!-- agentpack:module="
+	startSuffix = "-->"
+	endMark     = "<!-- /agentpack -->"
+	separator   = "\n\n---\n\n"
+)
+
+// Join is one text out of sections, in the order given: a single one is its text, unchanged; two or more stand between marks, and
+// then the text ends with a mark, without a line feed (agentpack contract §2.8). Parse gives back what had two or more, each text
+// with a final line feed, unless one of the texts is Marked.
+func Join(sections []Section) string {
+	if len(sections) == 1 {
+		return sections[0].Text
+	}
+	var b strings.Builder
+	for i, s := range sections {
+		if i > 0 {
+			b.WriteString(separator)
+		}
+		b.WriteString(startPrefix + s.ID + " " + startSuffix + "\n" + s.Text)
+		if !strings.HasSuffix(s.Text, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(endMark)
+	}
+	return b.String()
+}
+
+// Marked reports whether some line of text would be read as a mark by Parse, so that a section with this text would not come back.
+func Marked(text string) bool {
+	for line := range strings.Lines(text) {
+		if _, starts := startOf(line); starts || ends(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse is the sections in text, in order; what stands outside is left out, and a text without marks has none (agentpack contract
+// §2.8). It fails with ErrFormat on text that is not UTF-8, a section inside another one, a second section with the same id and a
+// section without an end.
+func Parse(text string) ([]Section, error) {
+	if !utf8.ValidString(text) {
+		return nil, ErrFormat.Sayf("the text is not valid UTF-8, so its sections cannot be read")
+	}
+	var sections []Section
+	lines := map[string]int{} // of the start marks, by id
+	open, begin, offset, number := false, 0, 0, 0
+	for line := range strings.Lines(text) {
+		number++
+		at := offset
+		offset += len(line)
+		id, starts := startOf(line)
+		switch {
+		case starts && open:
+			last := sections[len(sections)-1].ID
+			return nil, ErrFormat.Sayf("line %d begins section %q inside section %q, which began at line %d and has no end (%s)", number, id, last, lines[last], endMark)
+		case starts && lines[id] > 0:
+			return nil, ErrFormat.Sayf("line %d begins section %q, which there was at line %d already; keep one of them", number, id, lines[id])
+		case starts:
+			sections = append(sections, Section{ID: id})
+			open, begin, lines[id] = true, offset, number
+		case open && ends(line):
+			sections[len(sections)-1].Text = text[begin:at]
+			open = false
+		}
+	}
+	if open {
+		last := sections[len(sections)-1].ID
+		return nil, ErrFormat.Sayf("section %q, which begins at line %d, has no end; put the line %s behind it", last, lines[last], endMark)
+	}
+	return sections, nil
+}
+
+// startOf is the id in a line that begins a section.
+func startOf(line string) (id string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), startPrefix)
+	if !ok {
+		return "", false
+	}
+	rest, ok = strings.CutSuffix(rest, startSuffix)
+	id = strings.TrimSpace(rest)
+	return id, ok && id != ""
+}
+
+func ends(line string) bool { return strings.TrimSpace(line) == endMark }

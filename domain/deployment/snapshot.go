@@ -1,0 +1,119 @@
+package deployment
+
+import (
+	"time"
+
+)
+
+// SnapshotKind is which operation made a snapshot.
+type SnapshotKind string
+
+// The kinds (agentpack contract §4.6). Edit is a change of the config repository: it is journalled like any other and leaves no
+// snapshot behind.
+const (
+	KindDeploy    SnapshotKind = "deploy"
+	KindBootstrap SnapshotKind = "bootstrap"
+	KindRollback  SnapshotKind = "rollback"
+	KindEdit      SnapshotKind = "edit"
+)
+
+// Status is how far the operation of a snapshot is.
+type Status string
+
+// The statuses. A record without one was written by a tool that knew none, and counts as applied.
+const (
+	Applying Status = "applying"
+	Applied  Status = "applied"
+	Undone   Status = "undone"
+)
+
+// Initial is what rollback is told to go back to the state before the first deployment.
+const Initial = "initial"
+
+// Snapshot is the record of one operation: what was there before every write, and what its maker owned afterwards. The content of both
+// is kept by sum.
+type Snapshot struct {
+	ID           string // decimal Unix time in nanoseconds
+	Kind         SnapshotKind
+	Status       Status
+	CreatedAt    time.Time
+	Targets      []string // sorted
+	Roots        []Root   // those that were looked at
+	ProjectRoot  string
+	Profile      string
+	Managed      []Owned // all that was owned in Roots afterwards
+	Changes      []Record
+	RolledBackTo string
+	Lock         Sum // of the lockfile; zero when there was none
+}
+
+// Record is one write of a snapshot, manifests included.
+type Record struct {
+	Target string
+	Op     Op     // also rollback_restore and rollback_delete, in the original's records of rollbacks (agentpack contract §4.6)
+	Path   string // absolute, native
+	Before Seen   // Absent: there was nothing
+	After  Seen   // Absent: it was deleted
+}
+
+// Write is one file to write or delete in a transaction, with what has to be there for it to happen.
+type Write struct {
+	Target string
+	Op     Op // as the snapshot records it
+	Path   string
+	Root   string // the directory that Path must stay below, links resolved
+	Before Seen
+	After  Seen               // Absent deletes; Link makes a symbolic link
+	Data   Content // of After, when it is Regular
+}
+
+// Transaction is a set of writes that happens whole or not at all, and what is owned when it has.
+type Transaction struct {
+	Kind         SnapshotKind
+	Place        Place
+	Profile      string
+	Targets      []string
+	Roots        []Root
+	Writes       []Write
+	Owner        Owner
+	Owned        []Owned // all that Owner owns in Roots afterwards
+	Lock         Sum
+	RolledBackTo string
+	Claim        bool  // manifests are to be written; KindEdit has none
+	Ways         *Ways // where the directories have to be; nil is wherever they are
+	Settle       bool  // what the owner lets go of is the user's again, as it stood before: the originals there count no more
+}
+
+// Transaction is the plan as writes.
+func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
+	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Owned: p.Owned, Lock: lock, Claim: true, Ways: p.Ways}
+	done := map[string]bool{} // two targets may want one file, which is written once
+	roots := map[place]string{}
+	for _, f := range p.Owned {
+		roots[place{f.Target, f.Path}] = f.Root
+	}
+	for _, c := range p.Changes {
+		if done[c.Path] {
+			continue
+		}
+		done[c.Path] = true
+		w := Write{Target: c.Target, Op: c.Op, Path: c.Path, Root: roots[place{c.Target, c.Path}], Before: c.Before, Data: c.After}
+		switch {
+		case c.Op != Delete && c.Link != "":
+			w.After = Seen{Kind: Link, Link: c.Link}
+		case c.Op != Delete:
+			w.After = Seen{Kind: Regular, Sum: c.After.Sum, Size: c.After.Size, Mode: c.Mode}
+		}
+		t.Writes = append(t.Writes, w)
+	}
+	return t
+}
+
+// Interrupted is an operation that was begun and never finished.
+type Interrupted struct {
+	ID        string       `json:"id"`
+	Kind      SnapshotKind `json:"kind"`
+	StartedAt time.Time    `json:"started_at"`
+	Done      int          `json:"writes_done"`
+	Total     int          `json:"writes_total"`
+}

@@ -1,0 +1,161 @@
+package deployment
+
+import (
+	"encoding/json"
+	"io/fs"
+
+)
+
+// Root is a directory that a target's files go below. Files of other makers in it are extras when ScanExtras says so
+// (agentpack contract §2.6).
+type Root struct {
+	Target     string `json:"target"`
+	Path       string `json:"path"` // absolute, native
+	ScanExtras bool   `json:"scan_extras"`
+}
+
+// Owner is which operation owns a file: each touches its own entries only.
+type Owner string
+
+// The owners. Deploy's entries leave the field out, as the format always did.
+const (
+	Deploy    Owner = ""
+	Bootstrap Owner = "bootstrap"
+)
+
+// Format is how a file is written that only a part of is ours.
+type Format string
+
+// The formats.
+const (
+	Markdown Format = "markdown" // one managed block
+	JSON     Format = "json"
+	JSONC    Format = "jsonc"
+	TOML     Format = "toml"
+)
+
+// Part is what is ours in a file that is otherwise the user's: a block of Markdown, or single keys.
+type Part struct {
+	Format Format `json:"format"`
+	Block  string `json:"block,omitempty"`
+	Keys   []Key  `json:"keys,omitempty"`
+}
+
+// Key is one key of a document. Module is the one it came from.
+type Key struct {
+	Path   []string        `json:"path"`
+	Value  json.RawMessage `json:"value,omitempty"`
+	Module string          `json:"module_id,omitempty"`
+}
+
+// Desired is one file as it should be.
+type Desired struct {
+	Target  string
+	Root    string // the root it belongs to: the deepest of its target
+	Path    string // absolute, native
+	Mode    fs.FileMode
+	Content Content // of the whole file; of a part, once it was merged into what is there
+	Modules []string           // identifiers, sorted, without repetitions
+	Part    *Part              // nil: the whole file is ours
+	Merge   Merge              // of a part only
+}
+
+// Merge is what came of putting a part into the file that is there (or taking it out again).
+type Merge struct {
+	Ours   Sum // of the part as it should be; zero when it is taken out
+	Now    Sum // of the part as it is; zero when nothing of it is there
+	Remove bool           // the part was all there was, in a file that a deployment made: the file goes
+	Made   [][]string     // containers that had to be made for the keys
+}
+
+// Kind is what stands at a path.
+type Kind uint8
+
+// The kinds of what stands at a path.
+const (
+	Absent Kind = iota
+	Regular
+	Link // a symbolic link; Sum is of what it leads to
+	Directory
+	Special
+)
+
+// Seen is what was seen at one path.
+type Seen struct {
+	Kind Kind
+	Sum  Sum
+	Size int64
+	Mode fs.FileMode // permission bits, all of them
+	Link string      // where a link leads, as written
+}
+
+// Is reports whether s holds that content and is executable exactly when mode is.
+func (s Seen) Is(sum Sum, mode fs.FileMode) bool {
+	return (s.Kind == Regular || s.Kind == Link) && s.Sum == sum && (s.Kind == Link || ModeOf(s.Mode) == ModeOf(mode))
+}
+
+// Owned is one file (or part of one) that a manifest says was written here.
+type Owned struct {
+	Target  string
+	Root    string
+	Path    string // absolute, native
+	Sum     Sum
+	Mode    fs.FileMode
+	Modules []string
+	Owner   Owner
+	Part    *Part          // as it was written; nil: the whole file
+	PartSum Sum // of Part
+	Made    [][]string     // containers made for the part's keys
+	Created bool           // the file was not there before the part was put in
+}
+
+// Original is what stood at a path before a deployment first wrote to it. It is kept for ever.
+type Original struct {
+	Path string
+	Seen
+	Snapshot string // the first snapshot that wrote there
+	Settled  string // the rollback that gave the path back; then it is kept, and counts no more
+}
+
+// Ledger is what a root's manifest says.
+type Ledger struct {
+	Root    Root
+	Present bool // a manifest of this target was read, under its own name or the legacy one
+	Legacy  bool // under the legacy one
+	Owned   []Owned
+}
+
+// Observed is the machine as it was looked at: the manifests of some roots and what stands at the paths that matter.
+type Observed struct {
+	Ledgers  []Ledger
+	Files    map[string]Seen // by absolute native path; a path that is absent may be left out
+	Warnings []string
+
+	// Unread is why, by path, of what could not be looked at or read, where that was to stop nobody; otherwise nil. What could not even be
+	// looked at is not in Files.
+	Unread map[string]error
+
+	// Looked is the paths that were asked for and Seen what stands at each, where whoever looked has kept them. That is nothing that Files
+	// does not say, but is found without a search.
+	Looked []string
+	Seen   []Seen
+
+	Ways *Ways // where the directories of these paths, and the roots, really were
+}
+
+// at is what stands at the path, which probably was the one at that place of those that were asked for.
+func (o Observed) at(i int, path string) Seen {
+	if i < len(o.Looked) && o.Looked[i] == path {
+		return o.Seen[i]
+	}
+	return o.Files[path]
+}
+
+// Owned is every entry of every ledger.
+func (o Observed) Owned() []Owned {
+	out := make([]Owned, 0, o.count())
+	for _, l := range o.Ledgers {
+		out = append(out, l.Owned...)
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+// Package entry is single keys of the documents that agents read: an MCP server in the words of one agent, and the settings of a
+// fragment (agentpack contract §2.7 knows neither; both are Countersign's own module types).
+//
+// It refuses to know where such a document lies and how it is written: JSON objects come in, JSON values go out.
+package target
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrEntry is a file that is no JSON object, or an object that says nothing an agent could use; its message says what is wrong.
+var ErrEntry = fault.New(fault.Invalid, "deployment_entry_invalid", "the file is no JSON object that an agent could use")
+
+// ErrDialect is a server that is described well and that this agent cannot use.
+var ErrDialect = fault.New(fault.State, "deployment_entry_unsupported", "the agent has no way to use this server")
+
+// Object is a JSON object. Numbers in it are json.Number, so that none changes its digits.
+type Object map[string]any
+
+// Parse reads one JSON object and nothing behind it, or fails with ErrEntry.
+func Parse(data []byte) (Object, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var object Object
+	if err := d.Decode(&object); err != nil {
+		return nil, ErrEntry.Sayf("the file is no JSON object: %v", err).Because(err)
+	}
+	if object == nil {
+		return nil, ErrEntry.Sayf("the file is null, not a JSON object")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, ErrEntry.Sayf("the file has something behind its JSON object")
+	}
+	return object, nil
+}
+
+// Value is a value's JSON: keys sorted by their bytes, no insignificant space, no HTML escapes. Equal values have equal bytes.
+func Value(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, ErrEntry.Sayf("the value cannot be written as JSON: %v", err).Because(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// HasNull reports a null anywhere in the value: TOML has none.
+func HasNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, HasNull)
+	case Object:
+		return HasNull(map[string]any(v))
+	case map[string]any:
+		for _, one := range v {
+			if HasNull(one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Dialect is how one agent writes down an MCP server. An empty name of a type leaves the type out.
+type Dialect struct {
+	Stdio, HTTP, SSE string // the value of "type" for a local server, a remote one, and one that streams events the old way
+	URL              string // the key of a remote server's address
+	Events           string // the same where events are streamed the old way; empty: URL
+	Headers, Env     string // the keys of the headers and of the environment
+	List             bool   // command and arguments are one list
+	NoEvents         bool   // servers that stream events the old way cannot be used
+}
+
+// Server is the neutral description of a server (command, args and env, or url and headers; type when it has to be said) in the words
+// of the dialect; other keys are kept as they are. It fails with ErrEntry, or with ErrDialect.
+func (d Dialect) Server(o Object) (Object, error) {
+	kind, err := transport(o)
+	if err != nil {
+		return nil, err
+	}
+	out := Object{}
+	for key, value := range o {
+		switch key {
+		case "type", "command", "args", "url", "headers", "env":
+		default:
+			out[key] = value
+		}
+	}
+	move := func(from, to string) {
+		if value, ok := o[from]; ok {
+			out[to] = value
+		}
+	}
+	move("env", d.Env)
+	move("headers", d.Headers)
+	name := d.Stdio
+	switch {
+	case kind == stdio:
+		d.command(o, out)
+	case kind == events && d.NoEvents:
+		return nil, ErrDialect.Sayf("it streams events (type sse), which the agent does not know; use streamable HTTP")
+	case kind == events:
+		name = d.SSE
+		move("url", cmp.Or(d.Events, d.URL))
+	default:
+		name = d.HTTP
+		move("url", d.URL)
+	}
+	if name != "" {
+		out["type"] = name
+	}
+	return out, nil
+}
+
+func (d Dialect) command(o, out Object) {
+	args, _ := o["args"].([]any)
+	if d.List {
+		out["command"] = append([]any{o["command"]}, args...)
+		return
+	}
+	out["command"] = o["command"]
+	if _, ok := o["args"]; ok {
+		out["args"] = args
+	}
+}
+
+// The ways to reach a server.
+const (
+	stdio  = "stdio"
+	remote = "http"
+	events = "sse"
+)
+
+// transport is how the described server is reached, or fails with ErrEntry on a description that does not hold together.
+func transport(o Object) (string, error) {
+	if err := shapes(o); err != nil {
+		return "", err
+	}
+	_, local := o["command"]
+	_, far := o["url"]
+	kind, _ := o["type"].(string)
+	switch kind {
+	case "":
+		kind = remote
+		if local {
+			kind = stdio
+		}
+	case "local":
+		kind = stdio
+	case "remote", "streamable-http", "streamableHttp":
+		kind = remote
+	case stdio, remote, events:
+	default:
+		return "", ErrEntry.Sayf("the server's type is %q; it is one of stdio, http and sse", kind)
+	}
+	switch {
+	case local == far:
+		return "", ErrEntry.Sayf("a server has either a command or a url")
+	case local != (kind == stdio):
+		return "", ErrEntry.Sayf("the server's type %s does not go with what it has: stdio takes a command, http and sse take a url", kind)
+	}
+	return kind, nil
+}
+
+// shapes checks the types of the keys that are looked at.
+func shapes(o Object) error {
+	for _, key := range []string{"type", "command", "url"} {
+		if value, ok := o[key]; ok {
+			if text, is := value.(string); !is || text == "" {
+				return ErrEntry.Sayf("the server's %s has to be a text that is not empty", key)
+			}
+		}
+	}
+	if value, ok := o["args"]; ok {
+		if list, is := value.([]any); !is || slices.ContainsFunc(list, notText) {
+			return ErrEntry.Sayf("the server's args have to be a list of texts")
+		}
+	}
+	for _, key := range []string{"env", "headers"} {
+		value, ok := o[key]
+		if !ok {
+			continue
+		}
+		table, is := value.(map[string]any)
+		for name, one := range table {
+			if notText(one) {
+				return ErrEntry.Sayf("the server's %s has a %q that is no text", key, name)
+			}
+		}
+		if !is {
+			return ErrEntry.Sayf("the server's %s has to be an object of texts", key)
+		}
+	}
+	return nil
+}
+
+func notText(v any) bool {
+	_, ok := v.(string)
+	return !ok
+}

@@ -1,0 +1,80 @@
+// Package form is how a module's file looks where an agent finds it: with frontmatter put before it, or as a TOML command; and the way
+// back (agentpack contract §2.7, §10.1). What is written here can be read back here, or a reason is given.
+//
+// It refuses to know agents, modules and paths: texts come in, texts go out.
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Header is what the frontmatter before a module's text says.
+type Header struct {
+	Description string   // empty leaves the line out, where that is allowed
+	Globs       []string // the files the text is about
+	Always      bool     // whether it holds for every file
+}
+
+// Cursor is the frontmatter of a Cursor rule, with the blank line behind it (agentpack contract §2.7).
+func (h Header) Cursor() string {
+	globs := make([]string, len(h.Globs))
+	for i, g := range h.Globs {
+		globs[i] = quote(g)
+	}
+	return "---\ndescription: " + quote(h.Description) + "\nglobs: [" + strings.Join(globs, ", ") + "]\nalwaysApply: " + strconv.FormatBool(h.Always) + "\n---\n\n"
+}
+
+// Copilot is the frontmatter of a VS Code instructions file, with the blank line behind it. Without globs the text holds everywhere.
+func (h Header) Copilot() string {
+	globs := "**"
+	if len(h.Globs) > 0 {
+		globs = strings.Join(h.Globs, ",")
+	}
+	description := ""
+	if h.Description != "" {
+		description = "description: " + quote(h.Description) + "\n"
+	}
+	return "---\n" + description + "applyTo: " + quote(globs) + "\n---\n\n"
+}
+
+// Wrap is the header and the text, with a final newline.
+func Wrap(header string, text []byte) []byte {
+	out := make([]byte, 0, len(header)+len(text)+1)
+	out = append(append(out, header...), text...)
+	if !bytes.HasSuffix(out, []byte("\n")) {
+		out = append(out, '\n')
+	}
+	return out
+}
+
+// Unwrap is the text behind the header, ended like original, the text that was wrapped once. It is false when wrapped does not begin
+// with exactly that header.
+func Unwrap(header string, original, wrapped []byte) ([]byte, bool) {
+	text, ok := bytes.CutPrefix(wrapped, []byte(header))
+	if !ok {
+		return nil, false
+	}
+	return Unpad(original, text), true
+}
+
+// Unpad takes away the one newline that was put behind a text when original has none at its end.
+func Unpad(original, text []byte) []byte {
+	if !bytes.HasSuffix(original, []byte("\n")) {
+		return bytes.TrimSuffix(text, []byte("\n"))
+	}
+	return text
+}
+
+// quote is text as a JSON string, which is a YAML scalar too; nothing is escaped that JSON does not ask for.
+func quote(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil { // a string always encodes
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

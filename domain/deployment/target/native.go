@@ -1,0 +1,126 @@
+// Package native knows the paths of one operating system by its separator, so that the same decisions are made for every system on any.
+//
+// It refuses to know which system it runs on, and what stands at a path.
+package target
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/deployment"
+)
+
+// Paths are the paths of a system. The zero value is of none.
+type Paths struct{ Sep byte }
+
+// Join is a clean slash path below dir.
+func (n Paths) Join(dir, below string) string {
+	if below == "" || below == "." {
+		return dir
+	}
+	return strings.TrimSuffix(dir, string(n.Sep)) + string(n.Sep) + n.Slashes(below)
+}
+
+// Slashes is a slash path with the system's separators.
+func (n Paths) Slashes(p string) string {
+	if n.Sep == '/' {
+		return p
+	}
+	return strings.ReplaceAll(p, "/", string(n.Sep))
+}
+
+// Absolute reports a path that begins at a root: a slash, or on Windows a drive or a share.
+func (n Paths) Absolute(p string) bool {
+	if n.Sep == '/' {
+		return strings.HasPrefix(p, "/")
+	}
+	p = strings.ReplaceAll(p, `\`, "/")
+	return len(p) > 2 && p[1:3] == ":/" || strings.HasPrefix(p, "//")
+}
+
+// Clean is the shortest form of an absolute path.
+func (n Paths) Clean(p string) string {
+	if n.Sep == '/' {
+		return path.Clean(p)
+	}
+	p = strings.ReplaceAll(p, `\`, "/")
+	switch {
+	case strings.HasPrefix(p, "//"):
+		p = "/" + path.Clean(p)
+	case len(p) > 2 && p[1] == ':':
+		p = p[:2] + path.Clean("/"+p[2:]) // the drive apart: nothing leads above it
+	}
+	return n.Slashes(p)
+}
+
+// Expand puts the home directory in place of a leading ~.
+func (n Paths) Expand(p, home string) string {
+	if p == "~" {
+		return home
+	}
+	if rest, ok := strings.CutPrefix(p, "~"); ok && (rest[0] == '/' || rest[0] == n.Sep) {
+		return n.Join(home, strings.TrimLeft(strings.ReplaceAll(rest[1:], string(n.Sep), "/"), "/"))
+	}
+	return p
+}
+
+// Root reports the root directory of the system or of a drive.
+func (n Paths) Root(p string) bool {
+	p = strings.TrimSuffix(p, string(n.Sep))
+	return p == "" || n.Sep != '/' && len(p) == 2 && p[1] == ':'
+}
+
+// Confined fails with ErrPath unless below, a slash path, stays below whatever it is joined to on this system.
+func (n Paths) Confined(below string) error {
+	if ordinary(below) {
+		return nil
+	}
+	bad := !fs.ValidPath(below) || below == "." || strings.ContainsRune(below, 0)
+	if n.Sep != '/' {
+		bad = bad || strings.ContainsAny(below, `\:`)
+	}
+	if bad {
+		return deployment.ErrPath.Sayf("%q is no path below a directory; a file of a module may not lead out of the place it is deployed to", below).
+			With(deployment.Reason("output_path_invalid", "fix_path", "retry_command").Add("path", below))
+	}
+	return nil
+}
+
+// ordinary reports a path of ASCII names without anything that is special on some system: it is confined on all of them. It is asked for
+// every file that is deployed.
+func ordinary(below string) bool {
+	dots, length := 0, 0 // of the name at hand
+	for i := range len(below) {
+		switch c := below[i]; {
+		case c == '/':
+			if length == 0 || dots == length {
+				return false
+			}
+			dots, length = 0, 0
+			continue
+		case c < ' ' || c > '~' || c == '\\' || c == ':':
+			return false
+		case c == '.':
+			dots++
+		}
+		length++
+	}
+	return length > 0 && dots < length
+}
+
+// reserved are the directories that belong to version control and to overlays.
+var reserved = [...]string{".git", ".agentpack"}
+
+// Component reports text that can be the name of one directory on this system.
+func (n Paths) Component(name string) bool {
+	if name == "" || name == "." || name == ".." || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }) {
+		return false
+	}
+	for _, r := range reserved {
+		if strings.EqualFold(name, r) {
+			return false
+		}
+	}
+	return n.Sep == '/' || !strings.ContainsAny(name, `:*?"<>|`) && !strings.HasSuffix(name, ".") && !strings.HasSuffix(name, " ")
+}

@@ -1,0 +1,74 @@
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Ways is where directories really were when they were looked at: for those that are reached through a link, where that leads, links resolved. What is
+// not in it was reached without one. A nil *Ways is what nobody looked at.
+type Ways struct {
+	Links map[string]string // by the directory as it is written
+}
+
+// NewWays knows of no link.
+func NewWays() *Ways { return &Ways{map[string]string{}} }
+
+// Lead notes that a directory is really another one.
+func (w *Ways) Lead(dir, real string) {
+	if dir != real {
+		w.Links[dir] = real
+	}
+}
+
+// Real is where a directory was.
+func (w *Ways) Real(dir string) string {
+	if real, led := w.Links[dir]; led {
+		return real
+	}
+	return dir
+}
+
+// Led are the directories that were reached through links, sorted, each with where that leads.
+func (w *Ways) Led() (all [][2]string) {
+	if w == nil {
+		return nil
+	}
+	for _, dir := range slices.Sorted(maps.Keys(w.Links)) {
+		all = append(all, [2]string{dir, w.Links[dir]})
+	}
+	return all
+}
+
+// and is what either of two looks saw.
+func (w *Ways) and(other *Ways) *Ways {
+	if w == nil || other == nil {
+		return w
+	}
+	out := &Ways{maps.Clone(w.Links)}
+	maps.Copy(out.Links, other.Links)
+	return out
+}
+
+// maxLed is how many directories a warning names.
+const maxLed = 10
+
+// Warnings say in one line which directories are links, for whoever decides what is written through them; nil where none is.
+func (w *Ways) Warnings() []string {
+	led := w.Led()
+	if len(led) == 0 {
+		return nil
+	}
+	text := "these directories are reached through links, and what is written there is written where they lead: "
+	for i, one := range led[:min(len(led), maxLed)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += one[0] + " → " + one[1]
+	}
+	if more := len(led) - maxLed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{text}
+}

@@ -1,0 +1,185 @@
+package ecosystem
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+)
+
+// Kind is what a provisioner is.
+type Kind string
+
+// The kinds, in the order in which they are looked for: the manifest's own commands, a script, the two built-in ones.
+const (
+	Inline   Kind = "inline"
+	Scripted Kind = "script"
+	Local    Kind = "local"
+	Noop     Kind = "noop"
+)
+
+// Action is what a provisioner is asked to do.
+type Action string
+
+// The actions. Plan and Status are optional.
+const (
+	Deploy  Action = "deploy"
+	Destroy Action = "destroy"
+	Plan    Action = "plan"
+	Status  Action = "status"
+)
+
+// Script is a provisioner's script that may be run.
+type Script struct {
+	Path       string // absolute, links resolved
+	Shown      string // as it was found, relative to the workspace root
+	SHA256     string // hex
+	Executable bool
+}
+
+// Provisioner brings environments up and takes them down.
+type Provisioner struct {
+	Name   string
+	Kind   Kind
+	Script Script         // of Scripted
+	Lines  Spin // of Inline and Noop: shell lines
+	SHA256 string         // over the script or the lines; empty for Local
+}
+
+// byName is the provisioner that was always told the ecosystem's name instead of its directory.
+const byName = "k3d"
+
+// noop is the provisioner for demonstrations: it takes a second and leaves a mark.
+func noop() Spin {
+	return Spin{
+		Deploy:  `sleep 1; : > "$AMOF_SPIN_DIR/deployed" && echo "::amof marker=$AMOF_SPIN_DIR/deployed"`,
+		Destroy: `rm -f -- "$AMOF_SPIN_DIR/deployed"`,
+		Status:  `if test -e "$AMOF_SPIN_DIR/deployed"; then echo deployed; else echo none; fi`,
+		Plan:    `echo "would write $AMOF_SPIN_DIR/deployed"`,
+	}
+}
+
+// Find is the provisioner that a manifest means (amof contract §20.5); script finds the script of a name or fails with ErrMissing. It fails with
+// ErrNone, ErrMissing, and what script fails with.
+func Find(m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
+	if m.Spin.Inline() {
+		return ofLines(string(Inline), Inline, m.Spin), nil
+	}
+	if m.Provisioner == "" {
+		return Provisioner{}, ErrEnvironmentNone.Sayf("the manifest of %s names no provisioner; give it `provisioner: <name>` (local starts what `run:` of each repository says), or commands under `spin:`", m.Name)
+	}
+	return Named(m.Provisioner, script)
+}
+
+// Named is the provisioner of that name, which is none of a manifest's own: a script, else a built-in one.
+func Named(name string, script func(name string) (Script, error)) (Provisioner, error) {
+	found, err := script(name)
+	switch {
+	case err == nil:
+		return Provisioner{Name: name, Kind: Scripted, Script: found, SHA256: found.SHA256}, nil
+	case !errors.Is(err, ErrMissing):
+		return Provisioner{}, err
+	case name == string(Local):
+		return Provisioner{Name: name, Kind: Local}, nil
+	case name == string(Noop):
+		return ofLines(name, Noop, noop()), nil
+	}
+	return Provisioner{}, err
+}
+
+func ofLines(name string, kind Kind, lines Spin) Provisioner {
+	doc, _ := json.Marshal([]string{lines.Deploy, lines.Destroy, lines.Status, lines.Plan}) // strings marshal
+	sum := sha256.Sum256(doc)
+	return Provisioner{Name: name, Kind: kind, Lines: lines, SHA256: hex.EncodeToString(sum[:])}
+}
+
+// Deployer is the provisioner that deployed a state, as it is now: that is the one to destroy with, whatever the manifest says meanwhile.
+func Deployer(s EnvironmentState, m Manifest, script func(name string) (Script, error)) (Provisioner, error) {
+	switch s.Kind {
+	case Local:
+		return Provisioner{Name: string(Local), Kind: Local}, nil
+	case Noop:
+		return ofLines(string(Noop), Noop, noop()), nil
+	case Scripted:
+		return Named(s.Provisioner, script)
+	case Inline:
+		if m.Spin.Inline() {
+			return ofLines(string(Inline), Inline, m.Spin), nil
+		}
+		return Provisioner{}, ErrEnvironmentNone.Sayf("%s was deployed with commands of its manifest, which has none any more; put spin.destroy back", m.Name)
+	}
+	return Find(m, script)
+}
+
+// Built reports a provisioner that is part of Countersign.
+func (p Provisioner) Built() bool { return p.Kind == Local || p.Kind == Noop }
+
+// Line is the shell line of an action, empty where there is none.
+func (p Provisioner) Line(a Action) string {
+	switch a {
+	case Deploy:
+		return p.Lines.Deploy
+	case Destroy:
+		return p.Lines.Destroy
+	case Plan:
+		return p.Lines.Plan
+	case Status:
+		return p.Lines.Status
+	}
+	return ""
+}
+
+// Command is the program, with its arguments, that carries out an action on the ecosystem of that layout. It fails with ErrUnsupported.
+func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error) {
+	if p.Kind == Scripted {
+		about := l.Dir
+		if p.Name == byName {
+			about = l.Name
+		}
+		argv := append([]string{p.Script.Path, string(a), about}, args...)
+		if !p.Script.Executable {
+			argv = append([]string{"bash"}, argv...)
+		}
+		return argv, nil
+	}
+	line := p.Line(a)
+	if line == "" {
+		return nil, ErrUnsupported.Sayf("the provisioner %s of %s has no command for %s; give the manifest spin.%s", p.Name, l.Name, a, a)
+	}
+	return append([]string{"sh", "-c", line, "sh"}, args...), nil
+}
+
+// Shown is what a person reads to know what an action would run: the script, the whole shell line, or what the built-in provisioner does.
+func (p Provisioner) Shown(a Action) string {
+	switch p.Kind {
+	case Scripted:
+		return p.Script.Shown
+	case Local:
+		return "built-in: local"
+	}
+	return p.Line(a)
+}
+
+// Timeout is how long a provisioner may take.
+func Timeout(m Manifest) time.Duration {
+	const usual, most = 600, 3600
+	seconds := m.Spin.TimeoutSeconds
+	if seconds <= 0 {
+		seconds = usual
+	}
+	return time.Duration(min(seconds, most)) * time.Second
+}
+
+// Environment is what a provisioner, or a service, is told by variables.
+func Environment(l Layout, about About) map[string]string {
+	return map[string]string{
+		"AMOF_ECOSYSTEM": l.Name, "AMOF_ECOSYSTEM_DIR": l.Dir, "AMOF_WORKSPACE_DIR": l.Workspace, "AMOF_REPOS_DIR": strings.TrimSuffix(l.Workspace, "/") + "/repos",
+		"AMOF_TICKET": about.Ticket, "AMOF_ENVIRONMENT": about.Environment, "AMOF_RUN_ID": about.RunID, "AMOF_SPIN_DIR": about.Dir,
+	}
+}
+
+// About is what one action is about.
+type About struct{ Ticket, Environment, RunID, Dir string }

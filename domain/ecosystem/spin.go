@@ -1,0 +1,144 @@
+// Package spin is how an ecosystem's environment is brought up and taken down: which provisioner does it and with what command, what the
+// provisioner says of itself, how long it is likely to take, and what is recorded of the environment (amof contract §7 and §20.5).
+//
+// It refuses to know files and processes.
+package ecosystem
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways spinning refuses and fails.
+var (
+	ErrEnvironmentNone        = fault.New(fault.State, "eco_no_provisioner", "the ecosystem has no provisioner; give its manifest `provisioner:` or `spin:`")
+	ErrMissing     = fault.New(fault.NotFound, "eco_provisioner_not_found", "there is no such provisioner")
+	ErrUnsafe      = fault.New(fault.Denied, "eco_provisioner_refused", "the provisioner's script is not one that may be run")
+	ErrUnsupported = fault.New(fault.State, "eco_spin_unsupported", "the provisioner does not do that")
+	ErrOther       = fault.New(fault.Conflict, "eco_spin_other_provisioner", "another provisioner deployed this environment")
+	ErrProgram     = fault.New(fault.Unavailable, "eco_spin_failed", "the provisioner failed")
+)
+
+// The environment that is meant where nobody names one, and how a provisioner says that it does not know an action (amof contract §20.5).
+const (
+	DefaultEnvironment = "default"
+	ExitUnsupported    = 64
+)
+
+// The actions of runs.
+const (
+	RunDeploy  = "spin_deploy"
+	RunDestroy = "spin_destroy"
+)
+
+// Phase is where an environment stands.
+type Phase string
+
+// The phases.
+const (
+	None       Phase = "none"
+	Deploying  Phase = "deploying"
+	Deployed   Phase = "deployed"
+	Failed     Phase = "failed"
+	Destroying Phase = "destroying"
+)
+
+// Passing reports a phase that lasts only as long as a run does.
+func (p Phase) Passing() bool { return p == Deploying || p == Destroying }
+
+// State is what is recorded of an environment: the contract's spin.json, with more after it.
+type EnvironmentState struct {
+	Environment  string            `json:"environment"`
+	State        Phase             `json:"state"`
+	RunID        string            `json:"run_id"` // of the run that brought it there
+	Since        time.Time         `json:"since"`
+	Provisioner  string            `json:"provisioner"`
+	ScriptSHA256 string            `json:"script_sha256"`
+	Repos        map[string]string `json:"repos"` // commits that were checked out
+	Outputs      map[string]string `json:"outputs"`
+
+	Kind     Kind      `json:"kind,omitempty"`
+	Services []Service `json:"services,omitempty"` // of the built-in provisioner local
+	Error    string    `json:"error,omitempty"`    // why it is Failed
+}
+
+// Service is a program that the built-in provisioner local keeps running.
+type Service struct {
+	Repo      string    `json:"repo"`
+	Command   string    `json:"command"`
+	ProcessID string    `json:"process_id"` // as Countersign knows it; the pid comes again
+	PID       int       `json:"pid"`
+	StartedAt time.Time `json:"started_at"`
+	Log       string    `json:"log"`
+}
+
+// Note is the name under which the state of an environment is kept.
+func Note(environment string) string { return "spin/" + environment }
+
+// Decode reads what is recorded of an environment; nil is one that was never deployed. It fails with ecosystem.ErrState.
+func Decode(environment string, doc []byte) (EnvironmentState, error) {
+	s := EnvironmentState{State: None}
+	if doc != nil {
+		if err := json.Unmarshal(doc, &s); err != nil {
+			return EnvironmentState{}, ErrState.Sayf("what is recorded of environment %s cannot be read; mend or delete the file, then call again", environment).Because(err)
+		}
+	}
+	s.Environment = environment
+	if s.Repos == nil {
+		s.Repos = map[string]string{}
+	}
+	if s.Outputs == nil {
+		s.Outputs = map[string]string{}
+	}
+	return s, nil
+}
+
+// Begun is the state once that run begins to bring the environment to another one.
+func (s EnvironmentState) Begun(to Phase, runID string, now time.Time) EnvironmentState {
+	s.State, s.RunID, s.Since, s.Error = to, runID, now, ""
+	return s
+}
+
+// Ended is the state when the run is done; why is empty unless it failed.
+func (s EnvironmentState) Ended(to Phase, why string, now time.Time) EnvironmentState {
+	s.State, s.Since, s.Error = to, now, why
+	if to == None {
+		s.Outputs, s.Repos, s.Services = map[string]string{}, map[string]string{}, nil
+	}
+	return s
+}
+
+// Interrupted is the state of an environment that a run was bringing on which is gone.
+func (s EnvironmentState) Interrupted(now time.Time) EnvironmentState {
+	return s.Ended(Failed, string(s.State)+" was interrupted", now)
+}
+
+// Mark is what a confirmed preview was made from in the state: two states with one mark are the same to whoever saw one of them.
+func (s EnvironmentState) Mark() []string {
+	mark := []string{s.Environment, string(s.State), s.RunID, s.Provisioner, s.ScriptSHA256}
+	for _, v := range s.Services {
+		mark = append(mark, v.ProcessID)
+	}
+	return mark
+}
+
+// Brief is a state in few words, as previews and statuses show it.
+type Brief struct {
+	Environment string `json:"environment"`
+	State       Phase  `json:"state"`
+	RunID       string `json:"run_id,omitempty"`
+	Since       string `json:"since,omitempty"` // RFC 3339
+	Provisioner string `json:"provisioner,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+// Brief is the state in few words.
+func (s EnvironmentState) Brief() Brief {
+	b := Brief{Environment: s.Environment, State: s.State, RunID: s.RunID, Provisioner: s.Provisioner, Error: s.Error}
+	if !s.Since.IsZero() {
+		b.Since = s.Since.UTC().Format(time.RFC3339)
+	}
+	return b
+}

@@ -1,0 +1,177 @@
+package ecosystem_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+)
+
+const head = "0123456789abcdef0123456789abcdef01234567"
+
+// said is git's output, a record a line.
+func said(records ...string) []byte {
+	return []byte(strings.Join(records, "\x00") + "\x00")
+}
+
+func parse(t *testing.T, records ...string) ecosystem.Standing {
+	t.Helper()
+	s, err := ecosystem.Parse(said(records...))
+	require.NoError(t, err)
+	return s
+}
+
+func TestParse(t *testing.T) {
+	s := parse(t, "# branch.oid "+head, "# branch.head feature/x", "# branch.upstream origin/feature/x", "# branch.ab +2 -3", "# stash 4",
+		"1 .M N... 100644 100644 100644 "+head+" "+head+" a file", "? .amof/", "? new\nline", "u UU N... 100644 100644 100644 100644 "+head+" "+head+" "+head+" both",
+		"2 R. N... 100644 100644 100644 "+head+" "+head+" R100 to", "1 from, which is a name", "! ignored/")
+	assert.Equal(t, ecosystem.Standing{Branch: "feature/x", Head: head, Upstream: "origin/feature/x", Tracked: true, Ahead: 2, Behind: 3, Dirty: 4, Conflicts: 1, Porcelain: s.Porcelain}, s)
+	assert.Len(t, s.Porcelain, 64)
+
+	s = parse(t, "# branch.oid (initial)", "# branch.head main", "# branch.upstream origin/main")
+	assert.Empty(t, s.Head)
+	assert.False(t, s.Tracked, "an upstream that is not there tells nothing")
+	s = parse(t, "# branch.oid "+head, "# branch.head (detached)")
+	assert.True(t, s.Detached)
+	assert.Empty(t, s.Branch)
+}
+
+// TestPorcelain: the hash is over what is changed in the tree, so that it stays when only remotes moved or Countersign wrote its own notes.
+func TestPorcelain(t *testing.T) {
+	clean := parse(t, "# branch.oid "+head)
+	assert.Equal(t, clean.Porcelain, parse(t, "# branch.oid "+head, "# branch.upstream o/m", "# branch.ab +1 -0", "? .amof/", "? .amof/x").Porcelain)
+	assert.Zero(t, parse(t, "? .amof/x").Dirty)
+	one, other := parse(t, "? a"), parse(t, "? b")
+	assert.NotEqual(t, clean.Porcelain, one.Porcelain)
+	assert.NotEqual(t, one.Porcelain, other.Porcelain)
+	assert.NotEqual(t, parse(t, "? a", "? b").Porcelain, parse(t, "? a\n? b").Porcelain)
+	assert.Equal(t, 1, parse(t, "? .amofx").Dirty, "a name that only begins so is somebody's")
+}
+
+func TestParseRefusesWhatGitDoesNotSay(t *testing.T) {
+	for _, bad := range []string{"?", "? ", "x y\x00", "1 .M N... short\x00", "? unended", "# branch.ab 1 2\x00", "# branch.ab +1 -x\x00", "2 R. N... 1 1 1 a b R1 to\x00", "\x00"} {
+		_, err := ecosystem.Parse([]byte(bad))
+		require.ErrorIs(t, err, ecosystem.ErrGit, "%q", bad)
+	}
+	s, err := ecosystem.Parse(nil)
+	require.NoError(t, err)
+	assert.True(t, s.Readable())
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(said("# branch.oid "+head, "# branch.ab +1 -2", "1 .M N... 1 1 1 a b c", "2 R. N... 1 1 1 a b R1 to", "from", "? x"))
+	f.Add([]byte("u U\x00\x00"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		s, err := ecosystem.Parse(out)
+		if err == nil {
+			assert.LessOrEqual(t, s.Dirty, strings.Count(string(out), "\x00"))
+			assert.LessOrEqual(t, s.Conflicts, s.Dirty)
+			again, _ := ecosystem.Parse(out)
+			assert.Equal(t, s, again)
+		}
+	})
+}
+
+// demo is an ecosystem with a read-only repository and two others, installed, with the ticket T active in one of them.
+func demo(active string) (ecosystem.Manifest, ecosystem.State) {
+	repo := func(name string, readonly bool) ecosystem.Repo {
+		return ecosystem.Repo{Name: name, Branch: "main", Path: "repos/" + name, ReadOnly: readonly, Enabled: true}
+	}
+	m := ecosystem.Manifest{Name: "demo", TicketPrefix: "feature", Repos: []ecosystem.Repo{repo("docs", true), repo("api", false), repo("web", false), {Name: "off", Path: "repos/off"}}}
+	st := ecosystem.State{WorkspaceDir: "/w/demo", Tickets: map[string]ecosystem.Ticket{"T": {WorktreeBase: "/w/demo/tickets/T", Repos: map[string]string{"api": "feature/T"}}},
+		Repos: []ecosystem.RepoState{{Name: "docs", Path: "repos/docs", Enabled: true}, {Name: "api", Path: "old/api", Enabled: true, LastPush: &ecosystem.Push{CommitFull: head}},
+			{Name: "gone", Path: "repos/gone", Branch: "trunk", Enabled: true}}}
+	if active != "" {
+		st.ActiveTicket = &active
+	}
+	return m, st
+}
+
+func TestOf(t *testing.T) {
+	m, st := demo("")
+	var got []string
+	for _, w := range ecosystem.CheckoutOf(m, st) {
+		got = append(got, strings.Join([]string{w.Name, w.Dir, w.Path, w.Branch, w.Prefix, w.Repo.Mode(), w.Pushed}, " "))
+	}
+	assert.Equal(t, []string{
+		"docs /w/demo/repos/docs repos/docs main  RO ",
+		"api /w/demo/old/api old/api main feature/ RW " + head,  // where it was installed
+		"web /w/demo/repos/web repos/web main feature/ RW ",     // not installed yet
+		"gone /w/demo/repos/gone repos/gone trunk feature/ RW ", // no longer in the manifest
+	}, got)
+
+	m, st = demo("T")
+	wants := ecosystem.CheckoutOf(m, st)
+	assert.Equal(t, "/w/demo/tickets/T/api", wants[1].Dir)
+	assert.Equal(t, "tickets/T/api", wants[1].Path)
+	assert.Equal(t, []string{"docs", "api", "web", "gone"}, func() (names []string) {
+		for _, c := range ecosystem.Checkouts(wants) {
+			names = append(names, c.Name)
+		}
+		return names
+	}())
+	st.Tickets["T"] = ecosystem.Ticket{WorktreeBase: "/elsewhere", Repos: map[string]string{"api": "feature/T", "docs": "feature/T"}}
+	wants = ecosystem.CheckoutOf(m, st)
+	assert.Equal(t, "/elsewhere/api", wants[1].Path)
+	assert.Equal(t, "/w/demo/repos/docs", wants[0].Dir, "a read-only repository has no ticket")
+	none := "none"
+	st.ActiveTicket = &none
+	assert.Equal(t, "/w/demo/old/api", ecosystem.CheckoutOf(m, st)[1].Dir, "a ticket that is not on record")
+}
+
+func TestStatus(t *testing.T) {
+	m, st := demo("T")
+	wants := ecosystem.CheckoutOf(m, st)
+	docs, api, web := wants[0], wants[1], wants[2]
+	on := func(branch string) ecosystem.Standing {
+		return ecosystem.Standing{Branch: branch, Head: head, Porcelain: "x"}
+	}
+	dirty := func(s ecosystem.Standing) ecosystem.Standing { s.Dirty = 1; return s }
+	ahead := func(s ecosystem.Standing) ecosystem.Standing { s.Unpushed = true; return s }
+	detached := on("")
+	detached.Detached = true
+	for name, c := range map[string]struct {
+		want   ecosystem.Wanted
+		is     ecosystem.Standing
+		status string
+	}{
+		"read-only on its branch":     {docs, on("main"), "OK"},
+		"read-only elsewhere":         {docs, on("feature/x"), "WRONG_BRANCH"},
+		"the ticket's":                {api, on("feature/T"), "OK"},
+		"another ticket's":            {api, on("feature/U"), "WRONG_BRANCH"},
+		"main while a ticket is on":   {api, on("main"), "WRONG_BRANCH"},
+		"a repository outside of it":  {web, on("main"), "OK"},
+		"on some feature":             {web, on("feature/any"), "OK"},
+		"on no feature":               {web, on("features/any"), "WRONG_BRANCH"},
+		"everything at once":          {web, ahead(dirty(on("x"))), "WRONG_BRANCH+DIRTY+UNPUSHED"},
+		"dirty and unpushed":          {web, ahead(dirty(on("main"))), "DIRTY+UNPUSHED"},
+		"detached":                    {web, detached, "WRONG_BRANCH"},
+		"missing, whatever else":      {web, ecosystem.Standing{Missing: true, Dirty: 3}, "MISSING"},
+		"there, and not to be looked": {web, ecosystem.Standing{Problem: "broken"}, "UNREADABLE"},
+		"a problem beside":            {web, ecosystem.Standing{Branch: "main", Porcelain: "x", Problem: "slow", Unpushed: true}, "UNPUSHED"},
+	} {
+		assert.Equal(t, c.status, c.want.Status(c.is), name)
+		for _, word := range strings.Split(c.status, "+") {
+			assert.True(t, ecosystem.Has(c.status, word), name)
+		}
+	}
+	assert.False(t, ecosystem.Has("WRONG_BRANCH", "BRANCH"))
+}
+
+func TestWhy(t *testing.T) {
+	w := ecosystem.Wanted{Checkout: ecosystem.Checkout{Dir: "/w/api"}, Branch: "main"}
+	for says, s := range map[string]ecosystem.Standing{
+		"broken":                           {Problem: "broken", Missing: true},
+		"amof_sync_ecosystem":              {Missing: true},
+		"in the middle of a rebase of b;":  {Operation: "rebase", Taken: "b", Detached: true},
+		"in the middle of a merge; finish": {Operation: "merge"},
+		"where main is wanted":             {Detached: true, Head: head},
+		"no commit yet":                    {Branch: "main"},
+	} {
+		assert.Contains(t, w.Why(s), says)
+	}
+	assert.Empty(t, w.Why(ecosystem.Standing{Branch: "main", Head: head}))
+}

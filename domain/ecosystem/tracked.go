@@ -1,0 +1,235 @@
+// Package tracked is a tracked execution of something that takes long on an ecosystem: its record, its states, its events, and which of several
+// queued ones is next (amof contract §9).
+//
+// It refuses to know what a run does.
+package ecosystem
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways a run's record refuses.
+var (
+	ErrRunUnknown   = fault.New(fault.NotFound, "eco_run_not_found", "there is no such run; amof_list_runs shows those there are")
+	ErrAmbiguous = fault.New(fault.Invalid, "eco_run_ambiguous", "several runs begin so; name more of the id")
+	ErrMove      = fault.New(fault.State, "eco_run_state_invalid", "the run is not in a state that allows this")
+	ErrUnasked   = fault.New(fault.Denied, "eco_run_unknown_call", "no call that is in the audit queued this run")
+	ErrStopped   = fault.New(fault.Canceled, "eco_run_cancelled", "the run was cancelled")
+	ErrQueueFull = fault.New(fault.Unavailable, "eco_queue_full", "as many runs wait for this ecosystem as may")
+)
+
+// The bounds of runs (amof contract §9, §22).
+const (
+	MinPrefix     = 6 // characters of an id that name a run
+	ShortID       = 8
+	Parallel      = 4 // ecosystems worked on at a time
+	MaxQueued     = 32
+	MaxLine       = 8 << 10
+	MaxLines      = 50_000
+	MaxLogBytes   = 10 << 20
+	Kept          = 200
+	KeptFor       = 30 * 24 * time.Hour
+	Deadline      = 600 * time.Second  // of a run
+	Lifecycle     = 1200 * time.Second // of install, sync, push, archive, discard
+	Build         = 1800 * time.Second
+	StopGrace     = 5 * time.Second
+	DeadlineGrace = 10 * time.Second
+	ExitTimeout   = 124
+	ExitCancelled = 130
+)
+
+// Status is how far a run is.
+type RunStatus string
+
+// The states. Success, Failed and Cancelled are final.
+const (
+	Queued    RunStatus = "queued"
+	Paused    RunStatus = "paused"
+	Running   RunStatus = "running"
+	Success   RunStatus = "success"
+	RunFailed    RunStatus = "failed"
+	Cancelled RunStatus = "cancelled"
+)
+
+// Statuses are all states.
+func Statuses() []RunStatus { return []RunStatus{Queued, Paused, Running, Success, RunFailed, Cancelled} }
+
+// Final reports whether nothing happens to a run any more.
+func (s RunStatus) Final() bool { return s == Success || s == RunFailed || s == Cancelled }
+
+// Reaches reports whether a run may go from s to that state (amof contract §9).
+func (s RunStatus) Reaches(to RunStatus) bool {
+	switch s {
+	case Queued:
+		return to == Queued || to == Paused || to == Running || to == Cancelled || to == RunFailed
+	case Paused:
+		return to == Paused || to == Queued || to == Cancelled
+	case Running:
+		return to == Running || to.Final()
+	default:
+		return to == s
+	}
+}
+
+// Run is the record of one. Its JSON is the run record of the contract, with more after it.
+type Run struct {
+	ID         string     `json:"run_id"` // UUIDv4
+	Ecosystem  string     `json:"ecosystem"`
+	Action     string     `json:"action"` // install, sync, push, spin_deploy, …
+	Command    []string   `json:"command"`
+	Status     RunStatus     `json:"status"`
+	CreatedAt  time.Time  `json:"created_at"`
+	StartedAt  *time.Time `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+	ExitCode   *int       `json:"exit_code"`
+	SessionID  string     `json:"session_id"`
+
+	Root     string          `json:"workspace_root"`
+	Tool     string          `json:"tool"`
+	Payload  json.RawMessage `json:"payload"`          // what was confirmed, as the action wants it
+	Facts    string          `json:"facts_hash"`       // over what the confirmed preview was made from
+	Call     string          `json:"call_id"`          // that queued it: the audit says with which plan it was let through
+	Preview  canon.Hash      `json:"preview_hash"`     // over what was shown of that plan; with the members that say what is done it makes the plan's hash
+	Result   json.RawMessage `json:"result,omitempty"` // what came of it
+	Error    string          `json:"error,omitempty"`
+	Code     string          `json:"code,omitempty"`
+	Owner    string          `json:"owner,omitempty"` // the process that carries it out
+	Stopping bool            `json:"stopping,omitempty"`
+	Events   int64           `json:"event_count"`
+}
+
+// Plan is the hash of the plan that the run carries out: over what was shown of it, and over all that decides what is done. A run whose plan the audit
+// does not know from its call was queued by nobody. It fails with canon.ErrForm where the payload has no canonical form.
+func (r Run) Plan() (canon.Hash, error) {
+	var payload any = string(r.Payload)
+	switch {
+	case len(r.Payload) == 0:
+		payload = nil // as it is read back
+	case json.Valid(r.Payload):
+		payload = r.Payload
+	}
+	return canon.Sum("ecosystem.run.v1", map[string]any{"shown": r.Preview, "action": r.Action, "ecosystem": r.Ecosystem, "root": r.Root, "tool": r.Tool, "payload": payload, "facts": r.Facts})
+}
+
+// Short is the id as people see it.
+func (r Run) Short() string { return r.ID[:min(ShortID, len(r.ID))] }
+
+// Begin moves a queued run into execution by that process.
+func (r *Run) Begin(owner string, now time.Time) error {
+	if err := r.move(Running); err != nil {
+		return err
+	}
+	r.Owner, r.StartedAt = owner, &now
+	return nil
+}
+
+// End ends a run: exit code 0 is Success, ExitCancelled is Cancelled, any other is Failed. It fails with ErrMove for one that has ended.
+func (r *Run) End(exit int, now time.Time) error {
+	to := RunFailed
+	switch {
+	case r.Status.Final():
+		return ErrMove.Sayf("the run %s has ended (%s)", r.Short(), r.Status)
+	case exit == 0:
+		to = Success
+	case exit == ExitCancelled:
+		to = Cancelled
+	}
+	if err := r.move(to); err != nil {
+		return err
+	}
+	r.ExitCode, r.FinishedAt = &exit, &now
+	return nil
+}
+
+// Cancel ends a run that waits, and has one that is carried out stop. It reports whether the run ended by it. It fails with ErrMove for one that
+// has ended.
+func (r *Run) Cancel(now time.Time) (bool, error) {
+	switch r.Status {
+	case Queued, Paused:
+		return true, r.End(ExitCancelled, now)
+	case Running:
+		r.Stopping = true
+		return false, nil
+	}
+	return false, ErrMove.Sayf("the run %s has ended (%s)", r.Short(), r.Status)
+}
+
+// Interrupt ends a run whose process is gone.
+func (r *Run) Interrupt(now time.Time) error {
+	r.Code, r.Error = "eco_interrupted", "the process that carried this out is gone; what it left is not in order yet, which the next call about the ecosystem sees to"
+	return r.End(1, now)
+}
+
+func (r *Run) move(to RunStatus) error {
+	if !r.Status.Reaches(to) {
+		return ErrMove.Sayf("the run %s is %s and cannot become %s", r.Short(), r.Status, to)
+	}
+	r.Status = to
+	return nil
+}
+
+// Duration is how long a run took, or has taken so far.
+func (r Run) Duration(now time.Time) time.Duration {
+	switch {
+	case r.StartedAt == nil:
+		return 0
+	case r.FinishedAt != nil:
+		now = *r.FinishedAt
+	}
+	return max(now.Sub(*r.StartedAt), 0)
+}
+
+// Older orders runs by when they were asked for, the id deciding between equals: the first of those that wait is next.
+func Older(a, b Run) int {
+	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+		return c
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// Position is the place of a run among those of its ecosystem that wait or run, counted from 1; zero when it is none of them.
+func Position(of string, open []Run) int {
+	mine := slices.IndexFunc(open, func(r Run) bool { return r.ID == of })
+	if mine < 0 {
+		return 0
+	}
+	n := 0
+	for _, r := range open {
+		if r.Ecosystem == open[mine].Ecosystem && r.Root == open[mine].Root && !r.Status.Final() && Older(r, open[mine]) <= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Event is one thing that happened in a run. The types are log, state, exit and lifecycle_action_queued, …_started, …_completed, …_failed.
+type Event struct {
+	Number    int64           `json:"seq"` // from 1, rising by one
+	Timestamp time.Time       `json:"timestamp"`
+	Level     string          `json:"level"` // info, warning or error
+	Type      string          `json:"type"`
+	Message   string          `json:"message"`
+	RunID     string          `json:"run_id"`
+	Payload   json.RawMessage `json:"payload,omitempty"`
+}
+
+// Filter chooses runs, newest first. Zero fields match everything.
+type Filter struct {
+	Root      string // only those of that workspace
+	Ecosystem string
+	Action    string
+	Statuses  []RunStatus
+	Limit     int // zero is Kept
+}
+
+// Matches reports whether the filter chooses the run, its limit aside.
+func (f Filter) Matches(r Run) bool {
+	return (f.Root == "" || f.Root == r.Root) && (f.Ecosystem == "" || f.Ecosystem == r.Ecosystem) && (f.Action == "" || f.Action == r.Action) &&
+		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status))
+}

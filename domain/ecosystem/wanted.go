@@ -1,0 +1,135 @@
+package ecosystem
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+)
+
+// The words of a status (amof contract §5). Unreadable is ours: a repository that is there and cannot be looked at.
+const (
+	OK          = "OK"
+	Missing     = "MISSING"
+	WrongBranch = "WRONG_BRANCH"
+	Dirty       = "DIRTY"
+	Unpushed    = "UNPUSHED"
+	Unreadable  = "UNREADABLE"
+)
+
+// Has reports whether a status holds that word.
+func Has(status, word string) bool { return slices.Contains(strings.Split(status, "+"), word) }
+
+// Wanted is a repository of an ecosystem as it should be checked out.
+type Wanted struct {
+	Checkout
+	Repo   Repo
+	Path   string // of the checkout, relative to the workspace
+	Branch string
+	Prefix string // branches below it will do too; empty for none
+}
+
+// Of is where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
+// manifest has besides. With a ticket active, the repositories it is about are its worktrees (amof contract §20.3).
+func CheckoutOf(m Manifest, s State) []Wanted {
+	ticket, active := s.Tickets[s.Active()]
+	wants := make([]Wanted, 0, len(m.Repos))
+	add := func(r Repo, pushed *Push) {
+		w := Wanted{Repo: r, Path: r.Path, Branch: r.Branch, Checkout: Checkout{Name: r.Name}}
+		if pushed != nil {
+			w.Pushed = pushed.CommitFull
+		}
+		if !r.ReadOnly {
+			w.Prefix = m.TicketPrefix + "/"
+			if branch, about := ticket.Repos[r.Name]; active && about {
+				w.Branch, w.Prefix = branch, ""
+				w.Dir = path.Join(ticket.WorktreeBase, r.Name)
+				w.Path = below(s.WorkspaceDir, w.Dir)
+			}
+		}
+		if w.Dir == "" {
+			w.Dir = path.Join(s.WorkspaceDir, w.Path)
+		}
+		wants = append(wants, w)
+	}
+	for _, r := range m.Active() {
+		have := s.Repo(r.Name)
+		if have == nil {
+			add(r, nil)
+			continue
+		}
+		r.Path = have.Path
+		add(r, have.LastPush)
+	}
+	for _, have := range s.Repos {
+		if have.Enabled && !slices.ContainsFunc(m.Repos, func(r Repo) bool { return r.Name == have.Name }) {
+			add(Repo{Name: have.Name, URL: have.URL, Path: have.Path, Branch: have.Branch, ReadOnly: have.ReadOnly, Enabled: true}, have.LastPush)
+		}
+	}
+	return wants
+}
+
+// below is dir as seen from base, where it lies in that; else dir itself.
+func below(base, dir string) string {
+	if rest, inside := strings.CutPrefix(dir, base+"/"); inside {
+		return rest
+	}
+	return dir
+}
+
+// Checkouts are the places of what is wanted, in its order.
+func Checkouts(wants []Wanted) []Checkout {
+	places := make([]Checkout, len(wants))
+	for i, w := range wants {
+		places[i] = w.Checkout
+	}
+	return places
+}
+
+// Right reports whether the checkout may be on that branch.
+func (w Wanted) Right(branch string) bool {
+	return branch == w.Branch || w.Prefix != "" && strings.HasPrefix(branch, w.Prefix)
+}
+
+// Status is what a standing comes to beside what is wanted: OK, or the other words joined by + (amof contract §5).
+func (w Wanted) Status(s Standing) string {
+	switch {
+	case s.Missing:
+		return Missing
+	case !s.Readable():
+		return Unreadable
+	}
+	var words []string
+	if s.Detached || !w.Right(s.Branch) {
+		words = append(words, WrongBranch)
+	}
+	if s.Dirty > 0 {
+		words = append(words, Dirty)
+	}
+	if s.Unpushed {
+		words = append(words, Unpushed)
+	}
+	if len(words) == 0 {
+		return OK
+	}
+	return strings.Join(words, "+")
+}
+
+// Why says what is out of the ordinary, for people; empty for nothing.
+func (w Wanted) Why(s Standing) string {
+	switch {
+	case s.Problem != "":
+		return s.Problem
+	case s.Missing:
+		return "there is no repository at " + w.Dir + "; amof_sync_ecosystem clones what is missing"
+	case s.Operation != "" && s.Taken != "":
+		return "in the middle of a " + s.Operation + " of " + s.Taken + "; finish or abort it in " + w.Dir
+	case s.Operation != "":
+		return "in the middle of a " + s.Operation + "; finish or abort it in " + w.Dir
+	case s.Detached:
+		return "on no branch (detached HEAD), where " + w.Branch + " is wanted"
+	case s.Head == "":
+		return "there is no commit yet"
+	}
+	return ""
+}

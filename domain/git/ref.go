@@ -1,0 +1,116 @@
+package git
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The ways a name of something inside a repository is refused.
+var (
+	ErrBranch = fault.New(fault.Invalid, "git_branch_invalid", "not a branch name that git accepts")
+	ErrCommit = fault.New(fault.Invalid, "git_commit_invalid", "a commit is 40 or 64 hex digits")
+)
+
+// Branch is a branch's name as git accepts it, without refs/heads/. The zero Branch names nothing.
+type Branch struct{ name string }
+
+// ParseBranch takes exactly the names that git check-ref-format --branch takes, save that it expands nothing ("@" and "@{-1}" stand for
+// other branches, and are no names) and wants valid UTF-8. It fails with ErrBranch.
+func ParseBranch(s string) (Branch, error) {
+	if problem := branchProblem(s); problem != "" {
+		return Branch{}, ErrBranch.Sayf("%.200q is no branch name: %s", s, problem)
+	}
+	return Branch{name: s}, nil
+}
+
+func branchProblem(s string) string {
+	switch {
+	case s == "" || s == "HEAD" || s == "@":
+		return "it is empty, or stands for something else"
+	case !utf8.ValidString(s):
+		return "it is not valid UTF-8"
+	case s[0] == '-':
+		return "it starts with a dash"
+	case strings.HasSuffix(s, "."):
+		return "it ends with a dot"
+	case strings.Contains(s, "..") || strings.Contains(s, "@{"):
+		return `it contains ".." or "@{"`
+	case strings.ContainsAny(s, " ~^:?*[\\") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return `it contains a blank, a control character or one of ~^:?*[\`
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
+			return "a part between slashes is empty, starts with a dot or ends with .lock"
+		}
+	}
+	return ""
+}
+
+// String is the name.
+func (b Branch) String() string { return b.name }
+
+// Ref is the full name, refs/heads/ and the branch's; empty for the zero Branch.
+func (b Branch) Ref() string {
+	if b.IsZero() {
+		return ""
+	}
+	return "refs/heads/" + b.name
+}
+
+// IsZero reports whether b names nothing.
+func (b Branch) IsZero() bool { return b.name == "" }
+
+// MarshalText is String.
+func (b Branch) MarshalText() ([]byte, error) { return []byte(b.name), nil }
+
+// UnmarshalText is ParseBranch.
+func (b *Branch) UnmarshalText(text []byte) error {
+	parsed, err := ParseBranch(string(text))
+	if err != nil {
+		return err
+	}
+	*b = parsed
+	return nil
+}
+
+// Commit is the full id of a commit: 40 (SHA-1) or 64 (SHA-256) lower-case hex digits. The zero Commit names nothing.
+type Commit struct{ id string }
+
+const shortDigits = 12
+
+// ParseCommit reads a full commit id in either case. Abbreviations are refused because they can come to mean another commit, and the
+// all-zero id because git writes it for "none". It fails with ErrCommit.
+func ParseCommit(s string) (Commit, error) {
+	id := strings.ToLower(s)
+	switch {
+	case len(s) != 40 && len(s) != 64, strings.Trim(id, "0123456789abcdef") != "":
+		return Commit{}, ErrCommit.Sayf("%.80q is no commit: give all 40 or 64 hex digits", s)
+	case strings.Trim(id, "0") == "":
+		return Commit{}, ErrCommit.Sayf("the commit of zeros means none")
+	}
+	return Commit{id: id}, nil
+}
+
+// String is the full id.
+func (c Commit) String() string { return c.id }
+
+// Short is the id's first twelve digits, for people.
+func (c Commit) Short() string { return c.id[:min(len(c.id), shortDigits)] }
+
+// IsZero reports whether c names nothing.
+func (c Commit) IsZero() bool { return c.id == "" }
+
+// MarshalText is String.
+func (c Commit) MarshalText() ([]byte, error) { return []byte(c.id), nil }
+
+// UnmarshalText is ParseCommit.
+func (c *Commit) UnmarshalText(text []byte) error {
+	parsed, err := ParseCommit(string(text))
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}

@@ -1,0 +1,63 @@
+package pack
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrCursor reports a cursor that does not continue this document.
+var ErrCursor = fault.New(fault.Invalid, "pack_cursor_invalid", "invalid_cursor: start again without a cursor")
+
+// Cursor is where a document continues. It names the pack, its revision and the options by a fingerprint, so that pages of different
+// documents are never put together.
+type Cursor struct {
+	Offset int
+	Limit  int
+}
+
+const cursorPrefix = "v1."
+
+// Encode is the cursor's text: v1.offset.limit.fingerprint.
+func (c Cursor) Encode(s State, o Options) string {
+	return cursorPrefix + strconv.Itoa(c.Offset) + "." + strconv.Itoa(c.Limit) + "." + fingerprint(s, o, c)
+}
+
+// ParseCursor reads a cursor for this pack and these options, of which Offset and Limit do not count. It fails with ErrCursor, saying
+// what does not fit as far as it can be known.
+func ParseCursor(text string, s State, o Options) (Cursor, error) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), cursorPrefix)
+	parts := strings.Split(rest, ".")
+	if !ok || len(parts) != 3 {
+		return Cursor{}, ErrCursor.Sayf("invalid_cursor: malformed; repeat the value of next as it is")
+	}
+	offset, errOffset := strconv.Atoi(parts[0])
+	limit, errLimit := strconv.Atoi(parts[1])
+	c := Cursor{Offset: offset, Limit: limit}
+	switch {
+	case errOffset != nil || errLimit != nil || offset < 0 || limit < 0:
+		return Cursor{}, ErrCursor.Sayf("invalid_cursor: malformed; repeat the value of next as it is")
+	case parts[2] != fingerprint(s, o, c):
+		return Cursor{}, ErrCursor.Sayf("invalid_cursor: it belongs to another pack, revision, view, match or max_tokens; " +
+			"repeat those, or start again without a cursor")
+	}
+	return c, nil
+}
+
+func fingerprint(s State, o Options, c Cursor) string {
+	match := ""
+	if o.Match != nil {
+		match = o.Match.String()
+	}
+	view := o.View
+	if view == "" {
+		view = Full
+	}
+	text := strings.Join([]string{
+		string(s.ID), strconv.FormatUint(s.Revision, 10), string(view), strconv.Itoa(o.MaxTokens),
+		strconv.Itoa(c.Offset), strconv.Itoa(c.Limit), match,
+	}, "\x00")
+	return canon.Bytes("pack.cursor.v1", []byte(text)).Hex()[:16]
+}

@@ -1,0 +1,226 @@
+// Package render writes a pack as Markdown (context-pack contract §3): a legend and the sections with what their refs show now, whole or
+// in pages, in full or compact, or within a token budget. Without options the document is byte for byte the contract's.
+//
+// It refuses to know where text comes from: evidence is handed to it, secrets masked.
+package pack
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+)
+
+// View is how much of a ref is shown.
+type View string
+
+// The views.
+const (
+	Full    View = "full"    // with the code
+	Compact View = "compact" // one line a ref
+)
+
+// ParseView reads full or compact, trimmed and in any case; blank is full.
+func ParseView(s string) (View, error) {
+	switch v := View(strings.ToLower(strings.TrimSpace(s))); v {
+	case "", Full:
+		return Full, nil
+	case Compact:
+		return v, nil
+	}
+	return "", ErrValue.Sayf("view %q is neither full nor compact", s)
+}
+
+// Options say what of a pack is written and how. The zero Options write all of it in full.
+type Options struct {
+	View      View
+	Match     *regexp.Regexp // only refs and diagrams whose text matches; nil is all
+	MaxTokens int            // 0 is no budget
+	Paged     bool           // Offset and Limit hold
+	Offset    int            // chunks to leave out before
+	Limit     int            // chunks at most; 0 is all
+	Legend    []string       // further legend lines, such as "selected_by: …"
+}
+
+// plain reports whether the document is the contract's default.
+func (o Options) plain() bool {
+	return o.View != Compact && o.Match == nil && o.MaxTokens == 0 && !o.Paged
+}
+
+// Shown is a pack with the evidence for its refs, in the order of State.Refs, secrets masked. Evidence of refs that Needs does not
+// name may be zero.
+type Shown struct {
+	State    State
+	Evidence []Evidence
+	Now      time.Time
+}
+
+// Document is the pack as Markdown. cursor makes the text that continues at a chunk; it is asked only when pages follow.
+func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
+	pieces := s.pieces(o)
+	page := o.slice(len(pieces))
+	shown := pieces[page.from:page.to]
+	var rest []piece
+	if o.MaxTokens > 0 {
+		shown, rest = s.budget(o, shown, page)
+	}
+	var b strings.Builder
+	s.legend(&b, o, legendFacts{page: page, shown: shown, left: len(rest), cursor: cursor})
+	b.WriteString("\n" + contentMark + "\n")
+	size := len(restHead)
+	for _, p := range shown {
+		size += len(p.head) + len(p.body)
+	}
+	b.Grow(size)
+	for _, p := range shown {
+		b.WriteString(p.head)
+		b.WriteString(p.body)
+	}
+	if len(shown) == 0 && len(rest) == 0 && !o.plain() {
+		b.WriteString("\n_Nothing to show here._\n")
+	}
+	writeRest(&b, o, rest)
+	return b.String()
+}
+
+// Needs lists, in rising order, the indices (in the order of State.Refs) of the refs whose evidence Document will look at.
+func Needs(s State, o Options) []int {
+	all := chunks(s)
+	if o.Match == nil {
+		page := o.slice(len(all))
+		all = all[page.from:page.to]
+	}
+	wanted := make([]bool, countRefs(s))
+	for _, c := range all {
+		if c.kind == aRef {
+			wanted[c.index] = true
+		}
+	}
+	var out []int
+	for i, w := range wanted {
+		if w {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func countRefs(s State) (n int) {
+	for _, sec := range s.Sections {
+		n += len(sec.Refs)
+	}
+	return n
+}
+
+// page is a slice of chunks.
+type page struct{ from, to, total int }
+
+func (o Options) slice(total int) page {
+	p := page{0, total, total}
+	if !o.Paged {
+		return p
+	}
+	p.from = min(max(o.Offset, 0), total)
+	if o.Limit > 0 && o.Limit < total-p.from {
+		p.to = p.from + o.Limit
+	}
+	return p
+}
+
+type legendFacts struct {
+	page   page
+	shown  []piece
+	left   int
+	cursor func(int) string
+}
+
+// legend writes the fixed lines of context-pack contract §3.2 and then, where an option or a masked secret asks for it, more.
+func (s Shown) legend(b *strings.Builder, o Options, f legendFacts) {
+	st := s.State
+	b.WriteString(legendMark + "\n# Context pack: " + Label(st.Summary()) + "\n\n")
+	item := func(key, value string) { b.WriteString("- " + key + ": " + value + "\n") }
+	item("id", string(st.ID))
+	if st.Name != "" {
+		item("name", Line(string(st.Name)))
+	}
+	item("status", st.Status.String())
+	item("revision", strconv.FormatUint(st.Revision, 10))
+	item("expires_at", st.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"))
+	item("ttl_remaining", Human(st.ExpiresAt, s.Now))
+	if len(st.Tags) > 0 {
+		item("tags", Line(strings.Join(st.Tags, ", ")))
+	}
+	if st.Brief != "" {
+		item("brief", Line(string(st.Brief)))
+	}
+	if n := masked(f.shown); n > 0 {
+		item("masked_secrets", strconv.Itoa(n))
+	}
+	for _, l := range o.Legend {
+		b.WriteString("- " + Line(l) + "\n")
+	}
+	if o.View == Compact {
+		item("view", string(Compact))
+		item("freshness", string(FreshnessAt(st.ExpiresAt, s.Now)))
+	}
+	if o.Match != nil {
+		item("match", Line(o.Match.String()))
+	}
+	if o.MaxTokens > 0 {
+		item("max_tokens", strconv.Itoa(o.MaxTokens))
+		item("left_out", strconv.Itoa(f.left))
+	}
+	if o.Paged {
+		paging(item, o, f)
+	}
+}
+
+func paging(item func(key, value string), o Options, f legendFacts) {
+	limit := "all"
+	if o.Limit > 0 {
+		limit = strconv.Itoa(o.Limit)
+	}
+	more := f.page.to < f.page.total
+	item("paging", "active")
+	item("offset", strconv.Itoa(f.page.from))
+	item("limit", limit)
+	item("has_more", strconv.FormatBool(more))
+	if more && f.cursor != nil {
+		item("next", f.cursor(f.page.to))
+	}
+	item("chunks_total", strconv.Itoa(f.page.total))
+	item("chunks_returned", strconv.Itoa(f.page.to-f.page.from))
+}
+
+func masked(shown []piece) (n int) {
+	for _, p := range shown {
+		n += p.masked
+	}
+	return n
+}
+
+// Label is what a pack is called: its title, else its name, else Untitled.
+func Label(s Summary) string {
+	switch {
+	case s.Title != "":
+		return Line(string(s.Title))
+	case s.Name != "":
+		return Line(string(s.Name))
+	}
+	return "Untitled"
+}
+
+// List is summaries as Markdown (context-pack contract §3.1).
+func List(packs []Summary, now time.Time) string {
+	if len(packs) == 0 {
+		return "No context packs found.\n"
+	}
+	var b strings.Builder
+	b.WriteString("# Context packs\n\n")
+	for _, p := range packs {
+		b.WriteString("- `" + string(p.ID) + "` — " + Label(p) + " (revision `" + strconv.FormatUint(p.Revision, 10) +
+			"`, ttl `" + Human(p.ExpiresAt, now) + "`)\n")
+	}
+	return b.String()
+}

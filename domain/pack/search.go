@@ -1,0 +1,49 @@
+package pack
+
+
+// maxCandidates bounds how many places of one text are compared; the nearest to where it was are kept.
+const maxCandidates = 8
+
+// search finds every place where as many lines as a ref had carry its fingerprint, in one pass, and keeps the nearest ones.
+type search struct {
+	want   uint64
+	near   int // where the text was
+	ring   []uint64
+	seen   int
+	sum    uint64
+	power  uint64 // pack.RollBase^len(ring)
+	starts []int
+}
+
+func newSearch(a Anchor, was LineRange) *search {
+	s := &search{want: uint64(a.Print), near: was.Start, ring: make([]uint64, was.Span()), power: 1}
+	for range s.ring {
+		s.power *= RollBase
+	}
+	return s
+}
+
+// add takes the fingerprint of line n; lines come in order from 1.
+func (s *search) add(n int, print uint64) {
+	at := s.seen % len(s.ring)
+	s.sum = s.sum*RollBase + print - s.ring[at]*s.power
+	s.ring[at] = print
+	s.seen++
+	if s.seen < len(s.ring) || s.sum != s.want {
+		return
+	}
+	s.starts = append(s.starts, n-len(s.ring)+1)
+	if len(s.starts) > maxCandidates {
+		s.dropFarthest()
+	}
+}
+
+// dropFarthest keeps the list rising: the farthest of a sorted list is its first or its last.
+func (s *search) dropFarthest() {
+	last := len(s.starts) - 1
+	if s.near-s.starts[0] > s.starts[last]-s.near {
+		s.starts = append(s.starts[:0], s.starts[1:]...)
+		return
+	}
+	s.starts = s.starts[:last]
+}

@@ -1,0 +1,63 @@
+package pack
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+)
+
+// ExpiringIn is the time left from which a pack is expiring_soon.
+const ExpiringIn = 900 * time.Second
+
+// Freshness says how much of its life a pack has left.
+type Freshness string
+
+// The freshness states. Expired packs are invisible, so readers only ever see the first two.
+const (
+	Fresh        Freshness = "fresh"
+	ExpiringSoon Freshness = "expiring_soon"
+	RenderExpired      Freshness = "expired"
+)
+
+// ParseFreshness reads one of the three words, trimmed and in any case.
+func ParseFreshness(s string) (Freshness, error) {
+	f := Freshness(strings.ToLower(strings.TrimSpace(s)))
+	switch f {
+	case Fresh, ExpiringSoon, RenderExpired:
+		return f, nil
+	}
+	return "", ErrValue.Sayf("freshness %q is neither fresh nor expiring_soon", s)
+}
+
+// FreshnessAt is the state of something that expires at the given time: at most ExpiringIn left is expiring_soon.
+func FreshnessAt(expires, now time.Time) Freshness {
+	switch left := expires.Sub(now); {
+	case left <= 0:
+		return RenderExpired
+	case left <= ExpiringIn:
+		return ExpiringSoon
+	}
+	return Fresh
+}
+
+// Remaining is whole seconds left, never negative.
+func Remaining(expires, now time.Time) int64 {
+	return max(0, int64(expires.Sub(now)/time.Second))
+}
+
+// Human is the time left for people: expired, <1m, minutes, hours or days, rounded down (context-pack contract §5).
+func Human(expires, now time.Time) string {
+	left := expires.Sub(now)
+	switch {
+	case left <= 0:
+		return "expired"
+	case left < time.Minute:
+		return "<1m"
+	case left < time.Hour:
+		return strconv.Itoa(int(left/time.Minute)) + "m"
+	case left < 24*time.Hour:
+		return strconv.Itoa(int(left/time.Hour)) + "h"
+	}
+	return strconv.Itoa(int(left/(24*time.Hour))) + "d"
+}

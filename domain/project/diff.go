@@ -1,0 +1,138 @@
+package project
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// DefaultText is how many bytes of a diff are shown when nobody says otherwise (packageflow contract §2.5).
+const DefaultText = 64 << 10
+
+// Diff is what changed, as text and in numbers. The numbers count everything, whatever was cut.
+type Diff struct {
+	Text         string     // valid UTF-8, cut as Cut does
+	Files        []FileStat // in git's order, MaxNames of them at most
+	FilesChanged int
+	Insertions   int // lines of all files
+	Deletions    int
+	Total        int64 // bytes of the whole text
+	Truncated    bool  // Text is not the whole text
+}
+
+// FileStat is one changed file.
+type FileStat struct {
+	Path       string
+	From       string // its name before; empty unless it was renamed or copied
+	Insertions int    // lines; 0 in a binary file, whose lines git does not count
+	Deletions  int
+	Binary     bool
+}
+
+// DiffReader reads what `git diff --numstat --patch -z` prints, piece by piece, and keeps no more of it than a Diff holds: it is an
+// io.Writer for the program's output. Make it with NewDiffReader.
+type DiffReader struct {
+	diff    Diff
+	pending []byte // a record that has no end yet
+	from    string // the old name of a rename whose new one is still to come
+	renamed int    // how many names of a rename are still to come
+	stat    FileStat
+	patch   bool // the records are over
+	text    window
+	failed  error
+}
+
+// NewDiffReader makes one for a text of at most limit bytes; 0 and less is DefaultText.
+func NewDiffReader(limit int) *DiffReader {
+	if limit <= 0 {
+		limit = DefaultText
+	}
+	return &DiffReader{text: window{limit: max(limit, MinText)}}
+}
+
+// maxRecord is more than any name that git keeps has bytes.
+const maxRecord = 64 << 10
+
+// Write takes the next piece. It fails, then and from there on, with project.ErrExecutionFailed when that is not what git prints.
+func (r *DiffReader) Write(p []byte) (int, error) {
+	rest := p
+	for r.failed == nil && !r.patch {
+		record, after, ended := bytes.Cut(rest, []byte{0})
+		r.pending = append(r.pending, record...)
+		switch {
+		case len(r.pending) > maxRecord:
+			r.failed = unexpected("diff", string(r.pending[:maxRecord]))
+		case !ended:
+			return len(p), nil
+		case !r.record(string(r.pending)):
+			r.failed = unexpected("diff", string(r.pending))
+		}
+		r.pending, rest = r.pending[:0], after
+	}
+	if r.failed != nil {
+		return 0, r.failed
+	}
+	_, err := r.text.Write(rest)
+	return len(p), err
+}
+
+// Diff is what was read, once all of it was written. It fails as Write does, and when the end is missing.
+func (r *DiffReader) Diff() (Diff, error) {
+	if r.failed == nil && (len(r.pending) > 0 || r.renamed > 0) {
+		r.failed = unexpected("diff", string(r.pending))
+	}
+	if r.failed != nil {
+		return Diff{}, r.failed
+	}
+	d := r.diff
+	d.Files = append([]FileStat{}, d.Files...)
+	d.Text, d.Truncated = r.text.text()
+	d.Total = r.text.total
+	return d, nil
+}
+
+// record takes one record: numbers and a name, or numbers and then two names, each a record of its own. An empty one ends them all.
+func (r *DiffReader) record(text string) bool {
+	switch {
+	case r.renamed > 0 && text == "":
+		return false
+	case r.renamed == 2:
+		r.from, r.renamed = text, 1
+		return true
+	case r.renamed == 1:
+		r.stat.From, r.stat.Path, r.renamed = plain(r.from), plain(text), 0
+		r.add()
+		return true
+	case text == "":
+		r.patch = true
+		return true
+	}
+	fields := strings.SplitN(text, "\t", 3)
+	if len(fields) < 3 {
+		return false
+	}
+	r.stat = FileStat{Path: plain(fields[2]), Binary: fields[0] == "-" && fields[1] == "-"}
+	if !r.stat.Binary {
+		insertions, errI := strconv.ParseUint(fields[0], 10, 31)
+		deletions, errD := strconv.ParseUint(fields[1], 10, 31)
+		if errI != nil || errD != nil {
+			return false
+		}
+		r.stat.Insertions, r.stat.Deletions = int(insertions), int(deletions)
+	}
+	if fields[2] == "" {
+		r.renamed = 2
+		return true
+	}
+	r.add()
+	return true
+}
+
+func (r *DiffReader) add() {
+	r.diff.FilesChanged++
+	r.diff.Insertions += r.stat.Insertions
+	r.diff.Deletions += r.stat.Deletions
+	if len(r.diff.Files) < MaxNames {
+		r.diff.Files = append(r.diff.Files, r.stat)
+	}
+}

@@ -1,0 +1,196 @@
+// Package execution is the history of what was run for people and agents: script and webhook actions, and workflows with their steps
+// and the output worth keeping.
+//
+// It refuses to know how anything is run and where rows are stored.
+package project
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// What is kept (packageflow contract §1.4 and §1.8).
+const (
+	MaxOutputLines  = 500  // lines an execution
+	MaxLineBytes    = 2048 // bytes of one kept line
+	MaxPerWorkflow  = 50   // executions a workflow, unless the workflow says otherwise
+	MaxRows         = 1000 // executions in all
+	RetentionDays   = 30
+	DefaultListSize = 20
+	MaxListSize     = 200
+)
+
+// Kind says what was run.
+type Kind string
+
+// The kinds; they are the action types of the contract.
+const (
+	Script   Kind = "script"
+	Webhook  Kind = "webhook"
+	Workflow Kind = "workflow"
+)
+
+// Known reports whether k is one of the three.
+func (k Kind) Known() bool { return k == Script || k == Webhook || k == Workflow }
+
+// Status is where an execution stands.
+type Status string
+
+// The statuses. All but Queued and Running are final.
+const (
+	Queued    Status = "queued"
+	Running   Status = "running"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+	TimedOut  Status = "timed_out"
+)
+
+// Known reports whether s is one of the six.
+func (s Status) Known() bool {
+	return slices.Contains([]Status{Queued, Running, Completed, Failed, Cancelled, TimedOut}, s)
+}
+
+// Final reports whether nothing follows.
+func (s Status) Final() bool { return s.Known() && s != Queued && s != Running }
+
+// ErrTransition reports a step that the state machine has not.
+var ErrTransition = fault.New(fault.State, "execution_state_invalid", "the execution is not in a state that allows this")
+
+// Execution is one row of the history. Arguments, results and output are stored masked.
+type Execution struct {
+	ID           string          `json:"id"` // "exec-<uuid4>"
+	Kind         Kind            `json:"actionType"`
+	ActionID     string          `json:"actionId,omitempty"`
+	WorkflowID   string          `json:"workflowId,omitempty"`
+	ProjectID    string          `json:"projectId,omitempty"`
+	Name         string          `json:"actionName"`
+	SourceClient string          `json:"sourceClient,omitempty"`
+	TriggeredBy  string          `json:"triggeredBy,omitempty"` // "mcp", "cli", "webhook", …
+	CallID       string          `json:"callId,omitempty"`
+	Parameters   json.RawMessage `json:"parameters,omitempty"`
+	Status       Status          `json:"status"`
+	Reason       string          `json:"reason,omitempty"` // "timeout", "cancelled", "interrupted", "non_zero_exit", "error"
+	Result       json.RawMessage `json:"result,omitempty"`
+	Error        string          `json:"errorMessage,omitempty"`
+	Owner        string          `json:"-"` // identity of the process that runs it
+	Steps        []Step          `json:"steps,omitempty"`
+	Output       []Line          `json:"output,omitempty"`
+	Dropped      int64           `json:"outputDropped,omitempty"` // lines that are no longer kept
+	StartedAt    time.Time       `json:"startedAt"`
+	CompletedAt  time.Time       `json:"completedAt,omitzero"`
+	DurationMS   int64           `json:"durationMs"`
+}
+
+// Step is how far one node of a workflow is.
+type Step struct {
+	NodeID     string     `json:"nodeId"`
+	Name       string     `json:"nodeName"`
+	Depth      int        `json:"depth"` // 0 for the workflow's own nodes
+	Status     StepStatus `json:"status"`
+	ExitCode   *int       `json:"exitCode,omitempty"`
+	Error      string     `json:"errorMessage,omitempty"`
+	ProcessID  string     `json:"processId,omitempty"`
+	DurationMS int64      `json:"durationMs"`
+}
+
+// StepStatus is where a step stands.
+type StepStatus string
+
+// The statuses of a step.
+const (
+	StepPending   StepStatus = "pending"
+	StepRunning   StepStatus = "running"
+	StepCompleted StepStatus = "completed"
+	StepFailed    StepStatus = "failed"
+	StepSkipped   StepStatus = "skipped"
+)
+
+// Line is a line of kept output.
+type Line struct {
+	NodeID  string    `json:"nodeId,omitempty"`
+	Node    string    `json:"nodeName,omitempty"`
+	Stream  string    `json:"stream"` // stdout, stderr or system
+	Content string    `json:"content"`
+	At      time.Time `json:"timestamp"`
+}
+
+// Add keeps lines, dropping the oldest beyond MaxOutputLines and what is longer than MaxLineBytes.
+func (e *Execution) Add(lines ...Line) {
+	if over := len(lines) - MaxOutputLines; over > 0 {
+		lines, e.Dropped = lines[over:], e.Dropped+int64(over)
+	}
+	for _, l := range lines {
+		l.Content = short(l.Content)
+		e.Output = append(e.Output, l)
+	}
+	if over := len(e.Output) - MaxOutputLines; over > 0 { // cut, not copied: a script may print a million lines, one by one
+		e.Output, e.Dropped = e.Output[over:], e.Dropped+int64(over)
+	}
+}
+
+// short cuts a line where a character begins. What is no text may have no such place nearby.
+func short(line string) string {
+	if len(line) <= MaxLineBytes {
+		return line
+	}
+	cut := MaxLineBytes
+	for cut > MaxLineBytes-utf8.UTFMax && !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	return line[:cut] + "…"
+}
+
+// End settles the execution. A final one stays as it is, with ErrTransition.
+func (e *Execution) End(to Status, reason, message string, now time.Time) error {
+	if !e.Status.Known() || e.Status.Final() || !to.Final() {
+		return ErrTransition.Sayf("execution %s is %s and cannot become %s", e.ID, e.Status, to)
+	}
+	e.Status, e.Reason, e.Error, e.CompletedAt, e.DurationMS = to, reason, message, now, max(now.Sub(e.StartedAt).Milliseconds(), 0)
+	return nil
+}
+
+// Interrupt settles an execution whose owner is gone: failed, with the step that was running named. It reports whether that changed it.
+func (e *Execution) Interrupt(now time.Time) bool {
+	if e.Status != Queued && e.Status != Running {
+		return false
+	}
+	message := "the process that ran it ended before it did"
+	for i := range e.Steps {
+		switch s := &e.Steps[i]; s.Status {
+		case StepRunning:
+			s.Status, s.Error = StepFailed, "interrupted"
+			message += "; step " + s.Name + " was running"
+		case StepPending:
+			s.Status = StepSkipped
+		}
+	}
+	return e.End(Failed, "interrupted", message, now) == nil
+}
+
+// Filter chooses executions. Zero fields match everything.
+type Filter struct {
+	ActionID   string
+	WorkflowID string
+	Kind       Kind
+	Status     Status
+	Limit      int // 1 to MaxListSize; 0 is DefaultListSize
+}
+
+// Most is the limit within its bounds.
+func (f Filter) Most() int {
+	if f.Limit < 1 {
+		return DefaultListSize
+	}
+	return min(f.Limit, MaxListSize)
+}
+
+// Matches reports whether the filter chooses the execution, its limit aside.
+func (f Filter) Matches(e Execution) bool {
+	return (f.ActionID == "" || f.ActionID == e.ActionID) && (f.WorkflowID == "" || f.WorkflowID == e.WorkflowID) &&
+		(f.Kind == "" || f.Kind == e.Kind) && (f.Status == "" || f.Status == e.Status)
+}

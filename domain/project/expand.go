@@ -1,0 +1,100 @@
+package project
+
+import (
+	"slices"
+	"strings"
+
+)
+
+// Step is one node in its place when a workflow is run, with the workflow a trigger starts.
+type WorkflowStep struct {
+	Node     Node
+	Workflow *WorkflowWorkflow // whose node it is
+	Depth    int       // 0 for the nodes of the workflow that is run
+	Child    *WorkflowWorkflow // of a trigger
+	Steps    []WorkflowStep    // of Child, in order
+}
+
+// Cycle is the details of ErrCycle.
+type Cycle struct {
+	HasCycle bool     `json:"hasCycle"`
+	Path     []string `json:"cyclePath"`
+	Names    []string `json:"cycleNames"`
+}
+
+// Expand is every step of a workflow with the workflows it starts, to any depth that is allowed. load finds a workflow by its ID. It fails
+// with ErrEmpty, with ErrCycle, whose details are Cycle, with ErrDepth, with project.ErrArgument beyond MaxSteps, or with load's error.
+func Expand(w *WorkflowWorkflow, load func(id string) (*WorkflowWorkflow, error)) ([]WorkflowStep, error) {
+	left := MaxSteps
+	return expand(w, load, []*WorkflowWorkflow{w}, &left)
+}
+
+func expand(w *WorkflowWorkflow, load func(id string) (*WorkflowWorkflow, error), chain []*WorkflowWorkflow, left *int) ([]WorkflowStep, error) {
+	if len(w.Nodes) == 0 {
+		return nil, ErrEmpty.Sayf("workflow %q has no steps; add_workflow_step adds one", w.Name)
+	}
+	if *left -= len(w.Nodes); *left < 0 { // five levels of two hundred triggers each would never end
+		return nil, ErrArgument.Sayf("workflow %q would run more than %d steps, those of the workflows it starts counted; split it", chain[0].Name, MaxSteps)
+	}
+	var steps []WorkflowStep
+	for _, n := range w.Nodes {
+		s := WorkflowStep{Node: n, Workflow: w, Depth: len(chain) - 1}
+		if n.Type == Trigger {
+			child, err := load(n.Config.TargetID)
+			if err != nil {
+				return nil, err
+			}
+			if err := admit(chain, child); err != nil {
+				return nil, err
+			}
+			if s.Steps, err = expand(child, load, append(slices.Clone(chain), child), left); err != nil {
+				return nil, err
+			}
+			s.Child = child
+		}
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// admit refuses a workflow that is started already, and one too deep.
+func admit(chain []*WorkflowWorkflow, child *WorkflowWorkflow) error {
+	if i := slices.IndexFunc(chain, func(w *WorkflowWorkflow) bool { return w.ID == child.ID }); i >= 0 {
+		c := Cycle{HasCycle: true}
+		for _, w := range append(slices.Clone(chain[i:]), child) {
+			c.Path, c.Names = append(c.Path, w.ID), append(c.Names, w.Name)
+		}
+		return ErrCycle.Sayf("the workflow starts itself: %s; remove one of these steps", strings.Join(c.Names, " → ")).With(c)
+	}
+	if len(chain) >= MaxDepth {
+		return ErrDepth.Sayf("%q would be workflow number %d within one another; at most %d are allowed", child.Name, len(chain)+1, MaxDepth)
+	}
+	return nil
+}
+
+// Flat is the steps in the order they run, each before those of the workflow it starts.
+func Flat(steps []WorkflowStep) []WorkflowStep {
+	var out []WorkflowStep
+	for _, s := range steps {
+		out = append(append(out, s), Flat(s.Steps)...)
+	}
+	return out
+}
+
+// Dir is where the step's command runs: its own cwd, joined to the project's directory when it is relative; else the override; else the
+// project's directory. It fails with project.ErrArgument when a global workflow leaves it open.
+func (s WorkflowStep) Dir(projectDir, override string) (string, error) {
+	switch cwd := s.Node.Config.Cwd; {
+	case strings.HasPrefix(cwd, "/"):
+		return cwd, nil
+	case cwd != "" && projectDir == "":
+		return "", ErrArgument.Sayf("step %q runs in %q, and workflow %q belongs to no project that this could be relative to; give it an absolute cwd", s.Node.Name, cwd, s.Workflow.Name)
+	case cwd != "":
+		return projectDir + "/" + cwd, nil
+	case override != "":
+		return override, nil
+	case projectDir != "":
+		return projectDir, nil
+	}
+	return "", ErrArgument.Sayf("step %q has no directory to run in, because workflow %q belongs to no project; give it a cwd", s.Node.Name, s.Workflow.Name)
+}

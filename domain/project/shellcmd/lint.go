@@ -1,0 +1,171 @@
+// Package lint judges shell commands before they are stored, shown or run: workflow steps, step templates and the scripts of
+// package.json (packageflow-security contract §4.6). It is advice and friction, not a sandbox: what a program does once it runs is
+// beyond any reading of its command line.
+//
+// It refuses to know a shell's grammar: scripts arrive taken apart, and it runs nothing.
+package shellcmd
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Script is a shell text taken apart.
+type Script = CommandLineScript
+
+// Verdict is what becomes of a command.
+type Verdict uint8
+
+// The verdicts, the worst last.
+const (
+	OK    Verdict = iota // nothing speaks against it
+	High                 // a person has to look at it, every time
+	Block                // it is never run from here
+)
+
+func verdictNames() []string { return []string{"ok", "high", "block"} }
+
+// String is the verdict's name: "ok", "high" or "block".
+func (v Verdict) String() string {
+	if names := verdictNames(); int(v) < len(names) {
+		return names[v]
+	}
+	return "block"
+}
+
+// MarshalText is the verdict's name.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads a verdict's name; any other text is an error.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	i := slices.Index(verdictNames(), string(text))
+	if i < 0 {
+		return project.ErrArgument.Sayf("%.40q is no verdict; there are ok, high and block", text)
+	}
+	*v = Verdict(i)
+	return nil
+}
+
+// Finding is one thing that speaks against a command: the rule, what it does, the way out, and the part of the text it is about.
+type Finding struct {
+	Rule     string  `json:"rule"`
+	Verdict  Verdict `json:"verdict"`
+	Message  string  `json:"message"`
+	Fragment string  `json:"fragment"`
+}
+
+// Report is what was found, the worst first.
+type Report struct {
+	Verdict  Verdict   `json:"verdict"`
+	Findings []Finding `json:"findings,omitempty"`
+	Starts   []Start   `json:"-"` // every program the text starts, those of texts within it too
+}
+
+// Start is a program that a text starts, by itself or through others: for whoever knows what that starts in turn.
+type Start struct {
+	Run
+	Dirs   []string // absolute, that it may run in; "" is not known
+	Source string   // the command it stands in, as it is written
+}
+
+// Refusal is project.ErrCommandBlocked saying why, with the report as its details, or nil when the command may run.
+func (r Report) Refusal() error {
+	if r.Verdict != Block || len(r.Findings) == 0 {
+		return nil
+	}
+	first := r.Findings[0]
+	return project.ErrCommandBlocked.Sayf("%q is never run from here: %s", first.Fragment, first.Message).With(r)
+}
+
+// Context is what a command is judged in. Every field may be missing; then less is known, and less found.
+type Context struct {
+	Home    string                   // absolute; the home directory of whoever runs it
+	Project string                   // absolute; the root of the project
+	Dir     string                   // absolute; where it runs, Project when empty
+	OwnDirs []string                 // absolute; files and directories that no command may change, our own data before all
+	Parse   func(text string) Script // looks into sh -c and its like; without it such text is High
+}
+
+// The bounds of a check.
+const (
+	maxNested   = 8   // texts within texts
+	maxTexts    = 64  // texts taken apart in one check
+	maxFindings = 20  // findings in a report
+	maxFragment = 160 // bytes of a finding's fragment
+	maxBefore   = 16  // commands looked at on the other side of a pipe
+	maxStarts   = 2000
+)
+
+// CheckText refuses a command that is blank, too long (8,192 bytes) or has a NUL in it, with project.ErrArgument.
+func CheckText(command string) error {
+	switch {
+	case strings.TrimSpace(command) == "":
+		return project.ErrArgument.Sayf("the command is empty; say what is to be run")
+	case len(command) > project.MaxCommand:
+		return project.ErrArgument.Sayf("the command has %d bytes; at most %d are allowed: put it into a script file and run that", len(command), project.MaxCommand)
+	case strings.ContainsRune(command, 0):
+		return project.ErrArgument.Sayf("the command contains a NUL character, which no shell can be given")
+	case !utf8.ValidString(command):
+		return project.ErrArgument.Sayf("the command is no UTF-8 text")
+	}
+	return nil
+}
+
+// Check judges a script. The same script in the same context always gets the same report.
+func Check(script Script, in Context) Report {
+	texts := maxTexts
+	home := cmp.Or(in.Home, UnknownHome)
+	c := &check{
+		Context: in, course: Follow(script, home, cmp.Or(in.Dir, in.Project)), texts: &texts, found: &findings{}, home: home,
+		own: slices.Concat(in.OwnDirs, clientFiles(in.Home, in.Project)),
+	}
+	c.judge()
+	return c.found.report()
+}
+
+// findings collects what is found, each thing once.
+type findings struct {
+	all    []Finding
+	starts []Start
+}
+
+func (f *findings) add(found Finding) {
+	found.Fragment = cut(found.Fragment)
+	if !slices.Contains(f.all, found) && (len(f.all) < maxFindings || found.Verdict == Block) {
+		f.all = append(f.all, found)
+	}
+}
+
+func (f *findings) report() Report {
+	worst := map[string]bool{}
+	for _, found := range f.all {
+		worst[found.Fragment] = worst[found.Fragment] || found.Verdict == Block
+	}
+	f.all = slices.DeleteFunc(f.all, func(found Finding) bool { return found.Rule == "outside" && worst[found.Fragment] })
+	sorting.Stable(f.all, func(a, b Finding) int { return cmp.Compare(b.Verdict, a.Verdict) })
+	if len(f.all) > maxFindings {
+		f.all = f.all[:maxFindings]
+	}
+	r := Report{Findings: f.all, Starts: f.starts}
+	if len(f.all) > 0 {
+		r.Verdict = f.all[0].Verdict
+	}
+	return r
+}
+
+func cut(text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	if len(text) <= maxFragment {
+		return text
+	}
+	end := maxFragment - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

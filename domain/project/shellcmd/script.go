@@ -1,0 +1,150 @@
+// Package cmdline is what a shell script says, taken apart: which programs it starts with which arguments, wherever they hide, and what
+// their words may become.
+//
+// It refuses to know which of that is dangerous, and how shell text is parsed.
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+)
+
+// Script is a shell text taken apart: every simple command in it, wherever it hides, in the order in which they stand, what is
+// substituted into a command before the command itself.
+type CommandLineScript struct {
+	Commands   []Command
+	Pipes      []Pipe
+	Shells     []int  // the tree of shells: Shells[s] is the shell that s was forked from, -1 for the first
+	Blocks     []int  // the tree of blocks: a command of a block runs only after what stands before it in that block and those around it
+	Plain      bool   // nothing but one simple command, and every shell reads it the same way
+	Unparsable string // why the text is no shell script; Commands is then what could be made out all the same
+}
+
+// Span is the commands From <= i < To of a script.
+type Span struct{ From, To int }
+
+// Has reports whether command i is in the span.
+func (s Span) Has(i int) bool { return s.From <= i && i < s.To }
+
+// Pipe is one | of a script: what any command on its left writes, any command on its right may read.
+type Pipe struct{ From, To Span }
+
+// Command is one simple command. It has no words when it is a mere assignment, or the redirects of a compound command.
+type Command struct {
+	Words     []Word
+	Assigns   []Assign
+	Redirects []Redirect
+	Shell     int    // in Script.Shells
+	Block     int    // in Script.Blocks
+	Function  string // the innermost function whose body it is in
+	Forked    bool   // within that function it runs beside others: in a pipe, or in the background
+	Source    string // as it is written
+}
+
+// Assign is NAME=value, or one turn of a loop over NAME.
+type Assign struct {
+	Name  string
+	Value Word
+}
+
+// Redirect is one redirection.
+type Redirect struct {
+	Operator string // ">", ">>", "<", "<<<" and so on
+	Target   Word   // of a here-document: its text
+}
+
+// Writes reports whether the redirect opens its target for writing.
+func (r Redirect) Writes() bool {
+	switch r.Operator {
+	case ">", ">>", ">|", "<>", "&>", "&>>", "&>|":
+		return true
+	case ">&": // with a number or a dash it is another descriptor, else a file
+		text, known := r.Target.Literal()
+		return !known || strings.Trim(text, "0123456789-") != ""
+	}
+	return false
+}
+
+// Feeds reports whether the target is text that the command reads from its standard input.
+func (r Redirect) Feeds() bool { return strings.HasPrefix(r.Operator, "<<") }
+
+// Word is one word, as it is written and in parts.
+type Word struct {
+	Source string
+	Parts  []Part
+}
+
+// Literal is the word as the program gets it, and whether that is known before it runs.
+func (w Word) Literal() (string, bool) {
+	var b strings.Builder
+	for _, p := range w.Parts {
+		if p.Kind != Literal {
+			return "", false
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String(), true
+}
+
+// Kind says what a part of a word is.
+type Kind uint8
+
+// The kinds of parts.
+const (
+	Literal      Kind = iota // Text, quotes and escapes taken away
+	Pattern                  // Text is unquoted * ? or [
+	Tilde                    // Text is the user's name, empty for one's own home
+	Variable                 // Text is its name
+	Substitution             // the output of Inside, or the name of a pipe to or from it
+	Computed                 // arithmetic, and what else is only known when it runs
+)
+
+// Part is a part of a word.
+type Part struct {
+	Kind     Kind
+	Text     string
+	Quoted   bool
+	Source   string // as it is written
+	Operator string // of ${NAME-word}: "-", ":-", "=", ":=", "?", ":?", "+", ":+"; any other is itself
+	Other    []Part // the word behind Operator
+	Inside   Span   // the commands of a Substitution
+}
+
+// Argv is the script as a program and its arguments, when it is so plain that no shell is needed: one simple command of literal
+// words that is none of the shell's own. Everything else is for /bin/sh -c.
+func (s CommandLineScript) Argv() ([]string, bool) {
+	if s.Unparsable != "" || !s.Plain || len(s.Commands) != 1 {
+		return nil, false
+	}
+	c := s.Commands[0]
+	if len(c.Words) == 0 || len(c.Assigns) > 0 || len(c.Redirects) > 0 {
+		return nil, false
+	}
+	argv := make([]string, len(c.Words))
+	for i, w := range c.Words {
+		text, known := w.Literal()
+		if !known {
+			return nil, false
+		}
+		argv[i] = text
+	}
+	return argv, argv[0] != "" && !slices.Contains(builtins(), argv[0])
+}
+
+// builtins are the commands that are the shell's own, or that it does differently from the program of that name.
+func builtins() []string {
+	return []string{
+		".", ":", "[", "alias", "bg", "break", "builtin", "cd", "command", "continue", "declare", "dirs", "echo", "enable", "eval", "exec", "exit",
+		"export", "false", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd", "printf",
+		"pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend", "test", "time", "times", "trap",
+		"true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+	}
+}
+
+// within reports whether node a of a tree is b or an ancestor of b.
+func within(tree []int, a, b int) bool {
+	for b >= 0 && b < len(tree) && b > a {
+		b = tree[b] // a parent's number is always smaller
+	}
+	return a == b
+}

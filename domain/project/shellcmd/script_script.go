@@ -1,0 +1,153 @@
+// Package script decides how a package.json script is started: through which package manager, with which argument vector, and whether it
+// is one that never ends.
+//
+// It refuses to know processes and files: what is installed arrives as a Toolchain.
+package shellcmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/spelling"
+)
+
+// Toolchain is what is installed on this machine: absolute paths, empty for what is not.
+type Toolchain struct {
+	Managers map[project.Manager]string
+	Versions map[project.Manager]string // as far as they are known without starting anything
+	Corepack string
+	Volta    string
+}
+
+// The strategies by which the manager is found (packageflow contract §2.6, row 20).
+const (
+	System        = "system"
+	Volta         = "volta"
+	Corepack      = "corepack"
+	VoltaCorepack = "volta+corepack"
+)
+
+// Command is a script ready to be started.
+type CommandCommand struct {
+	Name     string          `json:"script"`
+	Text     string          `json:"command"`        // what package.json says
+	Pre      string          `json:"pre,omitempty"`  // text of the hook before it
+	Post     string          `json:"post,omitempty"` // and after
+	Manager  project.Manager `json:"package_manager"`
+	Version  string          `json:"package_manager_version,omitempty"`
+	Strategy string          `json:"toolchain_strategy"`
+	Argv     []string        `json:"argv"`
+	DevLike  bool            `json:"dev_like"`
+}
+
+// Build is the command for a script of the project with these facts. Arguments are passed on as they are; no shell reads them. It fails
+// with project.ErrScriptNotFound, naming those there are, with project.ErrArgument on what no program can be told, with project.ErrManifest
+// on a version of volta's that is none, and with project.ErrExecutionFailed when the manager is not installed.
+func Build(f project.Facts, tools Toolchain, name string, args []string) (CommandCommand, error) {
+	if f.Broken != nil {
+		return CommandCommand{}, f.Broken
+	}
+	if f.Manifest == nil {
+		return CommandCommand{}, project.ErrScriptNotFound.Sayf("the project has no package.json, and so no scripts")
+	}
+	text, there := f.Manifest.Scripts[name]
+	if !there {
+		return CommandCommand{}, missing(name, f.Manifest.ScriptNames())
+	}
+	if err := tellable(name, args); err != nil {
+		return CommandCommand{}, err
+	}
+	c := CommandCommand{Name: name, Text: text, Pre: f.Manifest.Scripts["pre"+name], Post: f.Manifest.Scripts["post"+name], Manager: f.Manager,
+		Version: f.ManagerVersion, DevLike: DevLike(name, text)}
+	if !c.Manager.Known() {
+		c.Manager = project.NPM
+	}
+	prefix, err := c.prefix(f, tools)
+	if err != nil {
+		return CommandCommand{}, err
+	}
+	c.Argv = append(append(prefix, "run", name), c.passed(args)...)
+	return c, nil
+}
+
+// shownNames bounds a list of scripts in a message.
+const shownNames = 50
+
+func missing(name string, names []string) error {
+	if near := spelling.Nearest(name, names); near != "" {
+		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; did you mean %s? there are: %s%s", name, near, strings.Join(names[:min(len(names), shownNames)], ", "), more(len(names)-shownNames))
+	}
+	switch rest := len(names) - shownNames; {
+	case len(names) == 0:
+		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q, and no other", name)
+	case rest > 0:
+		return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; there are: %s%s", name, strings.Join(names[:shownNames], ", "), more(rest))
+	}
+	return project.ErrScriptNotFound.Sayf("package.json has no script %.100q; there are: %s", name, strings.Join(names, ", "))
+}
+
+func more(rest int) string {
+	if rest <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", rest)
+}
+
+// tellable refuses what the manager would not take for the script it is: a name that looks like an option, and the one character that an
+// argument cannot hold.
+func tellable(name string, args []string) error {
+	if name == "" || name[0] == '-' {
+		return project.ErrArgument.Sayf("a script named %.100q cannot be run: package managers take it for an option; rename it in package.json", name)
+	}
+	for i, text := range append([]string{name}, args...) {
+		if strings.ContainsRune(text, 0) {
+			return project.ErrArgument.Sayf("argument %d of script %.100q holds a NUL character, which no program can be given", i, name)
+		}
+	}
+	return nil
+}
+
+// prefix is how the manager itself is started.
+func (c *CommandCommand) prefix(f project.Facts, tools Toolchain) ([]string, error) {
+	m := string(c.Manager)
+	if tools.Volta != "" && len(f.Manifest.Volta) > 0 {
+		for _, of := range []string{"node", m} {
+			if v := f.Manifest.Volta[of]; v != "" && !project.VersionLike(v) {
+				return nil, project.ErrManifest.Sayf("package.json pins %s for volta to %.60q, which is no version; nothing is run with it", of, v)
+			}
+		}
+		argv := []string{tools.Volta, "run"}
+		if v := f.Manifest.Volta["node"]; v != "" {
+			argv = append(argv, "--node", v)
+		}
+		if c.Strategy = Volta; f.Corepack {
+			c.Strategy = VoltaCorepack
+		} else if v := f.Manifest.Volta[m]; v != "" && c.Manager != project.Bun {
+			argv, c.Version = append(argv, "--"+m, v), v
+		}
+		return append(argv, m), nil
+	}
+	installed := tools.Managers[c.Manager]
+	if f.Corepack {
+		c.Strategy = Corepack
+		if c.Manager != project.NPM && c.Manager != project.Bun && installed == "" && tools.Corepack != "" {
+			return []string{tools.Corepack, m}, nil
+		}
+	} else {
+		c.Strategy, c.Version = System, tools.Versions[c.Manager]
+	}
+	if installed == "" {
+		return nil, project.ErrExecutionFailed.Sayf("%s is not installed on this machine; install it, or corepack, and call again", m)
+	}
+	return []string{installed}, nil
+}
+
+// passed is the script's own arguments: npm needs to be told where they begin, the others would pass the dashes on.
+func (c *CommandCommand) passed(args []string) []string {
+	if len(args) == 0 || c.Manager != project.NPM {
+		return args
+	}
+	return slices.Concat([]string{"--"}, args)
+}

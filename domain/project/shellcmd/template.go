@@ -1,0 +1,136 @@
+// Package template holds step templates: commands that a workflow's step may begin as, those that come with Countersign and those
+// that people have made.
+//
+// It refuses to know where templates are stored, and whether the program of a command exists.
+package shellcmd
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/project"
+)
+
+// CustomPrefix begins the ID of every template that a person has made; a UUIDv4 follows (packageflow contract §1.5).
+const CustomPrefix = "custom-"
+
+// Risk says how much a command may break.
+type Risk string
+
+// The risks.
+const (
+	Low    Risk = "low"    // it only looks
+	Medium Risk = "medium" // it changes things in the project, or runs the project's own code
+	TemplateHigh   Risk = "high"   // it deletes what cannot be brought back, or reaches others
+)
+
+// Template is one step template (packageflow contract §1.5). In Command {pm} stands for the project's package manager, and <like-this>
+// for what a person has to fill in.
+type Template struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Command     string    `json:"command"`
+	Category    Category  `json:"category"`
+	Description string    `json:"description,omitempty"`
+	IsCustom    bool      `json:"isCustom"`
+	Risk        Risk      `json:"risk"`
+	CreatedAt   time.Time `json:"createdAt,omitzero"` // of custom ones
+}
+
+// Draft is what somebody says of a new template.
+type Draft struct {
+	Name        string
+	Command     string
+	Category    string // as ParseCategory takes it; empty is custom
+	Description string
+}
+
+// New is a custom template of medium risk; who has had its command judged may raise that. White space around texts is cut off. It fails
+// with project.ErrArgument, naming the field.
+func New(id string, d Draft, now time.Time) (Template, error) {
+	t := Template{
+		ID: id, Name: strings.TrimSpace(d.Name), Command: strings.TrimSpace(d.Command), Category: Custom,
+		Description: strings.TrimSpace(d.Description), IsCustom: true, Risk: Medium, CreatedAt: now,
+	}
+	if !strings.HasPrefix(id, CustomPrefix) || len(id) == len(CustomPrefix) {
+		return Template{}, project.ErrArgument.Sayf("id %.60q does not begin with %s and a UUID", id, CustomPrefix)
+	}
+	if t.Name == "" {
+		return Template{}, project.ErrArgument.Sayf("name is empty; a template is found by its name")
+	}
+	if err := project.CheckText("name", t.Name, project.MaxName); err != nil {
+		return Template{}, err
+	}
+	if err := CheckText(t.Command); err != nil {
+		return Template{}, err
+	}
+	if err := project.CheckText("description", t.Description, project.MaxDescription); err != nil {
+		return Template{}, err
+	}
+	if strings.TrimSpace(d.Category) == "" {
+		return t, nil
+	}
+	var err error
+	if t.Category, err = ParseCategory(d.Category); err != nil {
+		return Template{}, err
+	}
+	return t, nil
+}
+
+// Filter says which templates are wanted. The zero Filter is every custom one.
+type Filter struct {
+	Category Category // empty is any
+	Query    string   // somewhere in name, command or description, whatever the case
+	Builtin  bool     // those that come with Countersign, too
+}
+
+// Select is the templates that are wanted: built-in ones first, in their own order, then custom ones in the order they are given.
+func Select(custom []Template, f Filter) []Template {
+	out := []Template{}
+	if f.Builtin {
+		out = append(out, Builtin()...)
+	}
+	out = append(out, custom...)
+	return slices.DeleteFunc(out, func(t Template) bool { return !f.wants(t) })
+}
+
+func (f Filter) wants(t Template) bool {
+	if f.Category != "" && !strings.EqualFold(string(f.Category), string(t.Category)) {
+		return false
+	}
+	query := strings.ToLower(strings.TrimSpace(f.Query))
+	return slices.ContainsFunc([]string{t.Name, t.Command, t.Description}, func(text string) bool {
+		return strings.Contains(strings.ToLower(text), query)
+	})
+}
+
+// Fill puts the package manager in the place of {pm}. It comes before a command is judged, and fails with project.ErrArgument when the
+// command has a {pm} and the project no package manager.
+func Fill(command string, pm project.Manager) (string, error) {
+	if !strings.Contains(command, "{pm}") {
+		return command, nil
+	}
+	if !pm.Known() {
+		return "", project.ErrArgument.Sayf("the command has a {pm} in it, but the project has no package manager; write npm, pnpm, yarn or bun in its place")
+	}
+	return strings.ReplaceAll(command, "{pm}", string(pm)), nil
+}
+
+// Placeholders are the names of what a person has to fill in, each once, in order.
+func Placeholders(command string) []string {
+	out := []string{}
+	for _, match := range placeholder().FindAllStringSubmatch(command, -1) {
+		if !slices.Contains(out, match[1]) {
+			out = append(out, match[1])
+		}
+	}
+	return out
+}
+
+// Example is a command as it may look once it is filled in: every placeholder is its own name. Templates are judged by it, because
+// <name> is no shell text.
+func Example(command string) string { return placeholder().ReplaceAllString(command, "$1") }
+
+func placeholder() *regexp.Regexp { return regexp.MustCompile(`<([a-z][a-z0-9-]*)>`) }

@@ -1,0 +1,200 @@
+// Package automation holds stored actions (a program, a webhook or a workflow that may be triggered by name) and the rules that say
+// whether each may run.
+//
+// It refuses to know how they are carried out.
+package webhook
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Bounds and defaults of a script action (packageflow contract §1.6).
+const (
+	DefaultTimeoutMS = 60_000
+	MaxTimeoutMS     = 3_600_000
+	MaxStreamBytes   = 100 << 10 // of each stream in a result
+)
+
+// Action is a stored action. Exactly the config of its type is set.
+type Action struct {
+	ID          string          `json:"id"` // UUIDv4
+	Type        project.Kind  `json:"actionType"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	ProjectID   string          `json:"projectId,omitempty"` // empty: of no project
+	Enabled     bool            `json:"isEnabled"`
+	Script      *ScriptConfig   `json:"script,omitempty"`
+	Webhook     *Config `json:"webhook,omitempty"`
+	Workflow    *WorkflowConfig `json:"workflow,omitempty"`
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
+	Revision    int64           `json:"revision"`
+}
+
+// ScriptConfig is a program with its arguments. It is started as it stands; no shell reads it.
+type ScriptConfig struct {
+	Command   string            `json:"command"`
+	Args      []string          `json:"args,omitempty"`
+	Cwd       string            `json:"cwd,omitempty"`
+	Env       map[string]string `json:"env,omitempty"`
+	TimeoutMS int64             `json:"timeoutMs,omitempty"` // 0 is DefaultTimeoutMS
+	UseVolta  bool              `json:"useVolta,omitempty"`
+}
+
+// WorkflowConfig names a workflow.
+type WorkflowConfig struct {
+	WorkflowID string            `json:"workflowId"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// Validate refuses an action that could not be carried out as it stands, with project.ErrArgument.
+func (a Action) Validate() error {
+	if strings.TrimSpace(a.Name) == "" {
+		return project.ErrArgument.Sayf("an action needs a name")
+	}
+	if err := project.CheckText("name", a.Name, project.MaxName); err != nil {
+		return err
+	}
+	if err := project.CheckText("description", a.Description, project.MaxDescription); err != nil {
+		return err
+	}
+	have := map[project.Kind]bool{project.Script: a.Script != nil, project.Webhook: a.Webhook != nil, project.Workflow: a.Workflow != nil}
+	for kind, there := range have {
+		if there != (kind == a.Type) {
+			return project.ErrArgument.Sayf("an action of type %q has the config of exactly that type", a.Type)
+		}
+	}
+	switch a.Type {
+	case project.Script:
+		return a.Script.validate()
+	case project.Webhook:
+		return a.Webhook.Validate()
+	case project.Workflow:
+		if a.Workflow.WorkflowID == "" {
+			return project.ErrArgument.Sayf("the action names no workflow")
+		}
+		return nil
+	}
+	return project.ErrArgument.Sayf("%q is no type of action; there are script, webhook and workflow", a.Type)
+}
+
+func (c ScriptConfig) validate() error {
+	switch {
+	case strings.TrimSpace(c.Command) == "":
+		return project.ErrArgument.Sayf("the action names no program")
+	case strings.ContainsAny(c.Command, " \t\n"):
+		return project.ErrArgument.Sayf("%q holds blanks: command is the program alone, its arguments stand in args", c.Command)
+	case len(c.Command) > project.MaxCommand:
+		return project.ErrArgument.Sayf("the command has more than %d bytes", project.MaxCommand)
+	case c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeoutMS:
+		return project.ErrArgument.Sayf("timeoutMs is not within 0 and %d", MaxTimeoutMS)
+	}
+	for i, arg := range c.Args {
+		if strings.ContainsRune(arg, 0) {
+			return project.ErrArgument.Sayf("args[%d] holds a NUL character, which no program can be given", i)
+		}
+	}
+	if err := project.CheckText("command", c.Command, project.MaxCommand); err != nil { // what is shown must be what is run
+		return err
+	}
+	return project.CheckText("cwd", c.Cwd, project.MaxPath)
+}
+
+// Level is what a rule says (packageflow contract §1.7).
+type Level string
+
+// The levels.
+const (
+	RequireConfirm Level = "require_confirm"
+	AutoApprove    Level = "auto_approve"
+	Deny           Level = "deny"
+)
+
+// Known reports whether l is one of the three.
+func (l Level) Known() bool { return l == RequireConfirm || l == AutoApprove || l == Deny }
+
+// Rule is what a person decided for one action, for all of a type, or for all. There is at most one for each.
+type Rule struct {
+	ActionID  string         `json:"actionId,omitempty"`
+	Type      project.Kind `json:"actionType,omitempty"`
+	Level     Level          `json:"permissionLevel"`
+	CreatedAt time.Time      `json:"createdAt"`
+}
+
+// The places a resolved level can come from.
+const (
+	FromAction  = "action"
+	FromType    = "type"
+	FromGlobal  = "global"
+	FromDefault = "default"
+)
+
+// Resolve is the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
+// RequireConfirm, which nobody stored and so raises nothing (packageflow-security contract §3.3).
+func Resolve(rules []Rule, actionID string, kind project.Kind) (Level, string) {
+	for _, r := range rules {
+		if actionID != "" && r.ActionID == actionID {
+			return r.Level, FromAction
+		}
+	}
+	for _, r := range rules {
+		if r.ActionID == "" && r.Type == kind && kind != "" {
+			return r.Level, FromType
+		}
+	}
+	for _, r := range rules {
+		if r.ActionID == "" && r.Type == "" {
+			return r.Level, FromGlobal
+		}
+	}
+	return RequireConfirm, FromDefault
+}
+
+// Loosens reports whether a rule, put among the others or, without a level, taken from among them, would let pass what is denied or asked about now.
+// kind is that of the rule's action, or of the rule. That an action is approved beforehand opens nothing by itself.
+func Loosens(rules []Rule, change Rule, kind project.Kind) bool {
+	after := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.ActionID == change.ActionID && r.Type == change.Type })
+	if change.Level != "" {
+		after = append(after, change)
+	}
+	kinds := []project.Kind{kind}
+	if kind == "" {
+		kinds = []project.Kind{project.Script, project.Webhook, project.Workflow}
+	}
+	return slices.ContainsFunc(kinds, func(kind project.Kind) bool {
+		return openness(Resolve(after, change.ActionID, kind)) > openness(Resolve(rules, change.ActionID, kind))
+	})
+}
+
+// openness ranks what Resolve says.
+func openness(l Level, from string) int {
+	switch {
+	case l == Deny:
+		return 0
+	case l == RequireConfirm && from != FromDefault:
+		return 1
+	}
+	return 2
+}
+
+// SortRules puts rules of actions first, then those of types, then the global one; newest first among equals.
+func SortRules(rules []Rule) {
+	rank := func(r Rule) int {
+		switch {
+		case r.ActionID != "":
+			return 0
+		case r.Type != "":
+			return 1
+		}
+		return 2
+	}
+	sorting.Stable(rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.CreatedAt.Compare(a.CreatedAt))
+	})
+}

@@ -1,0 +1,185 @@
+package webhook
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/project"
+)
+
+// Rule names what an address breaks. It stands in the details of project.ErrURLBlocked.
+type EgressRule string
+
+// The rules, in the order in which they are applied (packageflow-security contract §4.7).
+const (
+	RuleForm         EgressRule = "form"          // it is no URL, or holds blanks, control characters or backslashes
+	RuleScheme       EgressRule = "scheme"        // https; http only for listed hosts
+	RuleUserinfo     EgressRule = "userinfo"      // no name and password
+	RuleFragment     EgressRule = "fragment"      // nothing after a #
+	RuleHostTemplate EgressRule = "host_template" // no variable in scheme, host and port
+	RuleHost         EgressRule = "host"          // a host name or a plain address
+	RuleNumericHost  EgressRule = "numeric_host"  // no address in disguise
+	RuleZone         EgressRule = "zone"          // no zone identifier
+	RuleMetadata     EgressRule = "metadata"      // never a cloud's metadata service
+	RuleLocalName    EgressRule = "local_name"    // names of this machine and network only when listed
+	RulePort         EgressRule = "port"          // 443, 8443 and listed ones
+	RuleOwnPort      EgressRule = "own_port"      // never Countersign itself
+	RuleLoopback     EgressRule = "loopback"      // this machine only when allowed and listed
+	RulePrivate      EgressRule = "private"       // private networks only when listed
+	RuleReserved     EgressRule = "reserved"      // never addresses that are no host's on the internet
+	RuleRules        EgressRule = "allow_list"    // an entry of the list of allowed hosts that cannot be one
+)
+
+// Blocked is the details of project.ErrURLBlocked: the rule and the host as it was written, never an address a name leads to.
+type Blocked struct {
+	Rule EgressRule   `json:"rule"`
+	Host string `json:"host,omitempty"`
+}
+
+// Block is project.ErrURLBlocked for breaking a rule, in the words given.
+func Block(rule EgressRule, host, format string, args ...any) error {
+	return project.ErrURLBlocked.Sayf(format, args...).With(Blocked{Rule: rule, Host: host})
+}
+
+// MaxURL is how long a URL may be, in bytes; ours.
+const MaxURL = 8 << 10
+
+// URL is a URL, or a template of one, in its parts.
+type URL struct {
+	Endpoint
+	Path  string // as it was written
+	Query string // as it was written, with its question mark; empty when there is none
+}
+
+// Parse takes a URL or a template apart before anything is filled in, so that no value can move the border between host and path. What
+// cannot be a webhook's whatever the Rules is project.ErrURLBlocked, with a Blocked as its details.
+func Parse(raw string) (URL, error) {
+	switch {
+	case raw == "":
+		return URL{}, Block(RuleForm, "", "the webhook has no URL")
+	case len(raw) > MaxURL:
+		return URL{}, Block(RuleForm, "", "the URL has %d bytes; at most %d are allowed", len(raw), MaxURL)
+	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' }):
+		return URL{}, Block(RuleForm, "", "the URL holds blanks, backslashes or control characters")
+	}
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok {
+		return URL{}, Block(RuleForm, "", "the URL does not begin with https://")
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	origin, tail := scheme+"://"+rest[:end], rest[end:]
+	lower := strings.ToLower(scheme)
+	switch {
+	case strings.ContainsAny(origin, "{}"):
+		return URL{}, Block(RuleHostTemplate, "", "scheme, host and port of a webhook hold no variables; write them out")
+	case lower != "https" && lower != "http":
+		return URL{}, Block(RuleScheme, "", "the URL begins with neither https:// nor http://")
+	case strings.Contains(rest[:end], "@"):
+		return URL{}, Block(RuleUserinfo, "", "the URL holds a user name or password; send credentials in a header")
+	case strings.Contains(tail, "#"):
+		return URL{}, Block(RuleFragment, "", "the URL has a fragment (#…), which is never sent; remove it")
+	}
+	path, query, asks := strings.Cut(tail, "?")
+	if asks {
+		query = "?" + query
+	}
+	e, err := readOrigin(origin)
+	return URL{Endpoint: e, Path: path, Query: query}, err
+}
+
+// Endpoint is where a URL leads, as far as it says by itself.
+type Endpoint struct {
+	Scheme string // "https" or "http"
+	Host   string // in lower-case ASCII, without a final dot; addresses without brackets
+	Port   uint16
+	Addr   netip.Addr // when Host is an address; otherwise zero
+}
+
+// Authority is host:port.
+func (e Endpoint) Authority() string { return hostPort(e.Host, e.Port) }
+
+func hostPort(host string, port uint16) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(int(port))
+}
+
+// Origin is scheme, host and port as they are sent: the port only when it is not the scheme's own.
+func (e Endpoint) Origin() string {
+	authority := e.Authority()
+	if e.Port == defaultPort(e.Scheme) {
+		authority = strings.TrimSuffix(authority, ":"+strconv.Itoa(int(e.Port)))
+	}
+	return e.Scheme + "://" + authority
+}
+
+func defaultPort(scheme string) uint16 {
+	if scheme == "http" {
+		return 80
+	}
+	return 443
+}
+
+// readOrigin reads scheme, host and port.
+func readOrigin(origin string) (Endpoint, error) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Opaque != "" || u.Path != "" {
+		return Endpoint{}, Block(RuleForm, "", "the URL's host or port cannot be read")
+	}
+	e := Endpoint{Scheme: strings.ToLower(u.Scheme)}
+	if e.Host, e.Addr, err = readHost(u.Hostname(), strings.HasPrefix(u.Host, "[")); err != nil {
+		return Endpoint{}, err
+	}
+	e.Port = defaultPort(e.Scheme)
+	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return Endpoint{}, Block(RulePort, e.Host, "port %q is no number between 1 and 65535", port)
+		}
+		e.Port = uint16(n)
+	}
+	return e, nil
+}
+
+// readHost is a host in the form it is compared, resolved and sent in; addr is set for an address. Forms that some resolver reads as an
+// address and another as a name are refused, so that everybody means the same host.
+func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err error) {
+	if strings.Contains(raw, "%") {
+		return "", addr, Block(RuleZone, "", "the host has a zone identifier or an escape; write a plain name or address")
+	}
+	host, err = ascii(strings.TrimSuffix(raw, "."))
+	if err != nil {
+		return "", addr, err
+	}
+	if addr, err = netip.ParseAddr(host); err == nil {
+		if addr.Is6() != bracketed || strings.HasSuffix(raw, ".") {
+			return "", netip.Addr{}, Block(RuleNumericHost, host, "host %q is an address in an unusual form", raw)
+		}
+		return addr.String(), addr, nil
+	}
+	if bracketed {
+		return "", netip.Addr{}, Block(RuleHost, "", "there is no IPv6 address between the brackets")
+	}
+	if numeric(host) {
+		return "", netip.Addr{}, Block(RuleNumericHost, host, "host %q is a number, but no plain address such as 192.0.2.1", raw)
+	}
+	return host, netip.Addr{}, nil
+}
+
+// numeric reports names whose last label is a number, also in hexadecimal; some resolvers take them for addresses: 2130706433, 127.1,
+// 0x7f000001, 0177.0.0.1.
+func numeric(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	digits := "0123456789"
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		last, digits = hex, "0123456789abcdef"
+	}
+	return strings.Trim(last, digits) == ""
+}

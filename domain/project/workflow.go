@@ -1,0 +1,244 @@
+// Package workflow holds workflows: named sequences of steps, each a command or another workflow.
+//
+// It refuses to know how a step is run, what its command does, and where workflows are stored.
+package project
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// The bounds of a workflow (packageflow contract §1.3, §2.4, §2.6 rows 21 and 24).
+const (
+	MaxDepth           = 5    // levels of workflows in workflows, the first counted
+	MaxNodes           = 200  // ours
+	MaxSteps           = 2000 // of a run, those of the workflows it starts counted; ours
+	DefaultStepTimeout = 300_000 * time.Millisecond
+	MaxStepTimeout     = 3_600_000 * time.Millisecond
+	MaxRunTime         = time.Hour
+	DefaultHistory     = 50 // executions kept
+	MaxHistory         = 500
+)
+
+// The ways a workflow refuses.
+var (
+	ErrCycle = fault.New(fault.Invalid, "workflow_cycle", "the workflow starts itself, directly or through others")
+	ErrDepth = fault.New(fault.Invalid, "workflow_depth_exceeded", "workflows start one another more than five levels deep")
+	ErrEmpty = fault.New(fault.Invalid, "workflow_empty", "the workflow has no steps")
+	ErrNode  = fault.New(fault.NotFound, "workflow_node_not_found", "the workflow has no such step")
+)
+
+// Workflow is a sequence of steps. Orders are dense: the n-th node has order n.
+type WorkflowWorkflow struct {
+	ID             string     `json:"id"` // "wf-<uuid4>"
+	Name           string     `json:"name"`
+	Description    string     `json:"description,omitempty"`
+	ProjectID      ID `json:"projectId,omitempty"` // empty: global
+	Nodes          []Node     `json:"nodes"`
+	Webhook        *Outgoing  `json:"webhook,omitempty"` // webhook.Outgoing, as it is stored
+	Incoming       *Incoming  `json:"incomingWebhook,omitempty"`
+	History        int        `json:"maxHistory,omitempty"` // executions kept; 0 is DefaultHistory
+	CreatedAt      time.Time  `json:"createdAt"`
+	UpdatedAt      time.Time  `json:"updatedAt"`
+	LastExecutedAt time.Time  `json:"lastExecutedAt,omitzero"`
+	Revision       int64      `json:"revision"` // of what is run: a run alone does not change it
+}
+
+// NodeType says what a step is.
+type NodeType string
+
+// The types of steps.
+const (
+	WorkflowScript  NodeType = "script"
+	Trigger NodeType = "trigger-workflow"
+)
+
+// Node is one step.
+type Node struct {
+	ID       string    `json:"id"` // "node-<uuid4>"
+	Type     NodeType  `json:"type"`
+	Name     string    `json:"name"`
+	Config   Config    `json:"config"`
+	Order    int       `json:"order"`
+	Position *Position `json:"position,omitempty"` // on a canvas; carried along
+}
+
+// Position is a place on a canvas. It is no part of what is run, nor of any plan.
+type Position struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// Config is what a step does: the first three of a script, the others of a trigger.
+type Config struct {
+	Command        string `json:"command,omitempty"`
+	Cwd            string `json:"cwd,omitempty"`
+	TimeoutMS      int64  `json:"timeout,omitempty"`
+	TargetID       string `json:"targetWorkflowId,omitempty"`
+	Wait           *bool  `json:"waitForCompletion,omitempty"` // default true
+	OnChildFailure string `json:"onChildFailure,omitempty"`    // "fail" (default) or "continue"
+}
+
+// Timeout is how long the step may take.
+func (c Config) Timeout() time.Duration {
+	if c.TimeoutMS <= 0 {
+		return DefaultStepTimeout
+	}
+	return time.Duration(min(c.TimeoutMS, MaxStepTimeout.Milliseconds())) * time.Millisecond
+}
+
+// Waits reports whether the step waits for the workflow it starts.
+func (c Config) Waits() bool { return c.Wait == nil || *c.Wait }
+
+// Outgoing is a request made when an execution ends (packageflow contract §1.9). Header values are secrets to whoever lists workflows.
+type Outgoing struct {
+	Enabled         bool              `json:"enabled"`
+	URL             string            `json:"url"`
+	Trigger         string            `json:"trigger"` // "onSuccess", "onFailure" or "always"
+	Headers         map[string]string `json:"headers,omitempty"`
+	PayloadTemplate string            `json:"payloadTemplate,omitempty"`
+}
+
+// Incoming lets a request from outside start the workflow. Of the token only a digest is stored; Secret signs.
+type Incoming struct {
+	Enabled          bool      `json:"enabled"`
+	TokenDigest      string    `json:"tokenDigest"` // hex of SHA-256
+	TokenCreatedAt   time.Time `json:"tokenCreatedAt"`
+	Secret           string    `json:"secret,omitempty"` // for signatures; masked in every answer
+	RequireSignature bool      `json:"requireSignature"`
+	Untimed          bool      `json:"untimed,omitempty"` // signatures cover the body alone
+	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow that a person allowed to be started so
+}
+
+// New is a workflow without steps. It fails with project.ErrArgument.
+func NewWorkflow(id, name, description string, of ID, now time.Time) (WorkflowWorkflow, error) {
+	w := WorkflowWorkflow{ID: id, Name: strings.TrimSpace(name), Description: strings.TrimSpace(description), ProjectID: of, Nodes: []Node{}, CreatedAt: now, UpdatedAt: now, Revision: 1}
+	return w, w.checkTexts()
+}
+
+func (w WorkflowWorkflow) checkTexts() error {
+	if w.Name == "" {
+		return ErrArgument.Sayf("a workflow needs a name")
+	}
+	if err := CheckText("name", w.Name, MaxName); err != nil {
+		return err
+	}
+	return CheckText("description", w.Description, MaxDescription)
+}
+
+// Rename changes name and description; empty ones stay.
+func (w *WorkflowWorkflow) Rename(name, description string, now time.Time) error {
+	next := *w
+	if name = strings.TrimSpace(name); name != "" {
+		next.Name = name
+	}
+	if description = strings.TrimSpace(description); description != "" {
+		next.Description = description
+	}
+	if err := next.checkTexts(); err != nil {
+		return err
+	}
+	*w = next
+	w.Touch(now)
+	return nil
+}
+
+// Insert adds a node at a place from 0 to the number of nodes, shifting later ones; nil is the end. It fails with project.ErrArgument and
+// leaves the workflow as it was.
+func (w *WorkflowWorkflow) Insert(n Node, at *int, now time.Time) error {
+	n.Name = strings.TrimSpace(n.Name)
+	if err := n.validate(); err != nil {
+		return err
+	}
+	place := len(w.Nodes)
+	if at != nil {
+		place = *at
+	}
+	switch {
+	case place < 0 || place > len(w.Nodes):
+		return ErrArgument.Sayf("order %d is not within 0 and %d: the workflow has %d steps", place, len(w.Nodes), len(w.Nodes))
+	case len(w.Nodes) >= MaxNodes:
+		return ErrArgument.Sayf("the workflow has %d steps, which is as many as there may be", MaxNodes)
+	}
+	w.Nodes = slices.Insert(slices.Clone(w.Nodes), place, n)
+	w.number()
+	w.Touch(now)
+	return nil
+}
+
+// Remove takes a node out, or fails with ErrNode.
+func (w *WorkflowWorkflow) Remove(nodeID string, now time.Time) error {
+	i := slices.IndexFunc(w.Nodes, func(n Node) bool { return n.ID == nodeID })
+	if i < 0 {
+		return ErrNode.Sayf("workflow %q has no step %s; get_workflow shows its steps", w.Name, nodeID)
+	}
+	w.Nodes = slices.Delete(slices.Clone(w.Nodes), i, i+1)
+	w.number()
+	w.Touch(now)
+	return nil
+}
+
+func (w *WorkflowWorkflow) number() {
+	for i := range w.Nodes {
+		w.Nodes[i].Order = i
+	}
+}
+
+// Touch notes that something of the workflow that matters was changed: whatever was confirmed for it before does not fit any more.
+func (w *WorkflowWorkflow) Touch(now time.Time) { w.UpdatedAt, w.Revision = now, w.Revision+1 }
+
+// Kept is how many executions of the workflow are kept.
+func (w WorkflowWorkflow) Kept() int {
+	if w.History <= 0 {
+		return DefaultHistory
+	}
+	return min(w.History, MaxHistory)
+}
+
+func (n Node) validate() error {
+	if n.Name == "" {
+		return ErrArgument.Sayf("a step needs a name")
+	}
+	if err := CheckText("name", n.Name, MaxName); err != nil {
+		return err
+	}
+	switch n.Type {
+	case WorkflowScript:
+		return n.Config.script()
+	case Trigger:
+		return n.Config.trigger()
+	}
+	return ErrArgument.Sayf("%q is no type of step; there are script and trigger-workflow", n.Type)
+}
+
+func (c Config) script() error {
+	switch {
+	case strings.TrimSpace(c.Command) == "":
+		return ErrArgument.Sayf("the step has no command")
+	case len(c.Command) > MaxCommand:
+		return ErrArgument.Sayf("the command has %d bytes; at most %d are allowed", len(c.Command), MaxCommand)
+	case c.TimeoutMS < 0 || c.TimeoutMS > MaxStepTimeout.Milliseconds():
+		return ErrArgument.Sayf("timeout %d is not within 0 and %d ms", c.TimeoutMS, MaxStepTimeout.Milliseconds())
+	case c.TargetID != "":
+		return ErrArgument.Sayf("a script step starts no workflow")
+	}
+	if err := CheckText("command", c.Command, MaxCommand); err != nil { // what is shown must be what is run
+		return err
+	}
+	return CheckText("cwd", c.Cwd, MaxPath)
+}
+
+func (c Config) trigger() error {
+	switch {
+	case c.TargetID == "":
+		return ErrArgument.Sayf("the step names no workflow to start")
+	case c.Command != "":
+		return ErrArgument.Sayf("a step that starts a workflow has no command")
+	case c.OnChildFailure != "" && c.OnChildFailure != "fail" && c.OnChildFailure != "continue":
+		return ErrArgument.Sayf("onChildFailure is fail or continue, not %q", c.OnChildFailure)
+	}
+	return nil
+}

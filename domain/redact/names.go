@@ -1,0 +1,98 @@
+package redact
+
+// Name is a key in its normal form, the way the key-name rule reads it: lower case, words joined by underscores. It holds the last 64
+// bytes of a longer one.
+type Name struct {
+	buf  [MaxName]byte
+	from int  // the name is buf[from:]
+	cut  bool // it was longer
+}
+
+// Normal splits camelCase and takes every other punctuation for a word's end.
+func Normal(s string) Name {
+	n := Name{from: MaxName}
+	for i := len(s) - 1; i >= 0; i-- {
+		c := s[i]
+		word := IsWord(c) && c != '_'
+		switch {
+		case !word && (n.from == MaxName || n.buf[n.from] == '_'):
+			continue
+		case !word:
+			c = '_'
+		case IsUpper(c):
+			c |= 0x20
+		}
+		if n.from == 0 {
+			n.cut = true
+			break
+		}
+		n.from--
+		n.buf[n.from] = c
+		if IsUpper(s[i]) && i > 0 && (IsLower(s[i-1]) || IsDigit(s[i-1]) || IsUpper(s[i-1]) && i+1 < len(s) && IsLower(s[i+1])) && n.from > 0 {
+			n.from--
+			n.buf[n.from] = '_'
+		}
+	}
+	if n.from < MaxName && n.buf[n.from] == '_' {
+		n.from++
+	}
+	return n
+}
+
+// Is reports whether the whole name is word.
+func (n *Name) Is(word string) bool { return !n.cut && string(n.buf[n.from:]) == word }
+
+// words returns the last word and the last two.
+func (n *Name) words() (last, two []byte) {
+	all := n.buf[n.from:]
+	last, two = all, all
+	seen := 0
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i] != '_' {
+			continue
+		}
+		if seen++; seen == 1 {
+			last = all[i+1:]
+		} else {
+			return last, all[i+1:]
+		}
+	}
+	return last, two
+}
+
+// SecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
+// §4.2, key-name rule): by its last word or its last two, or as a whole.
+func LexerSecretKey(name string) bool {
+	n := Normal(name)
+	last, two := n.words()
+	switch string(last) {
+	case "password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials", "authorization", "cookie", "pin",
+		"apikey", "privatekey", "accesskey", "secretkey", "accountkey", "signingkey", "encryptionkey", "connectionstring",
+		"dbpassword", "userpassword", "clientsecret", "accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "bearertoken":
+		return true
+	}
+	switch string(two) {
+	case "api_key", "private_key", "access_key", "account_key", "signing_key", "encryption_key", "secret_key", "client_secret",
+		"connection_string":
+		return true
+	}
+	switch string(n.buf[n.from:]) {
+	case "auth", "dsn", "database_url", "redis_url", "npm_config_auth", "netrc":
+		return !n.cut
+	}
+	return false
+}
+
+// NumericKey reports whether even numbers and booleans under this name are secret.
+func NumericKey(name string) bool {
+	if name == "" {
+		return false
+	}
+	n := Normal(name)
+	last, _ := n.words()
+	switch string(last) {
+	case "password", "passwd", "passphrase", "pwd", "secret", "pin":
+		return true
+	}
+	return false
+}

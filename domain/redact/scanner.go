@@ -1,0 +1,230 @@
+package redact
+
+import (
+	"strings"
+
+)
+
+// Limits of how far a scanner reads for one value, so that no text makes it slow.
+const (
+	maxCommand = 1 << 10 // bytes between curl and its -u
+	maxCookie  = 4 << 10 // bytes of a cookie header that are judged
+)
+
+// scanner collects what has to be masked in one text.
+type scanner struct {
+	s       string
+	found   []Span
+	covered int    // end of the furthest span found by a field, so that fields within it are not read again
+	run     [2]int // the unquoted value read last
+	word    [2]int // the command line's word read last
+	pemEnd  int    // where an END line was seen last
+	runs    Runs
+}
+
+// Find returns what has to be masked in s, in the order of discovery; spans may overlap. Clean text allocates nothing.
+func (f *Finder) Find(s string) []Span {
+	m := scanner{s: s}
+	for i, state := advance(f, s, 0, nothing); state != nothing; i, state = advance(f, s, i, state) {
+		from := i - 3
+		for c := candidates(state); c != 0; c &= c - 1 {
+			words := f.bucket(c)
+			for n := range words {
+				if w := &words[n]; begins(s, from, w) {
+					i = max(i, m.look(w, from, from+len(w.text)))
+				}
+			}
+		}
+		if i > from+3 {
+			state = nothing
+		}
+	}
+	return m.found
+}
+
+func (m *scanner) add(sp Span) {
+	m.found = append(m.found, sp)
+	if sp.Rule >= authHeader {
+		m.covered = max(m.covered, sp.To)
+	}
+}
+
+// look examines the keyword that is s[from:to], and returns how far the text needs no more looking at.
+func (m *scanner) look(w *keyword, from, to int) int {
+	var sp Span
+	ok := false
+	switch w.kind {
+	case tokenKind:
+		sp, ok = tokenAt(&m.runs, m.s, from, to, w)
+	case pemKind:
+		if from -= len(dashes); Has(m.s, from, dashes+w.text) {
+			sp, ok = m.pem(from, to)
+		}
+		if ok {
+			m.add(sp)
+			return sp.To
+		}
+	case urlKind:
+		sp, ok = credentialsAt(m.s, from, to)
+		ok = ok && !Command(m.s, sp.From, sp.To) && !detectorHarmless(m.s[sp.From:sp.To])
+	case hookKind:
+		sp, ok = hookAt(m.s, from, to)
+	case botKind:
+		sp, ok = botAt(&m.runs, m.s, to)
+	case nameKind, unicodeKind:
+	default:
+		m.field(w, from, to)
+	}
+	if ok {
+		m.add(sp)
+	}
+	return 0
+}
+
+// field examines a keyword whose neighbour is the secret (rows 15 to 20).
+func (m *scanner) field(w *keyword, from, to int) {
+	if from < m.covered {
+		return
+	}
+	switch w.kind {
+	case authKind:
+		m.authorization(from, to)
+	case bearerKind:
+		m.bearer(from, to)
+	case cookieKind:
+		m.cookie(from, to)
+	case curlKind:
+		m.curl(from, to)
+	case wholeKind:
+		if name := nameStart(m.s, from); name == from && Has(m.s, to, "=") {
+			m.assignment(from, to)
+		}
+	default:
+		m.assignment(from, to)
+	}
+}
+
+const credentialSet = Alnum | Dot | Underscore | Tilde | Plus | Slash | Equals | Dash
+
+// credentialEnd is where the credential that begins at i ends. In a URL its + / and = are escaped.
+func (m *scanner) credentialEnd(i int) int {
+	s := m.s
+	for {
+		i = RunEnd(&m.runs, s, i, credentialSet)
+		if HasAny(s, i, "%2b", "%2f", "%3d", "%7e") == 0 {
+			return i
+		}
+		i += 3
+	}
+}
+
+// encoded reports whether a percent escape ends at i.
+func encoded(s string, i int) bool { return i >= 3 && s[i-3] == '%' }
+
+// authorization masks what follows an Authorization header's scheme (row 15).
+func (m *scanner) authorization(from, to int) {
+	s := m.s
+	if !Boundary(s, from) && s[from-1] != '_' {
+		return
+	}
+	i, _ := Separator(s, to)
+	if i < 0 {
+		return
+	}
+	start, fold := ValueStart(s, i)
+	if encoded(s, i) {
+		start = Blanks(s, start)
+	}
+	n, _ := QuoteAt(s, start)
+	start += n
+	scheme := false
+	if n := HasAny(s, start, "bearer", "basic", "token", "apikey", "api-key", "key", "dpop", "negotiate", "bot", "jwt", "oauth"); n > 0 {
+		if j := max(Blanks(s, start+n), Gap(s, start+n)); j > start+n {
+			start, scheme = j, true
+		}
+	}
+	end := m.credentialEnd(start)
+	v := s[start:min(end, start+MaxJudged)]
+	if len(v) < 8 || m.dull(start, end) || fold && !hasDigit(v) || plainLetters(v) || !scheme && end < len(s) && Code(v, s[end]) {
+		return
+	}
+	m.add(Span{start, end, authHeader})
+}
+
+// bearer masks a bearer token that holds a digit (row 16).
+func (m *scanner) bearer(from, to int) {
+	if !Boundary(m.s, from) {
+		return
+	}
+	start := max(Blanks(m.s, to), Gap(m.s, to))
+	end := m.credentialEnd(start)
+	if start > to && end-start >= 16 && hasDigit(m.s[start:min(end, start+MaxJudged)]) {
+		m.add(Span{start, end, bearer})
+	}
+}
+
+// cookie masks a Cookie header up to the end of its line or of the string it stands in (row 17). After = only what reads as a cookie
+// pair counts: programs assign to things named cookie.
+func (m *scanner) cookie(from, to int) {
+	s := m.s
+	if !Boundary(s, from) && s[from-1] != '_' {
+		return
+	}
+	i, sep := Separator(s, to)
+	if i < 0 {
+		return
+	}
+	start, fold := ValueStart(s, i)
+	stop := byte('"')
+	if n, quote := QuoteAt(s, start); n > 0 {
+		start, stop = start+n, quote
+	} else if name := nameStart(s, from); name > 0 && IsQuote(s[name-1]) {
+		stop = s[name-1]
+	}
+	inside := func(c byte) bool { return c != '\n' && c != '\r' && c != '"' && c != stop && c != '\\' }
+	end := start
+	for end < min(len(s), start+maxCookie) && inside(s[end]) {
+		end++
+	}
+	v := strings.TrimRight(s[start:end], " \t")
+	end = start + len(v)
+	pair := strings.IndexByte(v, '=')
+	encoded := strings.Contains(v, "%3D") || strings.Contains(v, "%3d")
+	if len(v) < 8 || m.dull(start, end) || Code(v, 0) || pair < 0 && !encoded && !hasDigit(v) || strings.HasPrefix(v, "=") {
+		return
+	}
+	if name := Run(v, 0, Alnum|Underscore|Dash|Dot); !encoded && (sep == '=' || fold) && (name == 0 || name != pair || len(v)-name < 9) {
+		return
+	}
+	for len(v) == maxCookie && end < len(s) && inside(s[end]) {
+		end++
+	}
+	m.add(Span{start, end, cookie})
+}
+
+// harmless reports a value that is masked already or on the skip list.
+func detectorHarmless(v string) bool { return Redacted(v) || Harmless(v) }
+
+// dull reports whether s[from:to] is on the skip list.
+func (m *scanner) dull(from, to int) bool {
+	v := m.s[from:min(to, from+MaxJudged)]
+	return detectorHarmless(v) || PlainWord(strings.TrimRight(v, ".,;:!?)]}"))
+}
+
+// nameStart is where the name begins that has a keyword at i.
+func nameStart(s string, i int) int {
+	least := max(0, i-MaxName)
+	for i > least && (IsWord(s[i-1]) || s[i-1] == '-' || s[i-1] == '.') {
+		i--
+	}
+	return i
+}
+
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+// plainLetters reports a word of letters in one case.
+func plainLetters(s string) bool {
+	return letters(s) && (strings.ToLower(s) == s || strings.ToUpper(s) == s)
+}
+
+func letters(s string) bool { return Run(s, 0, Upper|Lower|HexLower) == len(s) }

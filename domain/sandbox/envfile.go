@@ -1,0 +1,93 @@
+// Package envfile reads and edits files of KEY=VALUE lines, as people write them for settings (opencode contract §5.2): comments, one pair of quotes
+// around a value, export in front of a name.
+//
+// It refuses to know files, what the keys mean, and every kind of expansion: what stands there is what is meant.
+package sandbox
+
+import (
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// ErrLine reports what cannot stand in such a file.
+var ErrLine = fault.New(fault.Invalid, "env_file_line_invalid", "a setting is a name and a value on one line")
+
+// Parse is every setting of text; of a name that comes twice, the last one. Blank lines and comments are passed over, and so are lines that are no
+// setting, which skipped lists by number from 1, for a warning: their text may be a secret.
+func Parse(text string) (values map[string]string, skipped []int) {
+	values = map[string]string{}
+	number := 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		number++
+		switch key, value, kind := read(line); kind {
+		case setting:
+			values[key] = value
+		case noise:
+			skipped = append(skipped, number)
+		}
+	}
+	return values, skipped
+}
+
+// Set is text with the key set to value: in the last line that sets it, or in a new one at the end. Every other line stays as it is. It fails with
+// ErrLine when the line could not be read back as what was set.
+func Set(text, key, value string) (string, error) {
+	line := key + "=" + value
+	if k, v, kind := read(line); kind != setting || k != key || v != value {
+		line = key + "=\"" + value + "\"" // blanks at its ends, or quotes of its own
+	}
+	if k, v, kind := read(line); kind != setting || k != key || v != value || strings.ContainsAny(line, "\n\x00") {
+		return "", ErrLine.Sayf("the setting %.80q cannot be written: its name or value does not fit on a line", key)
+	}
+	lines := strings.SplitAfter(text, "\n")
+	at := -1
+	for i, old := range lines {
+		if i == 0 {
+			old = strings.TrimPrefix(old, "\ufeff")
+		}
+		if k, _, kind := read(old); kind == setting && k == key {
+			at = i
+		}
+	}
+	if at < 0 {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + line + "\n", nil
+	}
+	end := "\n"
+	if at == len(lines)-1 {
+		end = ""
+	}
+	lines[at] = line + end
+	return strings.Join(lines, ""), nil
+}
+
+type lineKind int
+
+const (
+	silence lineKind = iota
+	setting
+	noise
+)
+
+func read(line string) (key, value string, kind lineKind) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return "", "", silence
+	}
+	key, value, ok := strings.Cut(line, "=")
+	key = strings.TrimSpace(key)
+	if name, exported := strings.CutPrefix(key, "export"); exported && strings.TrimLeft(name, " \t") != name {
+		key = strings.TrimSpace(name)
+	}
+	if !ok || key == "" || strings.ContainsAny(key, " \t\"'") {
+		return "", "", noise
+	}
+	value = strings.TrimSpace(value)
+	if n := len(value); n >= 2 && value[0] == value[n-1] && (value[0] == '"' || value[0] == '\'') {
+		value = value[1 : n-1]
+	}
+	return key, value, setting
+}

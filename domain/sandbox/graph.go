@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"strings"
+)
+
+// Graph is commits with their parents, as far as they were listed.
+type Graph struct {
+	at      map[string]int
+	parents [][]string
+	lines   []string // of text; may be empty
+}
+
+// ParseGraph reads lines of a commit's ID and those of its parents, each perhaps followed by a NUL and a line of text about it: what
+// `git rev-list --parents` prints, or with a format that has the text. It fails with sandbox.ErrGit for a line without an ID.
+func ParseGraph(out []byte) (Graph, error) {
+	g := Graph{at: map[string]int{}}
+	for line := range strings.Lines(string(out)) {
+		ids, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
+		fields := strings.Fields(ids)
+		if len(fields) == 0 || strings.Trim(fields[0], "0123456789abcdef") != "" {
+			return Graph{}, unexpected("commits", line)
+		}
+		g.at[fields[0]] = len(g.parents)
+		g.parents = append(g.parents, fields[1:])
+		g.lines = append(g.lines, plain(text))
+	}
+	return g, nil
+}
+
+// Count is how many of the listed commits are reachable from head, itself included.
+func (g Graph) Count(head string) int {
+	n := 0
+	g.walk(head, func(int) { n++ })
+	return n
+}
+
+// Lines are the texts of the listed commits that are reachable from head, in the order of the list: at most limit, and how many more there are.
+func (g Graph) Lines(head string, limit int) (lines []string, more int) {
+	reached := make([]bool, len(g.lines))
+	g.walk(head, func(i int) { reached[i] = true })
+	for i, line := range g.lines {
+		switch {
+		case !reached[i]:
+		case len(lines) < limit:
+			lines = append(lines, line)
+		default:
+			more++
+		}
+	}
+	return lines, more
+}
+
+func (g Graph) walk(head string, visit func(int)) {
+	first, ok := g.at[head]
+	if !ok {
+		return
+	}
+	seen := make([]bool, len(g.parents))
+	seen[first] = true
+	for todo := []int{first}; len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		visit(i)
+		for _, parent := range g.parents[i] {
+			if j, listed := g.at[parent]; listed && !seen[j] {
+				seen[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+}

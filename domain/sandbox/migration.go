@@ -1,0 +1,372 @@
+// Package migration brings the state file and the gateway's table of servers of earlier forms up to date (opencode contract §9.3): one gateway for all
+// projects, projects keyed by canonical URL, names of directories as they are called now.
+//
+// It refuses to know files: documents come and go as values, and whoever stores them keeps a copy first.
+package sandbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/git"
+)
+
+// Version is the form that State produces.
+const Version = 2
+
+// TableVersion is the form of the table that Servers produces.
+const TableVersion = "1.0"
+
+// ErrShape reports a document that is in none of the forms there ever were, or in a later one.
+var ErrShape = fault.New(fault.Conflict, "sandbox_record_shape", "the document has a form that is not known here")
+
+// Report is what was done, in words for people.
+type Report struct {
+	Changes  []string // empty: the document was up to date
+	Warnings []string // what could not be taken over, and was left as it is or left out
+}
+
+func (r *Report) changed(format string, args ...any) {
+	r.Changes = append(r.Changes, fmt.Sprintf(format, args...))
+}
+
+func (r *Report) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// State brings doc, a whole state file, up to date in place; doing it again changes nothing. After an error doc is in no defined state.
+func LegacyState(doc *Object) (Report, error) {
+	var r Report
+	version := 1
+	if err := doc.Read("version", &version); err != nil {
+		return r, ErrShape.Sayf("version is no whole number").Because(err)
+	}
+	if version > Version {
+		return r, ErrShape.Sayf("it is of version %d, and this program knows those up to %d; a newer one wrote it", version, Version)
+	}
+	projects, err := doc.Child("projects")
+	if err != nil {
+		return r, ErrShape.Sayf("projects is no object").Because(err)
+	}
+	many := doc.Has("global_mcp_tool")
+	rows, err := rowsOf(projects)
+	if err != nil {
+		return r, err
+	}
+	if !many {
+		oneGateway(&r, rows)
+	}
+	rows = canonical(&r, rows)
+	distinct(&r, rows)
+	if version < Version {
+		r.changed("the file's version is %d", Version)
+		for _, row := range rows {
+			forgetWorktrees(&r, row)
+		}
+	}
+	if len(r.Changes) == 0 {
+		return r, nil
+	}
+	return r, store(doc, rows, !many)
+}
+
+func store(doc *Object, rows []row, gateway bool) error {
+	projects := &Object{}
+	for _, row := range rows {
+		if err := projects.Put(row.key, row.entry); err != nil {
+			return err
+		}
+	}
+	fresh := &Object{} // version comes first where it is new
+	if err := fresh.Put("version", Version); err != nil {
+		return err
+	}
+	if gateway {
+		if err := fresh.Put("global_mcp_tool", stoppedGateway{Status: "stopped"}); err != nil {
+			return err
+		}
+	}
+	for _, key := range doc.Keys() {
+		if key != "version" {
+			if err := fresh.Put(key, doc.Raw(key)); err != nil {
+				return err
+			}
+		}
+	}
+	*doc = *fresh
+	return doc.Put("projects", projects)
+}
+
+// stoppedGateway is the gateway that was never started.
+type stoppedGateway struct {
+	PID        *int    `json:"pid"`
+	Port       *int    `json:"port"`
+	Status     string  `json:"status"`
+	Error      *string `json:"error"`
+	StartedAt  *string `json:"started_at"`
+	LastHealth *string `json:"last_health_check"`
+	Active     int     `json:"active_project_count"`
+}
+
+// row is a project's entry while it is being moved.
+type row struct {
+	key   string
+	entry *Object
+}
+
+func rowsOf(projects *Object) (rows []row, err error) {
+	for _, key := range projects.Keys() {
+		entry, err := projects.Child(key)
+		if err != nil || projects.IsNull(key) {
+			return nil, ErrShape.Sayf("an entry of projects is no object").Because(err)
+		}
+		rows = append(rows, row{key, entry})
+	}
+	return rows, nil
+}
+
+// oneGateway is the step from a gateway a project to one for all.
+func oneGateway(r *Report, rows []row) {
+	r.changed("one gateway for all projects instead of one each")
+	for _, row := range rows {
+		row.entry.Delete("mcp_tool")
+	}
+}
+
+// canonical keys every entry by its canonical URL. Entries keyed by a project's name go first, in the form of their time; of two entries for one
+// repository the one whose server is recorded as running stays, else the first.
+func canonical(r *Report, rows []row) []row {
+	kept := make([]row, 0, len(rows))
+	at := map[string]int{}
+	for _, row := range rows {
+		url, ok := urlOf(r, row)
+		if !ok {
+			kept = append(kept, row) // as it is: somebody may still mend it
+			continue
+		}
+		if !isURL(row.key) {
+			namedLegacy(row)
+		}
+		if row.key != url {
+			r.changed("the project %s is keyed by its canonical URL", url)
+			_ = row.entry.Put("git_url", url)
+			row.key = url
+		}
+		i, twice := at[url]
+		if !twice {
+			at[url] = len(kept)
+			kept = append(kept, row)
+			continue
+		}
+		r.warn("the project %s is recorded twice; the record with base directory %s is left out", url, baseOf(loser(kept[i], row)))
+		kept[i] = winner(kept[i], row)
+	}
+	return kept
+}
+
+// distinct gives every project a name of its own. Names used to be made without looking at others, and two projects of one name shared directories:
+// the later one gets new ones, and leaves those to the first.
+func distinct(r *Report, rows []row) {
+	taken := map[string]bool{}
+	for _, row := range rows {
+		taken[text(row.entry, "project_name")] = true
+	}
+	seen := map[string]bool{"": true}
+	for _, row := range rows {
+		url, err := git.Parse(row.key)
+		if err != nil || url.String() != row.key {
+			continue
+		}
+		old := text(row.entry, "project_name")
+		if !seen[old] {
+			seen[old] = true
+			continue
+		}
+		name := Name(url, func(name string) bool { return taken[name] })
+		taken[name], seen[name] = true, true
+		_ = row.entry.Put("project_name", name)
+		r.changed("the project %s is named %s", url, name)
+		if old != "" {
+			row.entry.Delete("base_dir")
+			row.entry.Delete("sandbox_dir")
+			r.warn("the project %s shared its name %q and its directories with another one; it gets its own when it is started", url, old)
+		}
+	}
+}
+
+// urlOf is the entry's canonical URL. An entry keyed by name says it inside.
+func urlOf(r *Report, row row) (string, bool) {
+	raw := row.key
+	if !isURL(raw) {
+		if row.entry.Read("git_url", &raw) != nil || raw == row.key {
+			r.warn("a project keyed by name says no git_url; it is left as it is: %.60q", row.key)
+			return "", false
+		}
+	}
+	url, err := git.Parse(raw)
+	if err != nil {
+		r.warn("a project has a git URL that is none; it is left as it is")
+		return "", false
+	}
+	return url.String(), true
+}
+
+// isURL tells keys of today from those of the time when projects were keyed by name.
+func isURL(key string) bool {
+	return strings.ContainsAny(key, "@:/")
+}
+
+// named fills in what an entry keyed by name had in other words.
+func namedLegacy(row row) {
+	if row.entry.IsNull("project_name") {
+		_ = row.entry.Put("project_name", row.key)
+	}
+	if row.entry.IsNull("base_dir") && !row.entry.IsNull("sandbox_dir") {
+		_ = row.entry.Put("base_dir", row.entry.Raw("sandbox_dir"))
+	}
+	if row.entry.IsNull("worktrees") {
+		_ = row.entry.Put("worktrees", []string{})
+	}
+	if !row.entry.Has("project_id") {
+		_ = row.entry.Put("project_id", nil)
+	}
+}
+
+func winner(a, b row) row {
+	if !running(a.entry) && running(b.entry) {
+		return b
+	}
+	return a
+}
+
+func loser(a, b row) row {
+	if !running(a.entry) && running(b.entry) {
+		return a
+	}
+	return b
+}
+
+func running(entry *Object) bool {
+	server, err := entry.Child("opencode")
+	status := ""
+	return err == nil && server.Read("status", &status) == nil && status == "running"
+}
+
+func baseOf(row row) string {
+	base, older := "", ""
+	_, _ = row.entry.Read("base_dir", &base), row.entry.Read("sandbox_dir", &older)
+	return cmp.Or(base, older, "unknown")
+}
+
+// forgetWorktrees leaves out names of sandboxes that stand without a directory: the agent server of that time chose both name and place itself, and
+// what was recorded need not exist.
+func forgetWorktrees(r *Report, row row) {
+	var names []string
+	if row.entry.Read("worktrees", &names) != nil || len(names) == 0 || row.entry.Has("sandboxes") {
+		return
+	}
+	r.warn("sandboxes of %s that an earlier program made are not taken over; git worktree list shows them: %s", row.key, strings.Join(names, ", "))
+	_ = row.entry.Put("worktrees", []string{})
+}
+
+// Servers brings doc, the gateway's whole table of servers, up to date in place; doing it again changes nothing. Entries that are not about a git
+// repository are left alone. After an error doc is in no defined state.
+func Servers(doc *Object) (Report, error) {
+	var r Report
+	var entries []*Object
+	if err := doc.Read("servers", &entries); err != nil || slices.Contains(entries, nil) {
+		return r, ErrShape.Sayf("servers is no list of objects").Because(err)
+	}
+	var fallback *string
+	if err := doc.Read("default_server", &fallback); err != nil {
+		return r, ErrShape.Sayf("default_server is no text").Because(err)
+	}
+	moved := map[string]string{} // what default_server may say → id
+	kept := make([]*Object, 0, len(entries))
+	for _, entry := range entries {
+		old, name, url, ok := identity(&r, entry)
+		if ok {
+			moved[cmp.Or(old, url)], moved[cmp.Or(name, url)] = url, url
+			reshape(&r, entry, old, url)
+		}
+		if i := slices.IndexFunc(kept, func(k *Object) bool { return ok && text(k, "id") == url }); i >= 0 {
+			r.changed("the server of %s is listed once", url)
+			if text(kept[i], "status") != "active" && text(entry, "status") == "active" {
+				kept[i] = entry
+			}
+			continue
+		}
+		kept = append(kept, entry)
+	}
+	if len(r.Changes) == 0 {
+		return r, nil
+	}
+	if err := doc.Put("servers", kept); err != nil {
+		return r, err
+	}
+	return r, doc.Put("default_server", repoint(fallback, moved, kept))
+}
+
+// identity is how an entry is called now and should be called; ok is false for one that is not about a repository, or does not say which.
+func identity(r *Report, entry *Object) (id, name, url string, ok bool) {
+	id, name = text(entry, "id"), text(entry, "project_name")
+	raw := text(entry, "git_url")
+	if raw == "" && isURL(id) {
+		raw = id
+	}
+	if raw == "" {
+		if kind := text(entry, "backend_type"); kind == "" || kind == "opencode" {
+			r.warn("a server says no git_url; it is left as it is: %.60q", id)
+		}
+		return "", "", "", false
+	}
+	parsed, err := git.Parse(raw)
+	if err != nil {
+		r.warn("a server has a git URL that is none; it is left as it is")
+		return "", "", "", false
+	}
+	return id, name, parsed.String(), true
+}
+
+func reshape(r *Report, entry *Object, old, url string) {
+	if old != url || text(entry, "git_url") != url {
+		r.changed("the server of %s is listed under its canonical URL", url)
+		_ = entry.Put("id", url)
+		_ = entry.Put("git_url", url)
+	}
+	if !isURL(old) && entry.IsNull("project_name") && old != "" {
+		_ = entry.Put("project_name", old)
+	}
+	if entry.Has("sandbox_dir") {
+		r.changed("the server of %s says base_dir instead of sandbox_dir", url)
+		if entry.IsNull("base_dir") {
+			entry.Rename("sandbox_dir", "base_dir")
+		}
+		entry.Delete("sandbox_dir")
+	}
+}
+
+// repoint is the default server by its new id: the one it named, else the first, else none.
+func repoint(old *string, moved map[string]string, entries []*Object) *string {
+	if old == nil {
+		return nil
+	}
+	id := cmp.Or(moved[*old], *old)
+	if slices.ContainsFunc(entries, func(e *Object) bool { return text(e, "id") == id || text(e, "project_name") == id }) {
+		return &id
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	first := text(entries[0], "id")
+	return &first
+}
+
+// text is a member that should be text; empty for anything else.
+func text(o *Object, key string) (s string) {
+	_ = o.Read(key, &s)
+	return s
+}

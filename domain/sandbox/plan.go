@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sorting"
+)
+
+// Prefix is before the branches that are made for sandboxes (opencode contract §12.3).
+const Prefix = "sandbox/"
+
+// Refs are the branches that a decision is about.
+type Refs struct {
+	Current string            // the branch that the clone stands on; empty when detached
+	Commit  string            // the commit that it stands on; empty before the first one
+	Local   map[string]string // local branches → the directory where one is checked out, or is being rebased; empty for none
+	Origin  map[string]bool   // branches on origin, as last fetched
+}
+
+// ParseRefs reads what `git for-each-ref` prints in RefsFormat into Local and Origin. It fails with sandbox.ErrGit.
+func ParseRefs(out []byte) (Refs, error) {
+	r := Refs{Local: map[string]string{}, Origin: map[string]bool{}}
+	fields := strings.Split(string(out), "\x00")
+	const each = 3
+	for ; len(fields) >= each; fields = fields[each:] {
+		ref := strings.TrimPrefix(fields[0], "\n")
+		if name, ok := strings.CutPrefix(ref, Heads); ok {
+			r.Local[name] = fields[2]
+		} else if name, ok := strings.CutPrefix(ref, Remotes); ok && fields[1] == "" { // origin/HEAD stands for another one
+			r.Origin[name] = true
+		} else if !ok {
+			return Refs{}, unexpected("branches", ref)
+		}
+	}
+	if rest := strings.Join(fields, "\x00"); strings.TrimSpace(rest) != "" {
+		return Refs{}, unexpected("branches", rest)
+	}
+	return r, nil
+}
+
+// RefsFormat is the form of branches that ParseRefs reads. Directories may hold line ends.
+const RefsFormat = "%(refname)%00%(symref)%00%(worktreepath)%00"
+
+// Plan is what a new worktree stands on.
+type Plan struct {
+	Branch string // that it will have
+	From   string // local branch, origin/branch, or commit
+	Create bool   // Branch is made
+	Track  bool   // and follows From
+	Note   string // why it is not what was wished for
+}
+
+// Missing is the details of sandbox.ErrBranch.
+type Missing struct {
+	Branch string   `json:"branch"`
+	Near   []string `json:"near"` // at most sandbox.MaxNear, the nearest first
+}
+
+// Decide is the decision of opencode contract §12.3: without a wish, a new branch from the one the clone stands on; else the local branch, a
+// new one from it where it is checked out somewhere, or a new one that follows origin's. It fails with sandbox.ErrName, with
+// sandbox.ErrArguments for what no branch can be called, and with sandbox.ErrBranch, whose details are Missing.
+func Decide(r Refs, name, wish string) (Plan, error) {
+	if err := CheckName(name); err != nil {
+		return Plan{}, err
+	}
+	if wish == "" {
+		from := cmp.Or(r.Current, r.Commit)
+		if from == "" || r.Commit == "" {
+			return Plan{}, ErrBranch.Sayf("the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch").
+				With(Missing{Near: names(r)})
+		}
+		return r.fresh(name, from, "")
+	}
+	if _, err := git.ParseBranch(wish); err != nil {
+		return Plan{}, ErrArguments.Sayf("branch %.80q cannot be used: %v", wish, err).Because(err)
+	}
+	place, local := r.Local[wish]
+	switch {
+	case local && place == "":
+		return Plan{Branch: wish, From: wish}, nil
+	case local:
+		return r.fresh(name, wish, fmt.Sprintf("%s is checked out in %s, and a branch can be in one place only", wish, plain(place)))
+	case r.Origin[wish]:
+		if rival := r.rival(wish); rival != "" {
+			return Plan{}, ErrArguments.Sayf("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, rival, rival)
+		}
+		return Plan{Branch: wish, From: "origin/" + wish, Create: true, Track: true}, nil
+	}
+	near := Near(wish, names(r), MaxNear)
+	hint := "opencode_sandbox_create without branch takes the current one"
+	if len(near) > 0 {
+		hint = "near it: " + strings.Join(near, ", ")
+	}
+	return Plan{}, ErrBranch.Sayf("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).With(Missing{Branch: wish, Near: near})
+}
+
+const tries = 1000 // of names for a branch
+
+// fresh is a new branch for the sandbox: sandbox/{name}, or the next one that is free.
+func (r Refs) fresh(name, from, note string) (Plan, error) {
+	base := Prefix + name
+	if _, blocked := r.Local[strings.TrimSuffix(Prefix, "/")]; blocked { // then no branch can be below it
+		base = strings.TrimSuffix(Prefix, "/") + "-" + name
+	}
+	for i := range tries {
+		branch := base
+		if i > 0 {
+			branch = fmt.Sprintf("%s-%d", base, i+1)
+		}
+		if _, taken := r.Local[branch]; taken || r.rival(branch) != "" {
+			continue
+		}
+		if branch != Prefix+name {
+			note = strings.TrimPrefix(note+"; "+Prefix+name+" could not be made, because of a branch that is there", "; ")
+		}
+		return Plan{Branch: branch, From: from, Create: true, Note: note}, nil
+	}
+	return Plan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", Prefix, name)
+}
+
+// rival is a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
+func (r Refs) rival(branch string) string {
+	for i := range len(branch) {
+		if _, ok := r.Local[branch[:i]]; ok && branch[i] == '/' {
+			return branch[:i]
+		}
+	}
+	for other := range r.Local {
+		if strings.HasPrefix(other, branch+"/") {
+			return other
+		}
+	}
+	return ""
+}
+
+// names are all branches, each once, sorted.
+func names(r Refs) []string {
+	var all []string
+	for name := range r.Local {
+		all = append(all, name)
+	}
+	for name := range r.Origin {
+		if _, local := r.Local[name]; !local {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Near are the names that may have been meant, the nearest first: those that differ by a few letters, and those that one is part of.
+func Near(wish string, among []string, limit int) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	lower := strings.ToLower(strings.TrimPrefix(wish, "origin/"))
+	allowed := max(2, len(lower)/3)
+	var found []candidate
+	for _, name := range among {
+		other := strings.ToLower(name)
+		last := other[strings.LastIndexByte(other, '/')+1:]
+		d := min(distance(lower, other, allowed), distance(lower, last, allowed)+1, distance(lower[strings.LastIndexByte(lower, '/')+1:], last, allowed/2)+2)
+		if part := strings.Contains(other, lower) || len(other) > 2 && strings.Contains(lower, other); part {
+			d = min(d, allowed)
+		}
+		if d <= allowed {
+			found = append(found, candidate{name, d})
+		}
+	}
+	sorting.By(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	near := make([]string, 0, min(len(found), limit))
+	for _, c := range found[:min(len(found), limit)] {
+		near = append(near, plain(c.name))
+	}
+	return near
+}
+
+const longName = 256 // characters; nobody mistypes more
+
+// distance is how many characters have to be put in, left out or exchanged to get from a to b; anything above most when it is above that.
+func distance(a, b string, most int) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > longName || len(x)-len(y) > most || len(y)-len(x) > most {
+		return 2*most + 1
+	}
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range y {
+			cost := diagonal
+			if x[i] != y[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(y)]
+}

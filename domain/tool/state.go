@@ -1,0 +1,118 @@
+// Package toolrun is the record of one call that wanted to change something: what was asked, how far it is, and what came of it, as a
+// small state machine (seed 001, ToolExecutionState; packageflow-security contract §5.2).
+//
+// It refuses to know where records are kept, who shows them, and how a call is carried out; it has no clock.
+package tool
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
+
+// Status is where a call stands. The zero Status is that of no record.
+type Status uint8
+
+// The statuses. Completed, Failed and Denied are final.
+const (
+	StatusNone Status = iota
+	PendingConfirmation
+	Executing
+	Completed
+	Failed
+	Denied
+)
+
+// Reason says why a record ended as Failed or Denied. It is empty for every other status.
+type Reason string
+
+// The reasons of a denial: nobody carried the call out.
+const (
+	Policy         Reason = "policy"              // policy refused it; nobody was asked
+	UserDenied     Reason = "user_denied"         // a person said no
+	Expired        Reason = "expired"             // nobody answered in time
+	Cancelled      Reason = "cancelled_by_client" // whoever asked withdrew the question
+	ContextChanged Reason = "context_changed"     // what was to be confirmed is not what there is now
+	Mistyped       Reason = "mistyped"            // the name that had to be typed was wrong too often
+)
+
+// The reasons of a failure.
+const (
+	Rejected    Reason = "rejected"      // arguments, a path or a rate refused it before it began
+	Errored     Reason = "error"         // it ran and failed
+	NonZeroExit Reason = "non_zero_exit" // the command it ran said so
+	TimedOut    Reason = "timeout"       // it took longer than it may
+	Stopped     Reason = "cancelled"     // it was stopped while it ran
+	Interrupted Reason = "interrupted"   // the process that carried it out is gone; how far it came is not known
+)
+
+var statusNames = []string{"", "pending_confirmation", "executing", "completed", "failed", "denied"}
+
+// The ways a record refuses.
+var (
+	ErrStatus  = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
+	ErrMove    = fault.New(fault.State, "run_move_forbidden", "the run cannot go there from where it is")
+	ErrRecordUnknown = fault.New(fault.NotFound, "run_unknown", "there is no such run; countersign runs lists those there are")
+	ErrTaken   = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
+)
+
+// String is the status's name, empty for StatusNone.
+func (s Status) String() string {
+	if int(s) < len(statusNames) {
+		return statusNames[s]
+	}
+	return "invalid"
+}
+
+// MarshalText is the status's name.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a status's name, or fails with ErrStatus.
+func (s *Status) UnmarshalText(b []byte) error {
+	i := slices.Index(statusNames, string(b))
+	if i < 0 {
+		return ErrStatus.Sayf("%q is no status of a run; use one of %s", b, strings.Join(statusNames[1:], ", "))
+	}
+	*s = Status(i)
+	return nil
+}
+
+// Statuses are the statuses a record can have.
+func Statuses() []Status { return []Status{PendingConfirmation, Executing, Completed, Failed, Denied} }
+
+// Final reports a status that nothing follows.
+func (s Status) Final() bool { return s >= Completed }
+
+// Reaches reports whether a record may go from s to the other status: from StatusNone it may begin there. Nothing reaches the status it
+// has, and nothing leaves a final one.
+func (s Status) Reaches(to Status) bool {
+	switch s {
+	case StatusNone:
+		return to == PendingConfirmation || to == Executing || to == Failed || to == Denied
+	case PendingConfirmation:
+		return to == Executing || to == Denied
+	case Executing:
+		return to == Completed || to == Failed
+	}
+	return false
+}
+
+// Unknown is ErrUnknown for that id.
+func Unknown(id string) error {
+	return ErrRecordUnknown.Sayf("there is no run %q; countersign runs lists those there are", id)
+}
+
+// Taken is ErrTaken for that call.
+func Taken(call string) error { return ErrTaken.Sayf("there is a record of the call %s already", call) }
+
+// Why is the reason of a call that failed in this way while it was carried out.
+func Why(kind fault.Kind) Reason {
+	switch kind {
+	case fault.Timeout:
+		return TimedOut
+	case fault.Canceled:
+		return Stopped
+	}
+	return Errored
+}
