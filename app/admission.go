@@ -1,6 +1,3 @@
-// Package admission lets in what arrives over a network: it makes, knows, notes and revokes credentials, and has the audit know of each.
-//
-// It refuses to know requests and secrets: who makes a credential keeps its secret and shows the digest.
 package app
 
 import (
@@ -45,7 +42,7 @@ type Keeper struct {
 	noted map[string]time.Time // when the use of a credential was last to be noted, by id
 }
 
-// New is a keeper of those credentials. It opens nothing.
+// NewCredentials is a keeper of those credentials. It opens nothing.
 func NewCredentials(p Parts) *Keeper { return &Keeper{Parts: p, noted: map[string]time.Time{}} }
 
 // Issue stores a new credential of that kind, name, scope, digest and expiry, and returns it with its id. A log-in lasts access.LoginTTL. A token

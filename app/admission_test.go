@@ -259,7 +259,7 @@ func TestTheAuditKnowsOfEachAndOfNoSecret(t *testing.T) {
 	}, said)
 }
 
-// mute is an audit that cannot be written.
+// credentialsMute is an audit that cannot be written.
 type credentialsMute struct{ ports.AuditLog }
 
 func (credentialsMute) Append(context.Context, ...audit.Event) error {
@@ -304,7 +304,7 @@ func TestOldCredentialsAreForgotten(t *testing.T) {
 	assert.Equal(t, 4, left(), "and the log-in")
 }
 
-// counting is a store of credentials that counts how often one is changed, and can refuse to.
+// credentialsCounting is a store of credentials that counts how often one is changed, and can refuse to.
 type credentialsCounting struct {
 	ports.Credentials
 	changes atomic.Int64

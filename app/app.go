@@ -1,7 +1,3 @@
-// Package app is the one door: every transport, the console and an embedding host call tools through App.Call, which works out a
-// plan, has it confirmed where policy says so, commits exactly that plan, and records what happened.
-//
-// It knows no capability and no wire: capabilities are values handed to New, and outcomes are presented elsewhere.
 package app
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Changed is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
+// ApprovalsChanged is the details of a confirmation that was given for another plan than there is now: which one, and where the two differ.
 type ApprovalsChanged struct {
 	Current     canon.Hash           `json:"current_plan_hash"`
 	Confirmed   canon.Hash           `json:"confirmed_plan_hash"`

@@ -1,7 +1,3 @@
-// Package grants keeps the confirmations that people answer: there is room for so many, an answer is on record with who gave it, and an
-// "always" is remembered for the session that asked.
-//
-// It refuses to know how calls flow, what is confirmed, and on which channel a person sits.
 package app
 
 import (
@@ -30,7 +26,7 @@ const (
 	PerMachine = 20
 )
 
-// kept is how long a confirmation that has expired is remembered, so that its token is told from one that never was.
+// approvalsKept is how long a confirmation that has expired is remembered, so that its token is told from one that never was.
 const approvalsKept = 24 * time.Hour
 
 // ErrLimit reports a call that cannot ask, because too many wait for a person already.
@@ -58,7 +54,7 @@ type Proofs interface {
 	Holds(ctx context.Context, answer audit.Event) error
 }
 
-// Parts is what a Keeper works with. Every field is required but Dated.
+// ApprovalsParts is what a Keeper works with. Every field is required but Dated.
 type ApprovalsParts struct {
 	Ledger   ports.Ledger
 	Audit    ports.AuditLog
@@ -73,10 +69,10 @@ type ApprovalsParts struct {
 	Log      *slog.Logger
 }
 
-// Keeper keeps confirmations. It is safe for concurrent use; New makes it.
+// ApprovalsKeeper keeps confirmations. It is safe for concurrent use; New makes it.
 type ApprovalsKeeper struct{ ApprovalsParts }
 
-// New is a keeper of the confirmations in that ledger.
+// NewApprovals is a keeper of the confirmations in that ledger.
 func NewApprovals(p ApprovalsParts) *ApprovalsKeeper { return &ApprovalsKeeper{p} }
 
 // Issue stores a confirmation and forgets those nobody will ask about any more. It fails with ErrLimit where it would be one too many, for its session

@@ -1,6 +1,3 @@
-// Package journal keeps reads out of the way of the audit: their records are written in groups, off the path of the call.
-//
-// It refuses to know what a record says, and it never holds a call up: what cannot be written is dropped and counted.
 package app
 
 import (
@@ -36,7 +33,7 @@ type Journal struct {
 	idle    sync.WaitGroup
 }
 
-// New is a journal before that log. It starts nothing until something is added.
+// NewJournal is a journal before that log. It starts nothing until something is added.
 func NewJournal(log ports.AuditLog, l *slog.Logger) *Journal {
 	return &Journal{log: log, slog: l, full: make(chan struct{}, 1), closing: make(chan struct{})}
 }

@@ -1,6 +1,3 @@
-// Package masking is what happens to everything that leaves the door: secrets are masked, and texts end at their bound.
-//
-// It refuses to pass on what the redactor could not read.
 package app
 
 import (
@@ -23,7 +20,7 @@ type Mask struct {
 	hits   int
 }
 
-// New is a mask over that redactor, which is asked for when it is first needed.
+// NewRedaction is a mask over that redactor, which is asked for when it is first needed.
 func NewRedaction(redact func() *redact.Redactor) Mask { return Mask{redact: redact} }
 
 // Hits is how many secrets were masked.

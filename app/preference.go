@@ -1,6 +1,3 @@
-// Package preference says what a change of settings opens, so that a person can be asked about that (consent design, section 5).
-//
-// It refuses to know where settings are kept and who changes them.
 package app
 
 import (

@@ -1,6 +1,3 @@
-// Package refusal says why policy holds a call back, and what would open it.
-//
-// It refuses to decide anything: that is policy's.
 package app
 
 import (

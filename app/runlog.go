@@ -1,7 +1,3 @@
-// Package runlog keeps the record of each call that wants to change something while the call flows, and settles the records that only
-// look open when they are read: those nobody answered in time, and those of processes that are gone.
-//
-// It refuses to know how calls flow and what they do, and it never carries anything out again.
 package app
 
 import (
@@ -18,7 +14,7 @@ import (
 // tidied is after how many new records old ones are looked for again; the first one of a process does so, too.
 const tidied = 64
 
-// Keeper keeps runs. It is safe for concurrent use; New makes it.
+// CallsKeeper keeps runs. It is safe for concurrent use; New makes it.
 type CallsKeeper struct {
 	store ports.Runs
 	owner ports.Owner
@@ -27,7 +23,7 @@ type CallsKeeper struct {
 	added atomic.Int64
 }
 
-// New is a keeper of the runs in that store, which the process that owner names carries out.
+// NewCalls is a keeper of the runs in that store, which the process that owner names carries out.
 func NewCalls(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *CallsKeeper {
 	return &CallsKeeper{store: store, owner: owner, clock: clock, log: log}
 }

@@ -125,7 +125,7 @@ var errSealed = fault.New(fault.Unavailable, "test_sealed", "sealed")
 
 func (sealed) Add(context.Context, tool.Record) error                         { return errSealed }
 func (sealed) Change(context.Context, string, func(*tool.Record) error) error { return errSealed }
-func (sealed) Purge(context.Context, int, time.Time) (int, error)                { return 0, errSealed }
+func (sealed) Purge(context.Context, int, time.Time) (int, error)             { return 0, errSealed }
 
 // TestWhatCannotBeStoredIsStillShownAsItIs: on a disk that cannot be written.
 func TestWhatCannotBeStoredIsStillShownAsItIs(t *testing.T) {

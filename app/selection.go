@@ -1,6 +1,3 @@
-// Package selection is what an operator serves of all the tools there are.
-//
-// It refuses to know callers: who may call what is served is policy's.
 package app
 
 import (
@@ -13,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ControlToolset is served whatever is selected.
+// ToolsetControlToolset is served whatever is selected.
 const ToolsetControlToolset = tool.Control
 
 // everything stands for every toolset in a Selection.
@@ -22,7 +19,7 @@ const everything = "all"
 // ErrWiring reports a door that cannot be built: a missing part, a registry that does not hold, or a selection naming nothing known.
 var ErrToolsetWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
 
-// Selection is what an operator serves. It filters the list of tools and is checked again at every call.
+// ToolsetSelection is what an operator serves. It filters the list of tools and is checked again at every call.
 type ToolsetSelection struct {
 	Toolsets []string // names, or "all"; empty, without Tools, is every toolset given to New
 	Tools    []string // single tools, added to the toolsets

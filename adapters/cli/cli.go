@@ -17,13 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
+	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/cli/ecocmd"
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
-	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )

@@ -13,36 +13,36 @@ import (
 // file is a record as it is read.
 type file struct {
 	Kind         deployment.SnapshotKind `json:"kind"`
-	ID           string            `json:"id"`
-	CreatedAt    time.Time         `json:"created_at"`
-	Targets      []string          `json:"targets"`
-	Managed      []owned           `json:"managed_files"`
-	Changes      []change          `json:"changes"`
-	RolledBackTo string            `json:"rolled_back_to"`
-	Lock         deployment.Sum    `json:"lockfile_sha256"`
+	ID           string                  `json:"id"`
+	CreatedAt    time.Time               `json:"created_at"`
+	Targets      []string                `json:"targets"`
+	Managed      []owned                 `json:"managed_files"`
+	Changes      []change                `json:"changes"`
+	RolledBackTo string                  `json:"rolled_back_to"`
+	Lock         deployment.Sum          `json:"lockfile_sha256"`
 	Status       deployment.Status       `json:"status"`
 	Roots        []deployment.Root       `json:"roots"`
-	ProjectRoot  string            `json:"project_root"`
-	Profile      string            `json:"profile"`
+	ProjectRoot  string                  `json:"project_root"`
+	Profile      string                  `json:"profile"`
 }
 
 type owned struct {
-	Target  string         `json:"target"`
-	Path    string         `json:"path"`
-	Sum     deployment.Sum `json:"sha256"`
-	Mode    octal          `json:"mode"`
-	Modules []string       `json:"module_ids"`
-	Root    string         `json:"root"`
-	Owner   deployment.Owner     `json:"owner"`
-	Part    *deployment.Part     `json:"part"`
-	PartSum deployment.Sum `json:"part_sha256"`
-	Made    [][]string     `json:"made"`
-	Created bool           `json:"created"`
+	Target  string           `json:"target"`
+	Path    string           `json:"path"`
+	Sum     deployment.Sum   `json:"sha256"`
+	Mode    octal            `json:"mode"`
+	Modules []string         `json:"module_ids"`
+	Root    string           `json:"root"`
+	Owner   deployment.Owner `json:"owner"`
+	Part    *deployment.Part `json:"part"`
+	PartSum deployment.Sum   `json:"part_sha256"`
+	Made    [][]string       `json:"made"`
+	Created bool             `json:"created"`
 }
 
 type change struct {
 	Target      string         `json:"target"`
-	Op          deployment.Op        `json:"op"`
+	Op          deployment.Op  `json:"op"`
 	Path        string         `json:"path"`
 	BeforeSum   deployment.Sum `json:"before_sha256"`
 	AfterSum    deployment.Sum `json:"after_sha256"`

@@ -17,7 +17,7 @@ import (
 type Job struct {
 	deployment.Record
 	Root string             // Path must stay below it
-	At   observe.Spot        // the directory of Path
+	At   observe.Spot       // the directory of Path
 	From deployment.Content // of After, when it is Regular
 	Then fs.FileInfo        // of what stood there when it was looked at
 	Twin bool               // another job writes that very file, through another name

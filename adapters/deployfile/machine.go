@@ -1,9 +1,3 @@
-// Package deployfile carries deployments out on the machine it runs on: whole or not at all, one at a time in a home, journalled so that a
-// killed one can be finished or taken back, and with a record of what was there before. Its sub-packages have a part each: look looks,
-// ledger is the ownership manifests, ground is paths and what stands there, state is what a home remembers (record how, vault the contents),
-// carry writes.
-//
-// It refuses to decide what should be written: a transaction says that, and what has to be there for it to happen.
 package deployfile
 
 import (
@@ -16,7 +10,7 @@ import (
 
 // Options are what a Machine works with.
 type Options struct {
-	Index *observe.Index         // what files were when they were last hashed
+	Index *observe.Index           // what files were when they were last hashed
 	Clock ports.Clock              // tells snapshots' identifiers and times
 	Env   func(name string) string // nil: the process's own environment
 	Step  func(step, path string)  // nil, or called before and after everything that changes the disk: tests die in it

@@ -1,7 +1,3 @@
-// Package record is how operations of deployments are written down: the snapshot record (agentpack contract §4.6, a superset of it, and
-// records of the original tool read back), the journal of an operation that is under way, and the registry of what stood at paths before.
-//
-// It refuses to know where these are kept and what is done with them: values in, bytes out, and back.
 package deployfile
 
 import (

@@ -1,8 +1,3 @@
-// Package state is what a home remembers of its deployments, below <home>/state: deploy.lock (held while anything here is changed),
-// journal.json (there while an operation is under way), snapshots/<id>.json, vault/<id>.zip, originals.json (what stood at paths before a
-// deployment first wrote there) and directories.json (the directories that deployments made).
-//
-// It refuses to know how operations go: it finds, reads and forgets what they left.
 package deployfile
 
 import (

@@ -1,8 +1,3 @@
-// Package vault keeps contents by their SHA-256 for as long as something needs them: one archive for every operation, each a plain ZIP
-// without compression whose entries are named by the sum of what they hold. Archives are only ever added, or rewritten without what nobody
-// needs any more, so a process that dies in the middle loses nothing.
-//
-// It refuses to know what the contents are, who needs them, and who may write: the caller holds a lock that keeps other writers away.
 package deployfile
 
 import (

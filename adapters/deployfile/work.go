@@ -1,7 +1,3 @@
-// Package carry carries operations out, finishes interrupted ones and takes them back: file by file, each in one step, so that dying anywhere
-// leaves every file as it was or as it was to be.
-//
-// It refuses to know why: a journal says what is to be where, and what stood there.
 package deployfile
 
 import (

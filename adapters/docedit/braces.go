@@ -1,7 +1,3 @@
-// Package braces edits what stands between braces, in JSON objects and inline tables of TOML alike, by splicing text: a member that is
-// inserted and removed again leaves the document as it was, byte for byte.
-//
-// It refuses to know what keys and values are; others find where they begin and end.
 package docedit
 
 import (

@@ -1,7 +1,3 @@
-// Package docedit owns single keys inside a JSON, JSONC or TOML document that belongs to somebody else: it reads, sets and removes
-// them by splicing text, so that comments, order, blank lines, indentation and line ends of everything else stay byte for byte.
-//
-// It refuses to know files, coding agents and what a key means.
 package docedit
 
 import (

@@ -2,7 +2,6 @@ package docedit
 
 import (
 	"slices"
-
 )
 
 // putInline sets a value in the inline table, or as the value, of a key. What is missing on the way is written with dots.

@@ -1,6 +1,3 @@
-// Package jsontext edits JSON, with or without comments and trailing commas, by splicing text.
-//
-// It refuses to check paths: they were held against the document's meaning before they get here.
 package docedit
 
 import (

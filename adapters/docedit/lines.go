@@ -2,7 +2,6 @@ package docedit
 
 import (
 	"bytes"
-
 )
 
 // slot is the statement behind which a plain key of that table can stand on a line of its own, or -1.

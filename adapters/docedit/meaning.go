@@ -1,6 +1,3 @@
-// Package meaning is what a document says, apart from how it is written, and what is to be changed in it.
-//
-// It refuses to know text: formats find their way between the two.
 package docedit
 
 import (
@@ -15,7 +12,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// MaxDepth is how deeply a document and a value may nest.
+// ValueMaxDepth is how deeply a document and a value may nest.
 const ValueMaxDepth = canon.MaxDepth
 
 // ErrFormat reports a document, or a value to set, that is not of its format. The message has the line and the column.

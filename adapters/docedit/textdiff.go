@@ -1,6 +1,3 @@
-// Package textdiff shows how one text became another, as a unified diff that git and domain/deployment/patch apply.
-//
-// It refuses to know files and why anybody wants the difference: bytes and two names come in, text goes out.
 package docedit
 
 import (
@@ -41,5 +38,5 @@ func short(text string) string {
 	return out.String()
 }
 
-// Text reports whether b can be shown and compared by lines: valid UTF-8 without a NUL (agentpack contract, appendix D).
+// DiffText reports whether b can be shown and compared by lines: valid UTF-8 without a NUL (agentpack contract, appendix D).
 func DiffText(b []byte) bool { return bytes.IndexByte(b, 0) < 0 && utf8.Valid(b) }

@@ -1,7 +1,3 @@
-// Package tomltext edits TOML by splicing text: sections, lines, dotted keys and inline tables. The library says what a document means,
-// a scanner of its own where everything is.
-//
-// It refuses to check paths: they were held against the document's meaning before they get here, and what comes out is after it.
 package docedit
 
 import (
@@ -18,7 +14,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Syntax edits TOML. It has no state.
+// TomlSyntax edits TOML. It has no state.
 type TomlSyntax struct{}
 
 // maxBrackets bounds the brackets of a TOML document: the library follows nesting with its stack, and keeps every path it is on.

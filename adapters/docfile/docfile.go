@@ -1,8 +1,3 @@
-// Package docfile keeps documents as files in a directory: read whole, written atomically and durably, guarded by advisory locks
-// that hold between processes. Several stores build on it.
-//
-// It refuses to know what a document holds. Every access goes through os.Root, so no name and no symbolic link leads out of the
-// directory; directories are made 0700 and files 0600, while those that exist keep working whatever their mode.
 package docfile
 
 import (
@@ -312,7 +307,7 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(syncDoc(f), f.Close())
 }
 
-// sync tolerates file systems that cannot sync a directory.
+// syncDoc tolerates file systems that cannot sync a directory.
 func syncDoc(dir *os.File) error {
 	if err := dir.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 )
@@ -28,9 +29,13 @@ const limit = 1 << 20
 
 // TestMain lets the test binary be the other processes that the tests need.
 func TestMain(m *testing.M) {
+	if dir, child := os.LookupEnv(envDir); child {
+		sealChild(dir)
+		return
+	}
 	switch os.Getenv("DOCFILE_CHILD") {
 	case "":
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	case "count": // add one to a number, as often as told, under its lock
 		d := docfile.At(os.Args[1])
 		times, _ := strconv.Atoi(os.Args[2])

@@ -1,8 +1,3 @@
-// Package secretbox seals values that must not lie on the disk in clear: AES-256-GCM under keys derived from one master key, which is a
-// file that nobody but its owner may read (packageflow-security contract §4.5).
-//
-// It refuses to know who keeps what is sealed, and it uses no keyring of the operating system: servers run without a session that could
-// unlock one. Whoever reads both the key and what it sealed reads the values; it protects copies, backups and files shown to others.
 package docfile
 
 import (

@@ -17,7 +17,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -26,12 +25,8 @@ import (
 // The test binary runs itself as another process that seals with the key in the directory which its environment names.
 const envDir = "SECRETBOX_TEST_DIR"
 
-func TestSecretboxMain(m *testing.M) {
-	dir, child := os.LookupEnv(envDir)
-	if !child {
-		goleak.VerifyTestMain(m)
-		return
-	}
+// sealChild is that process.
+func sealChild(dir string) {
 	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the end of standard input is the signal to start
 	blob, err := docfile.Open(dir).Seal(here, []byte("from a child"))
 	if err != nil {

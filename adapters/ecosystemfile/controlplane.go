@@ -1,7 +1,3 @@
-// Package controlplane is the optional HTTP listener of a server that ecosystems are worked on with: on loopback alone, it answers whoever asks
-// whether the server lives (amof contract §17 and §20.7).
-//
-// It refuses to listen anywhere else, and to do anything.
 package ecosystemfile
 
 import (
@@ -35,7 +31,7 @@ type Listener struct {
 
 var _ ecosystemport.ControlPlane = (*Listener)(nil)
 
-// New is a listener that does not listen yet. It calls itself that version.
+// NewServer is a listener that does not listen yet. It calls itself that version.
 func NewServer(version string, clock ports.Clock) *Listener {
 	return &Listener{version: version, began: clock.Now()}
 }

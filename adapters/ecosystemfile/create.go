@@ -152,7 +152,7 @@ func write(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// sync makes a directory's names durable, where the file system can.
+// syncFile makes a directory's names durable, where the file system can.
 func syncFile(root *os.Root, dir string) error {
 	f, err := root.Open(dir)
 	if err != nil {

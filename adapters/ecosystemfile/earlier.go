@@ -31,7 +31,7 @@ type earlier struct {
 	sum   string
 }
 
-// taken is the record of a file that was taken over.
+// stateTaken is the record of a file that was taken over.
 type stateTaken struct {
 	Path      string `json:"path"`
 	SHA256    string `json:"sha256"`

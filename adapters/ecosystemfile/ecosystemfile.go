@@ -1,7 +1,3 @@
-// Package ecosystemfile keeps ecosystems as files: the manifests of a workspace root, and what is recorded of installed workspaces, in the
-// directories of the contract (amof contract §2, §3, §4).
-//
-// It refuses to know git, processes and use cases.
 package ecosystemfile
 
 import (

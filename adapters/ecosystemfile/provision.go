@@ -1,7 +1,3 @@
-// Package provision finds the scripts that bring environments up and down, makes sure that they may be run, and gives every environment a private
-// directory.
-//
-// It refuses to run anything.
 package ecosystemfile
 
 import (

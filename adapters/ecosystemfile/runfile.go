@@ -1,7 +1,3 @@
-// Package runfile keeps the records of runs and what happened in them as files: a JSON document and a log of JSON lines each, in one directory
-// that any number of processes share (amof contract §2, §9).
-//
-// It refuses to know what a run does and who carries it out.
 package ecosystemfile
 
 import (
@@ -35,14 +31,14 @@ const (
 	oldTemp   = time.Hour // what a writer that died left is removed after that
 )
 
-// Options are where the runs are and what surrounds them.
+// RunOptions are where the runs are and what surrounds them.
 type RunOptions struct {
 	Dir    func() (string, error)  // the directory, asked for each time; it need not exist
 	Clock  ports.Clock             // times events, and says what is old
 	Redact func() *redact.Redactor // masks what is logged, asked for on first need; nil is the rules alone
 }
 
-// Store is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Runs and RunLogs.
+// RunStore is the files. Any number of Stores, in any number of processes, may share them. It implements ecosystemport.Runs and RunLogs.
 type RunStore struct {
 	o    RunOptions
 	mask func() *redact.Redactor
@@ -51,7 +47,7 @@ type RunStore struct {
 	seen map[string]glance // records of runs that have ended, as they were last listed
 }
 
-// New is the files in o.Dir. Nothing is opened or made yet.
+// NewRun is the files in o.Dir. Nothing is opened or made yet.
 func NewRun(o RunOptions) *RunStore {
 	mask := o.Redact
 	if mask == nil {

@@ -119,7 +119,7 @@ func (f *PathFinder) read() (said file, path string, err error) {
 	return said, path, nil
 }
 
-// blank reports a file of nothing but comments and empty lines, which for YAML is no document.
+// pathBlank reports a file of nothing but comments and empty lines, which for YAML is no document.
 func pathBlank(text []byte) bool {
 	for line := range strings.Lines(withoutBOM(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {

@@ -1,7 +1,3 @@
-// Package statebook keeps what is recorded of installed workspaces, and who works on an ecosystem, in the user's state directory (amof contract
-// §4).
-//
-// It refuses to know manifests, git and runs.
 package ecosystemfile
 
 import (
@@ -28,7 +24,7 @@ const (
 	maxPause   = 50 * time.Millisecond
 )
 
-// Options are all required, but for Carry and End. A work is known by its name, whatever process is at it.
+// StateOptions are all required, but for Carry and End. A work is known by its name, whatever process is at it.
 type StateOptions struct {
 	Clock  ports.Clock
 	State  func() (string, error)                                 // the user's state directory
@@ -40,7 +36,7 @@ type StateOptions struct {
 // Book is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
 type Book struct{ o StateOptions }
 
-// New is the files below the directories of o. Nothing is opened or made yet.
+// NewState is the files below the directories of o. Nothing is opened or made yet.
 func NewState(o StateOptions) *Book { return &Book{o} }
 
 // recorded is what a state directory holds of a workspace's ecosystem.
@@ -194,7 +190,7 @@ func blank(s ecosystem.State) bool {
 	return !s.Installed() && s.WorkspaceBranch == "" && s.ActiveTicket == nil && len(s.Tickets) == 0 && len(s.Repos) == 0
 }
 
-// encode is indented JSON, with < and & as they are.
+// encodeState is indented JSON, with < and & as they are.
 func encodeState(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -204,7 +200,7 @@ func encodeState(v any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// stored words what the file system refused.
+// storedState words what the file system refused.
 func storedState(err error, l ecosystem.Layout) error {
 	var at *fs.PathError
 	if !errors.As(err, &at) {

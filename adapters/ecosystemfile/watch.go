@@ -1,7 +1,3 @@
-// Package watch follows runs that other processes carry out, by looking at their records again and again: nobody tells when a file that
-// several processes share has changed on every file system.
-//
-// It refuses to change anything.
 package ecosystemfile
 
 import (
@@ -23,7 +19,7 @@ type Watch struct {
 
 var _ ecosystemport.RunWatch = Watch{}
 
-// New follows the runs of those stores.
+// NewWatch follows the runs of those stores.
 func NewWatch(runs ecosystemport.Runs, logs ecosystemport.RunLogs) Watch {
 	return Watch{runs: runs, logs: logs}
 }

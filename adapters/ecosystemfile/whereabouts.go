@@ -1,7 +1,3 @@
-// Package whereabouts says where the things of ecosystems are on this machine, and what the user and the environment set about them (amof
-// contract §2, §20.8).
-//
-// It refuses to know what is in manifests, states and runs.
 package ecosystemfile
 
 import (
@@ -31,17 +27,17 @@ const (
 	hashChars = 8
 )
 
-// Options are what the places follow from. Only Home and Env count where they say something; empty ones are no error until they are needed.
+// PathOptions are what the places follow from. Only Home and Env count where they say something; empty ones are no error until they are needed.
 type PathOptions struct {
 	Env  func(name string) string // variables of this process; nil for none
 	Home string                   // the user's home directory
 	Dir  string                   // the working directory; empty asks the system
 }
 
-// Finder finds. It implements ecosystemport.Places, and keeps nothing between calls.
+// PathFinder finds. It implements ecosystemport.Places, and keeps nothing between calls.
 type PathFinder struct{ o PathOptions }
 
-// New finds by those options.
+// NewPath finds by those options.
 func NewPath(o PathOptions) *PathFinder {
 	if o.Env == nil {
 		o.Env = func(string) string { return "" }

@@ -1,6 +1,3 @@
-// Package worker has processes of their own carry out queued runs, and lets only so many of them work at a time (amof contract §9).
-//
-// It refuses to know what such a process does, and how processes are started.
 package ecosystemfile
 
 import (
@@ -20,7 +17,7 @@ const (
 	workerMaxPause   = 100 * time.Millisecond
 )
 
-// Options are all required.
+// WorkerOptions are all required.
 type WorkerOptions struct {
 	Dir     func() (string, error) // where the locks of the places are, shared by all processes of the user
 	Command []string               // the program that sees to one ecosystem's queue, with its first arguments
@@ -30,7 +27,7 @@ type WorkerOptions struct {
 // Workers implements ecosystemport.Workers.
 type Workers struct{ o WorkerOptions }
 
-// New starts nothing yet.
+// NewWorker starts nothing yet.
 func NewWorker(o WorkerOptions) *Workers { return &Workers{o} }
 
 // Wake implements ecosystemport.Workers: it starts the program with --root and --ecosystem, in the root.

@@ -109,7 +109,7 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// maxFile is how many bytes of a file are read without git.
+// projectMaxFile is how many bytes of a file are read without git.
 const projectMaxFile = 64 << 10
 
 var errOdd = errors.New("not a small regular file")

@@ -418,7 +418,7 @@ func configs(admin, common string) string {
 	return said
 }
 
-// from is a path as seen from a directory; nothing stays nothing.
+// fromRun is a path as seen from a directory; nothing stays nothing.
 func fromRun(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -428,7 +428,7 @@ func fromRun(dir, path string) string {
 
 var runErrOdd = errors.New("no small regular file")
 
-// small is a regular file. Nothing else is opened: a pipe would be waited for.
+// runSmall is a regular file. Nothing else is opened: a pipe would be waited for.
 func runSmall(path string, most int64) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,7 +1,3 @@
-// Package gitcli asks the git binary, in an environment in which a repository's own configuration can run nothing, prompt for nothing
-// and reach no network.
-//
-// It refuses to know why something is asked. Git is started only by the call that needs it.
 package gitcli
 
 import (

@@ -1,7 +1,3 @@
-// Package pin starts git on one clone and one of its working trees, both named outright: whatever a file in them says, git is led to no other
-// repository.
-//
-// It refuses to know what the commands are for.
 package gitcli
 
 import (

@@ -1,8 +1,3 @@
-// Package projgit answers what projects want to know of their repositories: branch, status, staged changes, worktrees, remote. It reads
-// the repository's files where they say it plainly, and else asks the git binary, started as package run starts it, with every program that
-// a repository can configure switched off.
-//
-// It refuses to know which directories are registered, to write anything, and to use a network.
 package gitcli
 
 import (

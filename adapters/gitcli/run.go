@@ -1,27 +1,3 @@
-// Package run starts the git binary, which no other package of the product does, so that it asks nobody, waits for nobody for ever, and is led nowhere
-// by its caller's environment: no terminal, no password programs and no network, unless a command says that it needs one of them.
-//
-// It also runs nothing that a repository names. A clone's configuration, and what that includes, can name programs for git to run in places without
-// number, in a mere status too. Each command is guarded against all of them:
-//
-//   - What has one name and is never wanted is switched off for every command: hooks, the file-system monitor, maintenance, signatures that are shown,
-//     submodules gone along with.
-//   - What has names of the repository's choosing (filters, merge drivers, credential helpers, git-lfs's extensions, hooks in the configuration) or may
-//     be the user's (ssh, gpg) is looked up and replaced by what the user has in its place, or by nothing. Git itself is asked what the configuration
-//     says, and only where the files say more than git writes by itself: for most repositories one command is one git.
-//   - What no setting overrules is kept off by the command's options (external diffs, textconv, programs at the other end) or by the environment (editors,
-//     pagers, askpass, proxies, transports that run programs).
-//   - Redirections are not followed. A command that reaches out is not started where the repository itself says by what way: a proxy, another address, a
-//     certificate that is not checked (ErrLed).
-//   - Submodules are looked into only where what they name has been switched off too.
-//   - Commands that are not known here are not started: aliases, difftool and send-email among them.
-//
-// The machine's and the user's own configuration stays in force. Two things of a repository's own run all the same, in the commands that say so, which carry
-// out what a person approved: hooks (Hooks), and filters and merge drivers (Filters), without which what is encrypted would be committed as it is. What
-// would run can be asked beforehand (Named). ssh commands, credential helpers and programs for signatures never run when only the repository names them:
-// they belong into the user's own configuration, where includeIf limits them to some directories.
-//
-// It refuses to know what the commands are for, and gives git's failures as they are: what they mean is the caller's business.
 package gitcli
 
 import (

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 )
 
-// standIn puts a shell script where git is.
+// runStandIn puts a shell script where git is.
 func runStandIn(t *testing.T, script string) {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {

@@ -237,11 +237,11 @@ func outdated(f *fault.Error, shown, waits canon.Hash) error {
 
 // outcomeOf is how a confirmation ended, for whoever comes too late.
 type outcomeOf struct {
-	State      string         `json:"state"`
-	AnsweredBy string         `json:"answered_by,omitempty"`
-	Surface    string         `json:"surface,omitempty"` // where: terminal, console, form
-	AnsweredAt time.Time      `json:"answered_at,omitzero"`
-	Call       string         `json:"callId,omitempty"`
+	State      string      `json:"state"`
+	AnsweredBy string      `json:"answered_by,omitempty"`
+	Surface    string      `json:"surface,omitempty"` // where: terminal, console, form
+	AnsweredAt time.Time   `json:"answered_at,omitzero"`
+	Call       string      `json:"callId,omitempty"`
 	Status     tool.Status `json:"status,omitzero"`
 	Reason     tool.Reason `json:"reason,omitempty"`
 }

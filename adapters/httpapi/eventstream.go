@@ -1,7 +1,3 @@
-// Package eventstream sends what happens as server-sent events (packageflow-security contract §5.4).
-//
-// It refuses to know where events come from, and whether whoever listens may still do so: package httpguard ends a stream that nobody takes, or whose
-// credential is no good any more.
 package httpapi
 
 import (

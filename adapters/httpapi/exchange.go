@@ -1,6 +1,3 @@
-// Package exchange is one request and its answer: bodies read with care, answers written one way, and errors in one form.
-//
-// It refuses to know routes, and what is asked for.
 package httpapi
 
 import (

@@ -1,8 +1,3 @@
-// Package gauges counts what the server does, in the text format of Prometheus: calls by tool and what came of them, how long they took, requests by
-// route and status, what waits for people, and the process itself.
-//
-// It refuses to take a label from what somebody sent: only names of tools and routes that there are, and codes out of the catalogue, become one. It
-// keeps no state outside a Gauges.
 package httpapi
 
 import (
@@ -35,17 +30,17 @@ type Door interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
 
-// Book is where it is looked up, when somebody asks, what waits for people and what they answered, in whatever process.
+// MetricsBook is where it is looked up, when somebody asks, what waits for people and what they answered, in whatever process.
 type MetricsBook interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
 }
 
-// Options says what is counted besides calls and requests. Every function may be nil.
+// MetricsOptions says what is counted besides calls and requests. Every function may be nil.
 type MetricsOptions struct {
 	Version  string       // of the product
-	Book     MetricsBook         // nil: nothing is said of confirmations
+	Book     MetricsBook  // nil: nothing is said of confirmations
 	Streams  func() int   // streams of events that are open
 	Sessions func() int   // sessions of clients that are open
 	Dropped  func() int64 // records of reads that this process could not write into the audit
@@ -65,7 +60,7 @@ type Gauges struct {
 	seq      int64 // of the last audit record that was counted
 }
 
-// New counts from zero.
+// NewMetrics counts from zero.
 func NewMetrics(o MetricsOptions) *Gauges {
 	return &Gauges{o: o, calls: newFamily("countersign_calls_total", "Calls of tools by what came of them: ok, or the code of the failure.", "counter"),
 		requests: newFamily("countersign_http_requests_total", "Requests that were answered, by route and status.", "counter"),

@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	_ httpapi.Door = (*app.App)(nil)
+	_ httpapi.Door        = (*app.App)(nil)
 	_ httpapi.MetricsBook = (*app.App)(nil)
 )
 

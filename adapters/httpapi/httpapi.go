@@ -1,8 +1,3 @@
-// Package httpapi is the JSON face of the one door, below /api/v1: every tool under its name, what waits for people, what was done, the settings, and
-// what happens as a stream of events.
-//
-// It refuses to know credentials and where requests may come from (package httpguard has let in whoever arrives here), what any tool does, and how its
-// contract looks. Only a person's browser answers confirmations here.
 package httpapi
 
 import (
@@ -78,10 +73,10 @@ type Rules interface {
 // Options says what is served.
 type Options struct {
 	App     App
-	Caller  Caller    // what calls go through when that is more than App: measured, say; nil is App
+	Caller  Caller      // what calls go through when that is more than App: measured, say; nil is App
 	Hub     *events.Hub // what happens
-	Version string    // of the product
-	Cookie  string    // name of the cookie of browsers, for the OpenAPI document
+	Version string      // of the product
+	Cookie  string      // name of the cookie of browsers, for the OpenAPI document
 	// Observe is told of every request that was answered: the route as this package has it, never what somebody sent. nil is nobody.
 	Observe func(route string, status int, took time.Duration)
 	Log     *slog.Logger // nil discards

@@ -1,7 +1,3 @@
-// Package openapi describes the JSON API as an OpenAPI 3.1 document, made from the tools that are served: each one's arguments and answers, what is
-// refused in which form, and the routes beside them.
-//
-// It refuses to describe what is not there, and to say anything of a tool that its registry entry does not.
 package httpapi
 
 import (

@@ -70,7 +70,7 @@ func TestATool(t *testing.T) {
 	tools := served(t)
 	i := slices.IndexFunc(tools, func(s tool.Spec) bool { return s.Name == "create_step_template" })
 	post := described(t, tools[i:i+1])["paths"].(openapiObject)["/api/v1/tools/create_step_template"].(openapiObject)["post"]
-	golden.JSON(t, "tool", post)
+	golden.JSON(t, "openapi/tool", post)
 }
 
 // TestTheDocumentHolds together: every reference leads somewhere, ids are unique, every operation answers, parameters of paths are declared, and

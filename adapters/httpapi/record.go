@@ -25,9 +25,9 @@ const (
 
 // callList is calls that wanted to change something, newest first (seed 001, ToolExecutionState).
 type callList struct {
-	Count     int              `json:"count"`
+	Count     int           `json:"count"`
 	ToolCalls []tool.Record `json:"toolCalls"`
-	Next      string           `json:"next,omitempty"` // before, for the ones that follow
+	Next      string        `json:"next,omitempty"` // before, for the ones that follow
 }
 
 // sees reports whether the visitor may see what is on record of a tool.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
 )
 
 // route is one method of one path. A segment {name} stands for any.

@@ -1,7 +1,3 @@
-// Package httpguard decides who may come in over HTTP: it checks the Host and Origin of every request, bearer tokens, one-time log-ins and the
-// cookies of browsers, and gives what it lets in to handlers as a Visitor.
-//
-// It refuses to know what is served behind it.
 package httpauth
 
 import (

@@ -1,6 +1,3 @@
-// Package serving serves HTTP on a listener within limits that no client can lift, and ends in good order.
-//
-// It refuses to know who is served, and what.
 package httpauth
 
 import (
@@ -15,7 +12,7 @@ import (
 	"time"
 )
 
-// Options say how a server serves. The zero Options speak plain HTTP; zero limits are the defaults.
+// ListenOptions say how a server serves. The zero Options speak plain HTTP; zero limits are the defaults.
 type ListenOptions struct {
 	TLS    *tls.Config  // nil: plain HTTP
 	Ending func()       // called when serving begins to end, to end what would not by itself; may be nil

@@ -17,14 +17,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-func TestListenMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// rig is a server on a real socket: / answers, /wait does so when it is told to, or with how it was cancelled.
+// listenRig is a server on a real socket: / answers, /wait does so when it is told to, or with how it was cancelled.
 type listenRig struct {
 	addr  string
 	begun chan struct{}

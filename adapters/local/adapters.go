@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
-	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/process"

@@ -1,7 +1,3 @@
-// Package deployhost puts the adapters of deployments together where one part of their port is several: files of modules come from the config repository
-// and from git, and what is remembered of files is read while a manifest is.
-//
-// It refuses to add anything to them.
 package local
 
 import (

@@ -1,6 +1,3 @@
-// Package ecohost is ecosystems on one machine: their tools over files, git and processes, and what carries their runs out.
-//
-// It refuses to know other toolsets.
 package local
 
 import (
@@ -9,17 +6,17 @@ import (
 	"io"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
 	"github.com/countersign-dev/countersign/app/ecosystems"
+	"github.com/countersign-dev/countersign/app/ecosystems/environment"
+	"github.com/countersign-dev/countersign/app/ecosystems/push"
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	appruns "github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
-	"github.com/countersign-dev/countersign/app/ecosystems/releases"
-	"github.com/countersign-dev/countersign/app/ecosystems/push"
-	"github.com/countersign-dev/countersign/app/ecosystems/environment"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"

@@ -1,7 +1,3 @@
-// Package hostside is what agent hosts have to do with this computer, for the use cases that connect them: where this program lies, where links
-// lead, which programs there are, and the tokens with which hosts come in over HTTP.
-//
-// It refuses to know any host.
 package local
 
 import (
@@ -17,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// New is the surroundings of this process, with Countersign's home and an environment.
+// NewHost is the surroundings of this process, with Countersign's home and an environment.
 func NewHost(home string, env func(string) string) mcpclients.Surroundings {
 	if abs, err := filepath.Abs(home); err == nil { // without a working directory a relative home is refused by whoever writes there
 		home = abs

@@ -1,6 +1,3 @@
-// Package inbound lets signed requests from outside start workflows, through the same door as every call.
-//
-// It refuses to start what no person has opened to requests as it is now.
 package local
 
 import (
@@ -9,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/webhookhttp"
 	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/adapters/webhookhttp"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"

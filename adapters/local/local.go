@@ -1,6 +1,3 @@
-// Package local wires every adapter on one machine into an *app.App: what the commands and most embedding hosts use.
-//
-// Opening it opens no file, no database and starts nothing; each part opens what it needs when a call first needs it.
 package local
 
 import (
@@ -66,8 +63,8 @@ type Local struct {
 	processes func() *osproc.Processes  // of projects
 	servers   func() *osproc.Processes  // of sandboxes
 	files     func() *sandboxfile.Store // likewise
-	mender    func() sandboxes.Mender     // likewise
-	ecosystem func() *Host      // of ecosystems
+	mender    func() sandboxes.Mender   // likewise
+	ecosystem func() *Host              // of ecosystems
 	atClose   []func() error
 }
 

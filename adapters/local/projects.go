@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/adapters/webhookhttp"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/projects"
-	"github.com/countersign-dev/countersign/app/projects/workflows"
 	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/app/projects/workflows"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
 )

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
-	"github.com/countersign-dev/countersign/adapters/gitcli/anchorgit"
 	"github.com/countersign-dev/countersign/adapters/docfile"
+	"github.com/countersign-dev/countersign/adapters/gitcli/anchorgit"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/audit"

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
-	"github.com/countersign-dev/countersign/adapters/sandboxfile"
+	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/app/sandboxes/gateway"

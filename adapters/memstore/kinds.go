@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/sorting"
 )
 

@@ -1,8 +1,3 @@
-// Package projectmem keeps the catalogue of projects in memory: the reference implementation of its ports, and what tests and short-lived
-// hosts use.
-//
-// It refuses to remember anything after the process ends. Values are kept as the JSON they are written as, so what goes in and what comes
-// out share nothing, and a value that could not be stored elsewhere cannot be stored here.
 package memstore
 
 import (
@@ -12,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// New is an empty catalogue.
+// NewProject is an empty catalogue.
 func NewProject() projectport.Catalogue {
 	d := &desk{turn: make(chan struct{}, 1)}
 	rules := &Rules{desk: d}

@@ -1,7 +1,3 @@
-// Package memstore keeps every storage port in memory: the reference implementation of the ports' contracts, and what tests and
-// short-lived hosts use.
-//
-// It refuses to remember anything after the process ends. What it takes in and hands out are copies, so nobody can reach into it.
 package memstore
 
 import (

@@ -1,6 +1,3 @@
-// Package channels is the ways to reach people that need nothing but the standard library: ntfy, webhooks that are signed, and mail.
-//
-// It refuses to follow redirects, to wait longer than it is told, and to say a secret, also in what it fails with.
 package notify
 
 import (

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/notify"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -23,8 +22,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/ports"
 )
-
-func TestChannelsMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const hidden = "s3cr3t-of-the-channel"
 

@@ -1,4 +1,3 @@
-// Package desktop shows messages as notifications of the desktop that this process belongs to.
 package notify
 
 import (
@@ -26,7 +25,7 @@ func Session(env func(string) string) bool {
 // Channel is a ports.Channel. New makes it.
 type Channel struct{ env func(string) string }
 
-// New is the channel of the desktop that the environment names.
+// NewDesktop is the channel of the desktop that the environment names.
 func NewDesktop(env func(string) string) Channel { return Channel{env} }
 
 // Name is what the channel is called.

@@ -1,8 +1,3 @@
-// Package notifying tells people, outside this process, that something waits for them: it finds out what is due by the rules of domain/notice, claims it
-// in a book that all processes of a home share, and hands it to each channel.
-//
-// It refuses to hold a call, an answer or the end of the process up: everything is sent off their path, within limits, and what does not arrive is
-// counted and said.
 package notify
 
 import (

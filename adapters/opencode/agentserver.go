@@ -1,7 +1,3 @@
-// Package agentserver starts agent servers, asks after them, and looks at the ports and processes of this machine that they need. The program
-// is opencode unless something else is configured.
-//
-// It refuses to start anything itself: it says how, and a table of processes does it. It speaks to no server but to ask whether it is well.
 package opencode
 
 import (

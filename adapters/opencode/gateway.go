@@ -1,7 +1,3 @@
-// Package gateway asks agent servers for what a request names, by the table of servers that the manager writes; and starts the process that does so
-// for other agents.
-//
-// It refuses to decide whether something may be asked, and to change anything on this machine.
 package opencode
 
 import (
@@ -27,7 +23,7 @@ const (
 	maxIdle        = 4                 // connections to one server that are kept open
 )
 
-// Options is where a Router finds servers and their passwords.
+// GatewayOptions is where a Router finds servers and their passwords.
 type GatewayOptions struct {
 	Table  string                                                     // path of opencode-mcp-tool-servers.json
 	Secret func(ctx context.Context, variable string) (string, error) // the value of a password_env, from the settings file; nil for none
@@ -44,7 +40,7 @@ type Router struct {
 	table  table
 }
 
-// New is a router. The table is read when somebody asks, and again whenever it has changed.
+// NewGateway is a router. The table is read when somebody asks, and again whenever it has changed.
 func NewGateway(o GatewayOptions) *Router {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

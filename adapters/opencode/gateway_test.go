@@ -21,7 +21,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest"
-	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -29,12 +28,6 @@ var (
 	_ sandboxport.Router = (*opencode.Router)(nil)
 	_ sandboxport.Front  = opencode.Front{}
 )
-
-// TestMain lets the test binary be an agent server.
-func TestGatewayMain(m *testing.M) {
-	fakeserver.RunIfAsked()
-	os.Exit(m.Run())
-}
 
 func TestRouter(t *testing.T) {
 	sandboxtest.Router(t, sandboxtest.RouterHouse{

@@ -23,10 +23,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/opencode"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/memstore"
+	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/sandboxes/gateway"

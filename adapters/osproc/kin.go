@@ -1,7 +1,3 @@
-// Package kin tells which processes of the machine belong together, whether one is still the one that was meant, and signals them.
-// A process is known by its number, the time it started, the boot it started in and the namespace it is in: numbers come again.
-//
-// It refuses to signal on a number alone, and to know why anything is to end.
 package osproc
 
 import (
@@ -17,7 +13,7 @@ import (
 // Identity names one process for all time, as owner.ID is written; older ones are "pid:start:boot". Empty is none.
 type Identity string
 
-// Self is this process.
+// TreeSelf is this process.
 func TreeSelf() Identity {
 	return Identity(owner.ID{PID: os.Getpid(), Start: ownStart(), Place: Here()}.String())
 }
@@ -43,7 +39,7 @@ func (id Identity) PID() int {
 // Alive reports whether that very process runs, as far as that can be seen from here. One that has ended is dead, waited for or not.
 func (id Identity) Alive() bool { return TreeJudge(string(id), false) == owner.Alive }
 
-// Judge is what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
+// TreeJudge is what this process can tell of the owner of that name. Nobody's name is a dead owner's. lapsed says that its lease ran out.
 func TreeJudge(name string, lapsed bool) owner.Verdict {
 	if name == "" {
 		return owner.Dead

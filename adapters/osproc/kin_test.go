@@ -13,13 +13,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/owner"
 )
-
-func TestTreeMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start starts sh with the text as leader of a group, and returns once it has printed a line.
 func start(t *testing.T, mark, text string) (*exec.Cmd, osproc.Identity) {

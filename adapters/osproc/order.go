@@ -1,7 +1,3 @@
-// Package order is what a supervisor is told: which program to run and how, on its standard input and nowhere else, because there are
-// secrets in it.
-//
-// It refuses to lose a byte: arguments and variables need not be UTF-8.
 package osproc
 
 import (
@@ -17,7 +13,7 @@ import (
 type Order struct {
 	Dir   string       // where processes are kept
 	ID    process.ID   // which of them it is
-	Owner Identity // who gives the order
+	Owner Identity     // who gives the order
 	Spec  process.Spec // without its labels, which are kept with the process
 }
 
@@ -25,7 +21,7 @@ type Order struct {
 type document struct {
 	Dir     string            `json:"dir"`
 	ID      process.ID        `json:"id"`
-	Owner   Identity      `json:"owner"`
+	Owner   Identity          `json:"owner"`
 	Argv    [][]byte          `json:"argv"`
 	Work    []byte            `json:"work"`
 	Env     map[string][]byte `json:"env"`

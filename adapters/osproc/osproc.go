@@ -1,8 +1,3 @@
-// Package osproc runs programs on this machine so that all of what they start can be ended: in the foreground of a call, or in the
-// background under a supervisor that survives whoever asked. Every process has a directory, which any Countersign process can read,
-// stop it by, and clear up behind a dead owner.
-//
-// It refuses to know what the programs are for. It never signals on a process number alone, and keeps no secret on disk.
 package osproc
 
 import (

@@ -38,8 +38,8 @@ const maxState = 8 << 20
 // record is what is kept of a process besides its output.
 type record struct {
 	State  process.State `json:"state"`
-	Owner  Identity  `json:"owner"`  // who looks after it; the only one to write while alive
-	Leader Identity  `json:"leader"` // of its process group; empty before it runs
+	Owner  Identity      `json:"owner"`  // who looks after it; the only one to write while alive
+	Leader Identity      `json:"leader"` // of its process group; empty before it runs
 }
 
 // idForm is the names that newPlace gives. It is made when it is needed: most programs that are built with this package start nothing.

@@ -1,8 +1,3 @@
-// Package spool keeps what a process prints: a reader of each stream that never keeps the process waiting, a bounded ring of whole lines
-// behind it, and, some times a second, what is still in the ring cleaned, masked and appended to numbered files that any process
-// can read.
-//
-// It refuses to know what a process is, and when one ends.
 package osproc
 
 import (
@@ -20,7 +15,7 @@ const (
 	rawLine = process.MaxLineBytes + 4<<10
 )
 
-// record is a piece of one stream: whole lines.
+// outputRecord is a piece of one stream: whole lines.
 type outputRecord struct {
 	stream process.Stream
 	bytes  int

@@ -26,7 +26,7 @@ type Spool struct {
 	mu    sync.Mutex
 }
 
-// New is a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
+// NewOutput is a spool in a directory that exists, or will. redactor is asked once, when there is output; secrets are exact values masked too.
 func NewOutput(dir string, redactor func() *redact.Redactor, secrets []string) *Spool {
 	return &Spool{ring: newRing(), tidy: tidier{redactor: redactor, secrets: secrets}, files: files{dir: dir}}
 }
@@ -118,5 +118,5 @@ func parse(lines []process.Line, first int64, text string) []process.Line {
 	}
 }
 
-// mark is how a line of that stream begins in a file.
+// outputMark is how a line of that stream begins in a file.
 func outputMark(s process.Stream) byte { return '0' + byte(s) }

@@ -17,15 +17,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/redact"
 )
-
-func TestOutputMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func rules() *redact.Redactor { return redact.New(redact.Options{}) }
 

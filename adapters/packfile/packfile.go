@@ -1,8 +1,3 @@
-// Package packfile keeps context packs as the original does: one Markdown file with YAML front matter a pack, in ROOT/packs. It is a
-// packport.Repository and a packport.Doctor, and shares a directory safely with other processes of this program and with the original.
-//
-// It refuses to know what may change in a pack; it stores what the aggregate leaves. Beside packs it keeps ROOT/trash, for deleted
-// packs, and ROOT/quarantine, for files its doctor set aside; neither is ever read as packs again.
 package packfile
 
 import (

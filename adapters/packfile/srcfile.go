@@ -1,7 +1,3 @@
-// Package srcfile reads lines of source files below named roots. It is a packport.Excerpts.
-//
-// It refuses to read anything outside a root: every file is opened through os.Root, and a symbolic link is followed only while it stays inside. It
-// keeps nothing open between calls, and holds a chunk of a file and at most one line at a time, whatever the file's size.
 package packfile
 
 import (
@@ -65,7 +61,7 @@ func (s *Source) leave(dir string, r *shared) {
 	}
 }
 
-// New reads below the given directories; the default root has the name "". A directory that does not exist is no error: every file in it is
+// NewSource reads below the given directories; the default root has the name "". A directory that does not exist is no error: every file in it is
 // missing (context-pack contract §6.6).
 func NewSource(roots map[pack.Root]string) *Source {
 	s := &Source{roots: make(map[pack.Root]string, len(roots)), inUse: map[string]*shared{}}

@@ -79,7 +79,7 @@ func BenchmarkManyFiles(b *testing.B) {
 	})
 }
 
-// ratio runs floor and work in turn and reports work as a multiple of floor, both at their best: what disturbs a run only ever adds.
+// sourceRatio runs floor and work in turn and reports work as a multiple of floor, both at their best: what disturbs a run only ever adds.
 func sourceRatio(b *testing.B, floor, work func()) {
 	b.Helper()
 	floor()

@@ -1,7 +1,3 @@
-// Package amof presents the contract amof.v1: one JSON object, and a text of a breadcrumb with a summary, details and what to do next (amof
-// contract §11, §14, §15).
-//
-// It refuses to know what any tool does.
 package present
 
 import (
@@ -25,7 +21,7 @@ const (
 	maxName         = 64 // of an ecosystem
 )
 
-// envelope is the envelope of an answer.
+// amofEnvelope is the envelope of an answer.
 type amofEnvelope struct {
 	Scope      string  `json:"scope"`
 	Ecosystem  *string `json:"ecosystem"`

@@ -1,15 +1,9 @@
-// Package answers is what tools answer, as Go values, for the transports that show it to people: what git says of a project, workflows, actions, and the
-// plans of deployments. What both a terminal and a page say of them in words is said here, once.
-//
-// It refuses to know colours and columns, and to decide anything: an answer is read as its contract has it (packageflow §2, agentpack §4), and what
-// is not shown anywhere is not read.
 package present
 
 import (
 	"cmp"
 	"net/http"
 	"time"
-
 )
 
 // short is as much of a commit as tells it apart.

@@ -1,6 +1,3 @@
-// Package orderly reads JSON documents for people: members of objects stay in the order in which they stand.
-//
-// It refuses to say how anything looks, or to know what it is about.
 package present
 
 import (

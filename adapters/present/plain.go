@@ -1,6 +1,3 @@
-// Package plain is values of plain data as JSON, and faults' details as plain data.
-//
-// It refuses to know contracts.
 package present
 
 import (

@@ -1,5 +1,3 @@
-// Package present turns outcomes into what each contract promises: one pure function a contract, the only place where an answer's
-// wire form is known. Transports choose the function by the tool's contract and stay blind to it.
 package present
 
 import (

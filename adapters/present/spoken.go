@@ -1,6 +1,3 @@
-// Package spoken turns the commands that contracts name, for programs, into those that a person types.
-//
-// It refuses to make anything of what is no command of a contract.
 package present
 
 import "strings"

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
 )
 
 // The bounds of a text (amof contract §15, §22). maxLine and maxCrumb are our own.
@@ -91,7 +90,7 @@ func wrapped(s string, most int) []string {
 	return append(lines, string(rest))
 }
 
-// laidOut is an object as lines: one a member, lists as their items.
+// amofLaidOut is an object as lines: one a member, lists as their items.
 func amofLaidOut(doc json.RawMessage) []string {
 	var fields map[string]any
 	if json.Unmarshal(doc, &fields) != nil {

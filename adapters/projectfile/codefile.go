@@ -1,7 +1,3 @@
-// Package codefile finds the files of a project that commands would read as code, and what is in them: a ports.CodeReader. The rules about programs
-// stand in the domain; this looks at what is there.
-//
-// It refuses to read anything outside of the project, and to remember: every answer is about this moment.
 package projectfile
 
 import (
@@ -179,7 +175,7 @@ func (s *search) place(dir, name, within string) (string, bool) {
 	return path.Join(dir, name), true
 }
 
-// inside reports whether a path is dir or below it.
+// codeInside reports whether a path is dir or below it.
 func codeInside(dir, p string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

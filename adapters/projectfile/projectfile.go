@@ -1,8 +1,3 @@
-// Package projectfile looks at the directories of this machine on behalf of projects: where a path really leads, what kind of project lies
-// there, what a process started there would find. It is a projectport.Directories.
-//
-// It refuses to write, to start anything, and to remember: every answer is about this moment, because a confirmation that shows what was
-// true a second ago is worse than none.
 package projectfile
 
 import (

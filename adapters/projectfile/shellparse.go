@@ -1,6 +1,3 @@
-// Package shellparse takes shell text apart with the grammar of mvdan.cc/sh.
-//
-// It refuses to judge what it finds, and to run anything.
 package projectfile
 
 import (
@@ -114,7 +111,9 @@ func join(a, b shellcmd.Script) shellcmd.Script {
 	return a
 }
 
-func move(s shellcmd.Span, by int) shellcmd.Span { return shellcmd.Span{From: s.From + by, To: s.To + by} }
+func move(s shellcmd.Span, by int) shellcmd.Span {
+	return shellcmd.Span{From: s.From + by, To: s.To + by}
+}
 
 func moveTree(tree []int, by int) []int {
 	out := slices.Clone(tree)

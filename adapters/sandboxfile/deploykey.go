@@ -1,6 +1,3 @@
-// Package deploykey makes and looks at SSH keys: one deploy key a project, and keys that people bring (opencode contract §6).
-//
-// It refuses to know projects, git and the network. What a private key holds is never read here, and never shown.
 package sandboxfile
 
 import (
@@ -26,7 +23,7 @@ const (
 	tempPrefix   = ".new-"
 )
 
-// Options say where keys are. All but KeyGen are needed.
+// KeyOptions say where keys are. All but KeyGen are needed.
 type KeyOptions struct {
 	Path    func(name string) string // of a project's private deploy key
 	Home    string                   // keys that people bring lie below it
@@ -37,7 +34,7 @@ type KeyOptions struct {
 // Ring is the keys. It implements sandboxport.Keys, and is safe for concurrent use.
 type Ring struct{ o KeyOptions }
 
-// New is the keys at those places. Nothing is opened or made yet.
+// NewKey is the keys at those places. Nothing is opened or made yet.
 func NewKey(o KeyOptions) *Ring { return &Ring{o} }
 
 // Given names the path that somebody gave for a key.

@@ -1,8 +1,3 @@
-// Package modelfile reads and sets the model in the configuration file of the agent server opencode: sandboxport.Models (opencode
-// contract §11).
-//
-// It refuses to know anything else that such a file holds: keys of providers stand in it, so nothing but the model ever leaves it, and
-// nothing but the model is ever changed.
 package sandboxfile
 
 import (
@@ -20,9 +15,9 @@ import (
 )
 
 const (
-	maxBytes = 4 << 20
+	maxBytes      = 4 << 20
 	modelLockName = ".countersign-model.lock" // there only while a model is written
-	fileMode = 0o600
+	fileMode      = 0o600
 )
 
 // Models is the user's configuration of models. It has no state besides where the files are, and is safe for concurrent use, also by

@@ -1,7 +1,3 @@
-// Package sandboxfile keeps what is recorded of sandboxes' projects, their settings and their keys as files, laid out so that programs which
-// know the original's files read them too (opencode contract §4.2).
-//
-// It refuses to know git, agent servers and use cases.
 package sandboxfile
 
 import (

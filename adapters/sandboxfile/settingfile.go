@@ -1,7 +1,3 @@
-// Package settingfile reads the settings that people write for sandboxes: the global file with its secrets, a project's own, and what the
-// environment says (opencode contract §5).
-//
-// It refuses to know projects, and to write anything but a first global file.
 package sandboxfile
 
 import (
@@ -137,7 +133,7 @@ func (s Files) global() (map[string]string, error) {
 	return values, nil
 }
 
-// quoted is a path as a shell takes it.
+// settingQuoted is a path as a shell takes it.
 func settingQuoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 // project is a project's settings; none when there is no file.

@@ -1,7 +1,3 @@
-// Package statefile is what is recorded of projects as the JSON documents that other programs read and write too: the state file and the gateway's
-// table of servers (opencode contract §9.1, §9.2). Members that are not known here stay where they are.
-//
-// It refuses to know files, locks and earlier forms.
 package sandboxfile
 
 import (

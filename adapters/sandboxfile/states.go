@@ -20,7 +20,7 @@ type document struct {
 	found  []byte // nil: there is none
 	object *sandbox.Object
 	report sandbox.Report // what bringing it up to date changed
-	err    error            // it cannot be used, and is left alone
+	err    error          // it cannot be used, and is left alone
 }
 
 // Load implements sandboxport.States.

@@ -1,6 +1,3 @@
-// Package accessdb keeps credentials in a table of the SQLite database that package sqlitestore opens.
-//
-// It refuses to know the file, its locks and its schema, which are the store's; and to know secrets: digests are all it is given.
 package sqlitestore
 
 import (
@@ -22,7 +19,7 @@ const (
 		ON CONFLICT DO NOTHING`
 	selectByDigest   = `SELECT digest, body FROM credentials WHERE digest = ?`
 	selectByID       = `SELECT digest, body FROM credentials WHERE id = ?`
-	accessSelectAll        = `SELECT digest, body FROM credentials ORDER BY created_at, seq`
+	accessSelectAll  = `SELECT digest, body FROM credentials ORDER BY created_at, seq`
 	updateCredential = `UPDATE OR IGNORE credentials SET name = ?, created_at = ?, expires_at = ?, ended_at = ?, body = ? WHERE id = ?`
 	deleteGone       = `DELETE FROM credentials WHERE ended_at <> 0 AND ended_at < ?1 OR expires_at <> 0 AND expires_at < ?1`
 )

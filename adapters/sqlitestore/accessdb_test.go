@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -25,8 +24,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/porttest/accesstest"
 	"github.com/countersign-dev/countersign/ports"
 )
-
-func TestAccessMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func storeAt(t testing.TB, path string) *sqlitestore.Store {
 	s := sqlitestore.Open(path)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/project"
@@ -26,12 +25,8 @@ import (
 // The test binary runs itself as another process that uses the database which its environment names.
 const projectEnvPath = "PROJECTDB_TEST_PATH"
 
-func TestProjectMain(m *testing.M) {
-	path, child := os.LookupEnv(projectEnvPath)
-	if !child {
-		goleak.VerifyTestMain(m)
-		return
-	}
+// crowdChild is that process.
+func crowdChild(path string) {
 	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the end of standard input is the signal to start
 	s := sqlitestore.Open(path)
 	done, err := crowd(sqlitestore.ProjectOpen(s), hectic)

@@ -1,7 +1,3 @@
-// Package grantdb keeps confirmations in a table of the SQLite database that package sqlitestore opens.
-//
-// It refuses to know the file, its locks and its schema: those are the store's. What a confirmation was asked for is sealed while it can
-// be answered, and gone when it cannot.
 package sqlitestore
 
 import (
@@ -40,7 +36,7 @@ type Ledger struct {
 	box   *docfile.Box
 }
 
-// New keeps confirmations in that store's database. It opens nothing.
+// NewGrant keeps confirmations in that store's database. It opens nothing.
 func NewGrant(store *Store) *Ledger { return &Ledger{store: store, box: store.Secrets()} }
 
 // Issue stores a new grant. A digest or ID that exists already is an internal error.
@@ -198,7 +194,7 @@ func (l *Ledger) scan(rows *sql.Rows) (confirm.Grant, error) {
 	return g, nil
 }
 
-// nanos is how a time is stored. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
+// grantNanos is how a time is stored. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
 func grantNanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

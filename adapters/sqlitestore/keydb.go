@@ -1,6 +1,3 @@
-// Package keydb keeps enrolled keys in a table of the SQLite database that package sqlitestore opens.
-//
-// It refuses to know which of them count: that is a question of the audit.
 package sqlitestore
 
 import (
@@ -14,15 +11,15 @@ import (
 )
 
 const (
-	insertKey = `INSERT INTO enrolled_keys (id, kind, handle, body) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`
-	deleteKey = `DELETE FROM enrolled_keys WHERE id = ?`
+	insertKey      = `INSERT INTO enrolled_keys (id, kind, handle, body) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`
+	deleteKey      = `DELETE FROM enrolled_keys WHERE id = ?`
 	keydbSelectAll = `SELECT id, body FROM enrolled_keys ORDER BY seq`
 )
 
 // Keys is a ports.EnrolledKeys; New makes it.
 type Keys struct{ store *Store }
 
-// New keeps keys in that store's database. It opens nothing.
+// NewKeydb keeps keys in that store's database. It opens nothing.
 func NewKeydb(store *Store) *Keys { return &Keys{store} }
 
 // Add stores a new key, or fails with enrolled.ErrTaken.

@@ -33,6 +33,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if path, child := os.LookupEnv(projectEnvPath); child {
+		crowdChild(path)
+		return
+	}
 	role, child := os.LookupEnv(envRole)
 	if !child {
 		goleak.VerifyTestMain(m)

@@ -16,7 +16,6 @@ import (
 
 	"modernc.org/sqlite"
 	"modernc.org/sqlite/lib"
-
 )
 
 // A call waits so long for another process that writes, and looks that often whether its context has ended meanwhile.

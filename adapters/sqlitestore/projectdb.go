@@ -1,6 +1,3 @@
-// Package projectdb keeps the catalogue of projects in tables of the SQLite database that package sqlitestore opens.
-//
-// It refuses to know the file, its locks and its schema: those are the store's.
 package sqlitestore
 
 import (
@@ -11,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// Open keeps a catalogue in that store's database. It opens nothing, and where there is no database nothing but Create and Put makes one.
+// ProjectOpen keeps a catalogue in that store's database. It opens nothing, and where there is no database nothing but Create and Put makes one.
 func ProjectOpen(store *Store) projectport.Catalogue {
 	return projectport.Catalogue{
 		Projects: projects(store), Workflows: workflows(store), Actions: actions(store),
@@ -43,7 +40,7 @@ func affected(done sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// nanos is how a time that lists are sorted by is stored. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
+// projectNanos is how a time that lists are sorted by is stored. The zero time has no nanoseconds since 1970 that fit, so 0 stands for it.
 func projectNanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

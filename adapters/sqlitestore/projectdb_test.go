@@ -14,8 +14,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/internal/testkit/porttest"
 	"github.com/countersign-dev/countersign/internal/testkit/projecttest/cataloguetest"
 	"github.com/countersign-dev/countersign/ports"
@@ -36,7 +36,7 @@ func TestCatalogue(t *testing.T) { cataloguetest.Catalogue(t, openProject) }
 
 func BenchmarkCatalogue(b *testing.B) { cataloguetest.Benchmark(b, openProject) }
 
-// raw is the database as another program sees it.
+// projectRaw is the database as another program sees it.
 func projectRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	file := url.URL{Scheme: "file", OmitHost: true, Path: path}
@@ -261,7 +261,7 @@ func TestOlderDatabases(t *testing.T) {
 	}
 }
 
-// older makes a database of only those migrations, with what the store keeps in it.
+// projectOlder makes a database of only those migrations, with what the store keeps in it.
 func projectOlder(t testing.TB, path string, scripts []string) {
 	t.Helper()
 	full := filepath.Join(t.TempDir(), "full.db")

@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-
 )
 
 // Rotate exchanges the key and seals everything anew, in one transaction. It is how many values could not be opened with the old key;

@@ -1,6 +1,3 @@
-// Package rundb keeps the records of runs in a table of the SQLite database that package sqlitestore opens.
-//
-// It refuses to know the file, its locks and its schema: those are the store's.
 package sqlitestore
 
 import (
@@ -33,7 +30,7 @@ const (
 // Runs is a ports.Runs; New makes it. A function handed to Change must not write to the same store: it would wait for itself.
 type Runs struct{ store *Store }
 
-// New keeps runs in that store's database. It opens nothing.
+// NewCall keeps runs in that store's database. It opens nothing.
 func NewCall(store *Store) *Runs { return &Runs{store: store} }
 
 // Add stores a new record, or fails with toolrun.ErrTaken or toolrun.ErrMove.
@@ -142,7 +139,7 @@ func (s *Runs) Purge(ctx context.Context, keep int, before time.Time) (int, erro
 	return int(n), err
 }
 
-// row is everything of a record but its call, in the order of the columns.
+// callRow is everything of a record but its call, in the order of the columns.
 func callRow(r tool.Record) ([]any, error) {
 	body, err := tool.Encode(r)
 	if err != nil {

@@ -1,6 +1,3 @@
-// Package sealed is the columns of the database that hold secrets, and how they are written and read: sealed, each bound to its row.
-//
-// It refuses to know what is in them, and where the key comes from.
 package sqlitestore
 
 import (
@@ -19,10 +16,10 @@ type Column struct{ table, name string }
 // Args is what confirmations were asked for.
 func Args() Column { return Column{"grants", "args"} }
 
-// Workflows is the bodies of workflows.
+// SealedWorkflows is the bodies of workflows.
 func SealedWorkflows() Column { return Column{"workflows", "body"} }
 
-// Actions is the bodies of actions.
+// SealedActions is the bodies of actions.
 func SealedActions() Column { return Column{"actions", "body"} }
 
 func all() []Column { return []Column{Args(), SealedWorkflows(), SealedActions()} }

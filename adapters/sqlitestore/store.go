@@ -1,7 +1,3 @@
-// Package sqlitestore keeps the storage ports in one embedded SQLite database that several processes share.
-//
-// It refuses to touch the disk before a call needs it: opening a Store opens nothing, and reading from a database that does not exist
-// answers empty and creates nothing. It is not for network file systems, whose locks do not hold.
 package sqlitestore
 
 import (

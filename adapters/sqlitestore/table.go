@@ -15,7 +15,7 @@ import (
 // scanner is a row.
 type scanner interface{ Scan(...any) error }
 
-// querier is a database, or a transaction in it.
+// projectQuerier is a database, or a transaction in it.
 type projectQuerier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }

@@ -1,7 +1,3 @@
-// Package hookserver lets requests from outside start workflows: POST /webhook/{workflow}, on the loopback interface, with a token, and with
-// a signature where one is required (packageflow contract §1.9, packageflow-security contract §4.7).
-//
-// It refuses to know what a workflow is and where tokens are kept: both are asked for through functions.
 package webhookhttp
 
 import (
@@ -23,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Options are what a Server asks. Lookup, Trigger and Clock are needed.
+// ListenerOptions are what a Server asks. Lookup, Trigger and Clock are needed.
 type ListenerOptions struct {
 	// Lookup is who may start the workflow. A workflow that does not exist, or has no incoming webhook, is a fault.NotFound.
 	Lookup func(ctx context.Context, workflow string) (webhook.Incoming, error)
@@ -74,7 +70,7 @@ type Server struct {
 	replays replays
 }
 
-// New is a Server.
+// NewListener is a Server.
 func NewListener(o ListenerOptions) *Server {
 	o.Limits = o.Limits.withDefaults()
 	return &Server{opts: o}

@@ -1,8 +1,3 @@
-// Package webhookhttp makes outgoing webhook requests over HTTP and HTTPS, to addresses that were vetted first: it resolves a host's name
-// once, judges every address, connects to one of those and to nothing else, follows no redirect, asks no proxy, keeps no cookie, and
-// always verifies certificates.
-//
-// It refuses to know what is being told to whom: rules and requests come from domain/project/webhook.
 package webhookhttp
 
 import (

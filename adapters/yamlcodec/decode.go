@@ -1,7 +1,3 @@
-// Package yamlcodec is the one place that reads and writes YAML: strictly, into typed values, within bounds, and with every
-// problem reported at its line and column.
-//
-// It refuses to know what the documents mean. Nothing outside it names the YAML library, so the library can be exchanged here.
 package yamlcodec
 
 import (

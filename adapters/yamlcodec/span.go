@@ -1,7 +1,3 @@
-// Package yamledit changes lists in YAML documents by splicing text: every byte that a change is not about, comments, blank lines,
-// quotes and order, stays as it was.
-//
-// It refuses to know what the documents mean, and the YAML library: it works on the places that yamlcodec's nodes have.
 package yamlcodec
 
 import (
@@ -9,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
 )
 
 // text is a document's bytes and where its lines begin. The library says where a value begins, in lines and characters, and nothing

@@ -1,8 +1,3 @@
-// Package assets is the files that teach coding agents to operate deployments: the operator skill for Codex and, where its skills are
-// deployed, for Claude Code, and nine commands for Claude Code (agentpack contract §5.12). It says which should be where, and which are
-// missing or of another version (§5.6).
-//
-// It refuses to write, and to know what else is deployed.
 package deployments
 
 import (

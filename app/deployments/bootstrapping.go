@@ -1,17 +1,3 @@
-// Package bootstrapping is the tool agents_bootstrap, which writes the operator assets of package assets where Codex and Claude Code look for
-// them, and the same for a config repository that is just being made.
-//
-// # What it promises
-//
-// A bootstrap is an ordinary plan of an owner of its own (agentpack contract §5.12, §10.1): no deployment deletes or changes its files, it
-// touches nothing that a deployment owns, a second one changes nothing, and a file that it did not write, or that was edited since, is
-// overwritten only with adopt (ErrAdopt). Files that it wrote and that an option now keeps out are deleted. It can be rolled back like a
-// deployment. With remove, everything that it wrote goes, what stood there before comes back, and that counts as the user's from then on; what
-// was edited since is gone over only with adopt. Scope says user, project or both, whatever the targets' own scope is; a project has to be one (ErrProject). It needs yes only
-// where it has something to do (ErrYes). Failures besides: ErrConfigMissing, ErrConfig, ErrTarget.
-// Data: {applied, reason?: dry_run|no_changes, snapshot_id?, targets, scope, changes, summary}.
-//
-// It refuses to know the file system, and what the files say.
 package deployments
 
 import (
@@ -30,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what the use case needs; all of it but Version is required.
+// BootstrapDeps is what the use case needs; all of it but Version is required.
 type BootstrapDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
@@ -50,16 +36,16 @@ func Entries(d BootstrapDeps) []tool.Entry {
 
 // data is the data of bootstrap.
 type data struct {
-	Applied    bool             `json:"applied"`
-	Changes    []deployment.Change    `json:"changes"`
-	Reason     string           `json:"reason,omitempty"`
-	Scope      deployment.Scope `json:"scope"`
-	SnapshotID string           `json:"snapshot_id,omitempty"`
-	Summary    deployment.Summary     `json:"summary"`
-	Targets    []string         `json:"targets"`
+	Applied    bool                `json:"applied"`
+	Changes    []deployment.Change `json:"changes"`
+	Reason     string              `json:"reason,omitempty"`
+	Scope      deployment.Scope    `json:"scope"`
+	SnapshotID string              `json:"snapshot_id,omitempty"`
+	Summary    deployment.Summary  `json:"summary"`
+	Targets    []string            `json:"targets"`
 }
 
-// pending is a bootstrap that was worked out and not carried out.
+// bootstrapPending is a bootstrap that was worked out and not carried out.
 type bootstrapPending struct {
 	plan     deployment.Plan
 	place    deployment.Place

@@ -1,24 +1,3 @@
-// Package deployments is the toolset deployments: one config repository planned, diffed, deployed and rolled back into many coding
-// agents, through eleven tools whose schemas seed 000 fixes and whose answers the agentpack contract fixes.
-//
-// # The contract in short
-//
-// A config repository holds agentpack.yaml: profiles that select modules, modules (instructions, skill, prompt, command; also mcp and
-// settings, which own single keys) with a source (a path in the repository, or git through the lockfile), and targets (coding agents)
-// with a scope (user, project, both) and options. Overlays change a module per scope: upstream < global < machine < project.
-//
-// plan, diff and preview compare what should be with what is: create, update, delete, each with sums before and after. An update is
-// managed_update when the file is as it was deployed, adopt_update when no deployment wrote it, drifted_update when it was edited since;
-// the last two (and drifted_delete) need adopt. deploy is plan plus a token: confirm_token, confirm_plan_hash, confirm_token_expires_at
-// (10 minutes). deploy_apply needs yes first of all, then the token; it makes the plan again, refuses when its hash is not the token's,
-// and applies exactly that plan, whole or not at all, with every file checked again under a lock. status is drift; doctor is health
-// without writing; rollback goes back to a snapshot or to "initial"; explain says which module and layer a file comes from;
-// evolve_propose turns drift into overlay edits on a git branch; evolve_restore recreates missing files.
-//
-// Every file is owned by an entry in a manifest beside it (<root>/.agentpack.manifest.<target>.json); only owned files are ever deleted.
-// Every answer is {data, warnings}; failures are faults of package deployment with reason_code and next_actions in their details.
-//
-// It refuses to know file formats, git and how answers look on the wire.
 package deployments
 
 import (

@@ -1,7 +1,3 @@
-// Package evolving carries edits of deployed files back to where they belong: as overlay changes on a new branch of the config
-// repository, for a person to review; and it recreates deployed files that are missing (agentpack contract §5.10, §5.11).
-//
-// It refuses to touch the repository's work tree, and any file that exists.
 package deployments
 
 import (

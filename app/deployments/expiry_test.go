@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/configrepo"
+	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/system"
-	"github.com/countersign-dev/countersign/adapters/docedit"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/confirm"

@@ -19,7 +19,7 @@ type explainData struct {
 
 type explainedChange struct {
 	Modules   []explainedModule `json:"modules"`
-	Op        deployment.Op           `json:"op"`
+	Op        deployment.Op     `json:"op"`
 	Path      string            `json:"path"`
 	PathPosix string            `json:"path_posix"`
 	Target    string            `json:"target"`

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/tool"

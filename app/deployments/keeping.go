@@ -1,26 +1,3 @@
-// Package keeping is the tools that look after what deployments leave behind: agents_doctor_fix, agents_snapshots_list,
-// agents_snapshots_show, agents_snapshots_prune, agents_record, agents_score, agents_pending and agents_recover.
-//
-// # What they promise
-//
-// Those that change something need yes first of all (deployment.ErrYes); dry_run shows the data that would come out and writes nothing.
-//
-// agents_doctor_fix (agentpack contract §5.7) puts the line .agentpack.manifest*.json once into the .gitignore of every git work tree that
-// is deployed into and does not ignore manifests. Data: doctor's, with gitignore_fixes: [{repo_root, gitignore_path, updated}].
-//
-// agents_snapshots_list is what was done, newest last: {snapshots: [{id, kind, status, created_at, targets, profile, managed, changes,
-// rolled_back_to?}], snapshots_omitted?}. agents_snapshots_show is one of them with its files: {…, project_root, roots, managed_files,
-// file_changes, files_omitted?, lockfile_sha256}. agents_snapshots_prune forgets all but the newest keep, and those in ids; never the newest one that is
-// applied, nor one under way. Data: {pruned: [ids], freed_bytes, kept}. The originals from before the first deployment stay.
-//
-// agents_record (§5.16) appends an event to the log, with what it says about itself lifted out. Data: {path, recorded_at, machine_id}.
-// agents_score counts the log by module: {modules: [{module_id, total, failures, failure_rate, last_seen_at}], read_stats}. Lines that
-// cannot be used are warnings.
-//
-// agents_pending says whether an operation was interrupted: {interrupted: null | {…}, next_actions}. agents_recover finishes it (resume)
-// or takes it back (undo): {id, kind, action, left: [paths]}; a file that is neither as before nor as after is left alone and listed.
-//
-// It refuses to know how any of it is stored.
 package deployments
 
 import (
@@ -35,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what the use cases need. All of it is required.
+// MaintenanceDeps is what the use cases need. All of it is required.
 type MaintenanceDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
@@ -48,7 +25,7 @@ type MaintenanceDeps struct {
 
 type maintenanceService struct{ MaintenanceDeps }
 
-// Entries is the tools.
+// MaintenanceEntries is the tools.
 func MaintenanceEntries(d MaintenanceDeps) []tool.Entry {
 	s := &maintenanceService{d}
 	about := func(name tool.Name, title, description string) planner.About {

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what proposing needs besides looking.
+// EvolveDeps is what proposing needs besides looking.
 type EvolveDeps struct {
 	Differ  deployport.Differ
 	History deployport.History

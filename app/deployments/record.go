@@ -17,7 +17,7 @@ import (
 // eventVersion is the only version of event lines there is.
 const eventVersion = 1
 
-// line is one line of the event log, keys in this order (agentpack contract §5.16, appendix C).
+// maintenanceLine is one line of the event log, keys in this order (agentpack contract §5.16, appendix C).
 type maintenanceLine struct {
 	Version    int             `json:"schema_version"`
 	RecordedAt time.Time       `json:"recorded_at"`

@@ -14,15 +14,15 @@ const undo = "undo"
 // pendingData is the data of pending.
 type pendingData struct {
 	Interrupted *deployment.Interrupted `json:"interrupted"`
-	NextActions []string          `json:"next_actions"`
+	NextActions []string                `json:"next_actions"`
 }
 
 // recoverData is the data of recover. ID and Kind are null when nothing was interrupted.
 type recoverData struct {
-	Action string             `json:"action"`
-	ID     *string            `json:"id"`
+	Action string                   `json:"action"`
+	ID     *string                  `json:"id"`
 	Kind   *deployment.SnapshotKind `json:"kind"`
-	Left   []string           `json:"left"`
+	Left   []string                 `json:"left"`
 }
 
 // pending is the operation that was interrupted.

@@ -15,14 +15,14 @@ import (
 
 // changesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
 type changesData struct {
-	Applied    *bool         `json:"applied,omitempty"`
+	Applied    *bool               `json:"applied,omitempty"`
 	Changes    []deployment.Change `json:"changes"`
-	Omitted    int           `json:"changes_omitted,omitempty"` // of a list too long for the caller
-	Profile    string        `json:"profile"`
-	Reason     string        `json:"reason,omitempty"`
-	SnapshotID string        `json:"snapshot_id,omitempty"`
+	Omitted    int                 `json:"changes_omitted,omitempty"` // of a list too long for the caller
+	Profile    string              `json:"profile"`
+	Reason     string              `json:"reason,omitempty"`
+	SnapshotID string              `json:"snapshot_id,omitempty"`
 	Summary    deployment.Summary  `json:"summary"`
-	Targets    []string      `json:"targets"`
+	Targets    []string            `json:"targets"`
 }
 
 // dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
@@ -93,21 +93,21 @@ type planSummary struct {
 
 type diffData struct {
 	Changes []deployment.Change `json:"changes"`
-	Files   []fileDiff    `json:"files"`
+	Files   []fileDiff          `json:"files"`
 	Summary deployment.Summary  `json:"summary"`
 }
 
 // fileDiff is one file of a preview with diffs. Path is relative to Root.
 type fileDiff struct {
-	AfterHash  *string `json:"after_hash"`
-	BeforeHash *string `json:"before_hash"`
+	AfterHash  *string       `json:"after_hash"`
+	BeforeHash *string       `json:"before_hash"`
 	Op         deployment.Op `json:"op"`
-	Path       string  `json:"path"`
-	PathPosix  string  `json:"path_posix"`
-	Root       string  `json:"root"`
-	RootPosix  string  `json:"root_posix"`
-	Target     string  `json:"target"`
-	Unified    *string `json:"unified,omitempty"`
+	Path       string        `json:"path"`
+	PathPosix  string        `json:"path_posix"`
+	Root       string        `json:"root"`
+	RootPosix  string        `json:"root_posix"`
+	Target     string        `json:"target"`
+	Unified    *string       `json:"unified,omitempty"`
 }
 
 // maxUnified is how long one file's diff may be, in bytes (agentpack contract §5.4).

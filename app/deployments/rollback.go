@@ -16,9 +16,9 @@ import (
 // rollbackData is the data of rollback. Changes and what follows are there in previews, and beside the ids once it was done.
 type rollbackData struct {
 	Changes      []deployment.Change `json:"changes"`
-	Omitted      int           `json:"changes_omitted,omitempty"`
-	Event        string        `json:"event_snapshot_id,omitempty"`
-	RolledBackTo string        `json:"rolled_back_to"`
+	Omitted      int                 `json:"changes_omitted,omitempty"`
+	Event        string              `json:"event_snapshot_id,omitempty"`
+	RolledBackTo string              `json:"rolled_back_to"`
 	Summary      deployment.Summary  `json:"summary"`
 }
 

@@ -12,14 +12,14 @@ import (
 // statusData is the data of status.
 type statusData struct {
 	Drift        []planner.Item        `json:"drift"`
-	Omitted      int                 `json:"drift_omitted,omitempty"`
-	NextActions  []string            `json:"next_actions,omitempty"`
+	Omitted      int                   `json:"drift_omitted,omitempty"`
+	NextActions  []string              `json:"next_actions,omitempty"`
 	NextDetailed []planner.Action      `json:"next_actions_detailed,omitempty"`
-	Profile      string              `json:"profile"`
+	Profile      string                `json:"profile"`
 	Summary      planner.Summary       `json:"summary"`
 	ByRoot       []planner.RootSummary `json:"summary_by_root"`
 	Total        *planner.Summary      `json:"summary_total,omitempty"`
-	Targets      []string            `json:"targets"`
+	Targets      []string              `json:"targets"`
 }
 
 // status compares every root with what was deployed and what should be.

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
 
-// world is a user's home, a project and a config repository over the real adapters.
+// maintenanceWorld is a user's home, a project and a config repository over the real adapters.
 type maintenanceWorld struct {
 	*deployrig.Stage
 	user, home, project, repo string

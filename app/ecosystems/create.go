@@ -38,10 +38,10 @@ func (in CreateInput) Resources() []string { return []string{in.Name} }
 
 // Created is a new ecosystem.
 type Created struct {
-	Status   string                `json:"status"`
-	Name     string                `json:"name"`
-	Path     string                `json:"path"`     // of its directory, absolute
-	Manifest string                `json:"manifest"` // the text of its ecosystem.yaml
+	Status   string              `json:"status"`
+	Name     string              `json:"name"`
+	Path     string              `json:"path"`     // of its directory, absolute
+	Manifest string              `json:"manifest"` // the text of its ecosystem.yaml
 	Warnings []ecosystem.Problem `json:"warnings"`
 	runs.Shown
 }

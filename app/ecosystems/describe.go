@@ -37,20 +37,20 @@ type Guardrails struct {
 
 // Description is what a manifest says.
 type Description struct {
-	Name        string                `json:"name"`
-	Path        string                `json:"path"` // absolute
-	Description string                `json:"description"`
-	Provisioner *string               `json:"provisioner"`
-	Repos       []RepoView            `json:"repos"`
-	Workspace   Prefixes              `json:"workspace"`
-	Guardrails  Guardrails            `json:"guardrails"`
-	KB          int                   `json:"kb_count"`
-	Journal     int                   `json:"journal_count"`
-	IndexTime   *time.Time            `json:"index_time"` // null: nothing is indexed
-	SHA256      string                `json:"manifest_sha256"`
-	Retired     bool                  `json:"retired"`
-	Installed   bool                  `json:"installed"`
-	Valid       bool                  `json:"valid"`
+	Name        string              `json:"name"`
+	Path        string              `json:"path"` // absolute
+	Description string              `json:"description"`
+	Provisioner *string             `json:"provisioner"`
+	Repos       []RepoView          `json:"repos"`
+	Workspace   Prefixes            `json:"workspace"`
+	Guardrails  Guardrails          `json:"guardrails"`
+	KB          int                 `json:"kb_count"`
+	Journal     int                 `json:"journal_count"`
+	IndexTime   *time.Time          `json:"index_time"` // null: nothing is indexed
+	SHA256      string              `json:"manifest_sha256"`
+	Retired     bool                `json:"retired"`
+	Installed   bool                `json:"installed"`
+	Valid       bool                `json:"valid"`
 	Errors      []ecosystem.Problem `json:"errors,omitempty"`
 	runs.Shown
 }
@@ -120,11 +120,11 @@ type ValidateInput struct {
 
 // Validation is what is wrong with a manifest.
 type Validation struct {
-	Valid    bool                  `json:"valid"`
+	Valid    bool                `json:"valid"`
 	Errors   []ecosystem.Problem `json:"errors"`
 	Warnings []ecosystem.Problem `json:"warnings"`
-	Strict   bool                  `json:"strict"`
-	SHA256   string                `json:"manifest_sha256,omitempty"`
+	Strict   bool                `json:"strict"`
+	SHA256   string              `json:"manifest_sha256,omitempty"`
 	runs.Shown
 }
 

@@ -1,6 +1,3 @@
-// Package showing is the tools that look at ecosystems, select one, and make new ones: list, describe, status, validate, scope, create, journal.
-//
-// It refuses to know how repositories are cloned, pushed, deployed and released.
 package ecosystems
 
 import (
@@ -14,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field but Gate is required.
+// InfoDeps is what the tools work with. Every field but Gate is required.
 type InfoDeps struct {
 	runs.Deps
 	Surveyor ecosystemport.Surveyor
@@ -45,7 +42,7 @@ var (
 	Use           = tool.Ref[SelectInput, Selected]{Name: "ecosystem_use"}
 )
 
-// NoInput is the input of a tool without arguments.
+// InfoNoInput is the input of a tool without arguments.
 type InfoNoInput struct{}
 
 type service struct{ InfoDeps }

@@ -10,5 +10,5 @@ const (
 	switchSchema    = `{"properties":{"ecosystem":{"type":"string","minLength":1,"description":"name of the ecosystem"}},"additionalProperties":false,"type":"object","required":["ecosystem"]}`
 	useSchema       = `{"properties":{"name":{"type":"string","minLength":1,"description":"name of the ecosystem"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	selectSchema    = `{"properties":{"ecosystem":{"type":"string","description":"name of the ecosystem; none unselects"}},"additionalProperties":false,"type":"object"}`
-	infoNoSchema        = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	infoNoSchema    = `{"properties":{},"additionalProperties":false,"type":"object"}`
 )

@@ -24,7 +24,7 @@ type Workspace struct {
 	Problem      string  `json:"problem,omitempty"`
 }
 
-// Row is how a repository stands.
+// InfoRow is how a repository stands.
 type InfoRow struct {
 	Name       string  `json:"name"`
 	Branch     *string `json:"branch"` // null when detached
@@ -55,7 +55,7 @@ type Spun struct {
 // StatusAnswer is how an ecosystem stands.
 type StatusAnswer struct {
 	Workspace  *Workspace                `json:"workspace"` // null when not installed
-	Repos      []InfoRow                     `json:"repos"`
+	Repos      []InfoRow                 `json:"repos"`
 	LastPushed map[string]ecosystem.Push `json:"last_pushed"`
 	Spin       Spun                      `json:"spin"`
 	Hint       string                    `json:"hint,omitempty"`

@@ -1,7 +1,3 @@
-// Package arguments reads a call's raw arguments the way the context-pack contract coerces them: blank text, fractions, negative
-// numbers and null count as absent, and only names and JSON types are enforced.
-//
-// It refuses to know any action.
 package packs
 
 import (

@@ -1,6 +1,3 @@
-// Package evidence reads what a pack's refs show now: every distinct file once, several at a time, secrets masked only in what is shown.
-//
-// It refuses to know why somebody asks.
 package packs
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/memstore"
-	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/adapters/packfile"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/packs"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"

@@ -343,15 +343,15 @@ func encode(payload any) (json.RawMessage, error) {
 
 // summary is one pack of a list (context-pack contract §2).
 type summary struct {
-	ID               pack.ID          `json:"id"`
-	Name             pack.Optional    `json:"name"`
-	Title            pack.Optional    `json:"title"`
-	Status           pack.Status      `json:"status"`
-	Revision         uint64           `json:"revision"`
-	UpdatedAt        string           `json:"updated_at"`
-	ExpiresAt        string           `json:"expires_at"`
-	RemainingSeconds int64            `json:"ttl_remaining_seconds"`
-	RemainingHuman   string           `json:"ttl_remaining_human"`
+	ID               pack.ID        `json:"id"`
+	Name             pack.Optional  `json:"name"`
+	Title            pack.Optional  `json:"title"`
+	Status           pack.Status    `json:"status"`
+	Revision         uint64         `json:"revision"`
+	UpdatedAt        string         `json:"updated_at"`
+	ExpiresAt        string         `json:"expires_at"`
+	RemainingSeconds int64          `json:"ttl_remaining_seconds"`
+	RemainingHuman   string         `json:"ttl_remaining_human"`
 	Freshness        pack.Freshness `json:"freshness_state"`
 }
 

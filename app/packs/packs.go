@@ -1,7 +1,3 @@
-// Package packs is what people and agents do with context packs: the tools input and output, and the use cases behind them. Bad
-// arguments, the order of checks and coercions are the context-pack contract's; results are plain values.
-//
-// It refuses to know how packs are stored, how source files are read, and how an answer looks on a wire.
 package packs
 
 import (

@@ -1,6 +1,3 @@
-// Package shelf finds packs: by id or name as the context-pack contract resolves them, and in filtered, ordered lists.
-//
-// It refuses to know what is done with a pack once it is found.
 package packs
 
 import (

@@ -8,41 +8,41 @@ import (
 
 // InputArgs is what the tool input takes (context-pack contract §2 and §6.5). Which fields an action needs is the action's.
 type InputArgs struct {
-	Action             string             `json:"action,omitempty" jsonschema:"enum=list,enum=create,enum=get,enum=upsert_section,enum=delete_section,enum=upsert_ref,enum=delete_ref,enum=upsert_diagram,enum=delete_diagram,enum=set_meta,enum=set_status,enum=touch_ttl,enum=write,enum=reanchor,enum=delete_pack"`
-	ID                 string             `json:"id,omitempty"`
-	Name               string             `json:"name,omitempty"`
-	ExpectedRevision   *uint64            `json:"expected_revision,omitempty"`
-	Title              string             `json:"title,omitempty" jsonschema_description:"of pack or diagram"`
-	Brief              string             `json:"brief,omitempty"`
-	Tags               *[]string          `json:"tags,omitempty"`
-	Status             string             `json:"status,omitempty" jsonschema:"enum=draft,enum=finalized"`
-	TTLMinutes         *uint64            `json:"ttl_minutes,omitempty"`
-	ExtendMinutes      *uint64            `json:"extend_minutes,omitempty"`
-	SectionKey         string             `json:"section_key,omitempty" jsonschema_description:"^[a-z0-9][a-z0-9_-]{1,63}$"`
-	SectionTitle       string             `json:"section_title,omitempty"`
-	SectionDescription string             `json:"section_description,omitempty"`
-	SectionOrder       *uint64            `json:"section_order,omitempty"`
-	RefKey             string             `json:"ref_key,omitempty" jsonschema_description:"^[a-z0-9][a-z0-9_-]{1,63}$"`
-	RefTitle           string             `json:"ref_title,omitempty"`
-	RefWhy             string             `json:"ref_why,omitempty"`
-	Path               string             `json:"path,omitempty" jsonschema_description:"relative to the source root"`
-	LineStart          *uint64            `json:"line_start,omitempty"`
-	LineEnd            *uint64            `json:"line_end,omitempty"`
-	Group              string             `json:"group,omitempty"`
-	Root               string             `json:"root,omitempty" jsonschema_description:"named source root"`
-	Commit             string             `json:"commit,omitempty" jsonschema_description:"hex; what you looked at"`
-	DiagramKey         string             `json:"diagram_key,omitempty" jsonschema_description:"^[a-z0-9][a-z0-9_-]{1,63}$"`
-	Mermaid            string             `json:"mermaid,omitempty"`
-	DiagramWhy         string             `json:"diagram_why,omitempty"`
-	Clear              []string           `json:"clear,omitempty" jsonschema:"enum=title,enum=brief,enum=tags,enum=section_description" jsonschema_description:"fields to empty"`
-	Snapshot           bool               `json:"snapshot,omitempty" jsonschema_description:"keep the text when finalizing"`
+	Action             string         `json:"action,omitempty" jsonschema:"enum=list,enum=create,enum=get,enum=upsert_section,enum=delete_section,enum=upsert_ref,enum=delete_ref,enum=upsert_diagram,enum=delete_diagram,enum=set_meta,enum=set_status,enum=touch_ttl,enum=write,enum=reanchor,enum=delete_pack"`
+	ID                 string         `json:"id,omitempty"`
+	Name               string         `json:"name,omitempty"`
+	ExpectedRevision   *uint64        `json:"expected_revision,omitempty"`
+	Title              string         `json:"title,omitempty" jsonschema_description:"of pack or diagram"`
+	Brief              string         `json:"brief,omitempty"`
+	Tags               *[]string      `json:"tags,omitempty"`
+	Status             string         `json:"status,omitempty" jsonschema:"enum=draft,enum=finalized"`
+	TTLMinutes         *uint64        `json:"ttl_minutes,omitempty"`
+	ExtendMinutes      *uint64        `json:"extend_minutes,omitempty"`
+	SectionKey         string         `json:"section_key,omitempty" jsonschema_description:"^[a-z0-9][a-z0-9_-]{1,63}$"`
+	SectionTitle       string         `json:"section_title,omitempty"`
+	SectionDescription string         `json:"section_description,omitempty"`
+	SectionOrder       *uint64        `json:"section_order,omitempty"`
+	RefKey             string         `json:"ref_key,omitempty" jsonschema_description:"^[a-z0-9][a-z0-9_-]{1,63}$"`
+	RefTitle           string         `json:"ref_title,omitempty"`
+	RefWhy             string         `json:"ref_why,omitempty"`
+	Path               string         `json:"path,omitempty" jsonschema_description:"relative to the source root"`
+	LineStart          *uint64        `json:"line_start,omitempty"`
+	LineEnd            *uint64        `json:"line_end,omitempty"`
+	Group              string         `json:"group,omitempty"`
+	Root               string         `json:"root,omitempty" jsonschema_description:"named source root"`
+	Commit             string         `json:"commit,omitempty" jsonschema_description:"hex; what you looked at"`
+	DiagramKey         string         `json:"diagram_key,omitempty" jsonschema_description:"^[a-z0-9][a-z0-9_-]{1,63}$"`
+	Mermaid            string         `json:"mermaid,omitempty"`
+	DiagramWhy         string         `json:"diagram_why,omitempty"`
+	Clear              []string       `json:"clear,omitempty" jsonschema:"enum=title,enum=brief,enum=tags,enum=section_description" jsonschema_description:"fields to empty"`
+	Snapshot           bool           `json:"snapshot,omitempty" jsonschema_description:"keep the text when finalizing"`
 	Document           *pack.Document `json:"document,omitempty" jsonschema_description:"write: the whole pack; without id or name a new one"`
-	ValidateOnly       bool               `json:"validate_only,omitempty"`
-	Terse              bool               `json:"terse,omitempty" jsonschema_description:"reply id and revision only"`
-	Query              string             `json:"query,omitempty"`
-	Freshness          string             `json:"freshness,omitempty" jsonschema:"enum=fresh,enum=expiring_soon"`
-	Limit              *uint64            `json:"limit,omitempty"`
-	Offset             *uint64            `json:"offset,omitempty"`
+	ValidateOnly       bool           `json:"validate_only,omitempty"`
+	Terse              bool           `json:"terse,omitempty" jsonschema_description:"reply id and revision only"`
+	Query              string         `json:"query,omitempty"`
+	Freshness          string         `json:"freshness,omitempty" jsonschema:"enum=fresh,enum=expiring_soon"`
+	Limit              *uint64        `json:"limit,omitempty"`
+	Offset             *uint64        `json:"offset,omitempty"`
 }
 
 // InputResult is what the tool input answers: {"action":…,"payload":…}.

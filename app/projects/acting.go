@@ -1,6 +1,3 @@
-// Package acting is the tools about stored actions: listing them, their rules and their history, and triggering webhooks and programs.
-//
-// It refuses to make requests and start programs by itself: ports do.
 package projects
 
 import (
@@ -32,7 +29,7 @@ var (
 	TriggerWebhook = tool.Ref[TriggerInput, Triggered]{Name: "trigger_webhook"}
 )
 
-// Deps is what the tools work with. Every field is required.
+// ActionDeps is what the tools work with. Every field is required.
 type ActionDeps struct {
 	Sites      runner.Finder
 	Actions    projectport.Actions
@@ -71,16 +68,16 @@ type ListInput struct {
 
 // ActionView is an action as the contract lists it, with what its configuration keeps secret masked (packageflow contract §1.6).
 type ActionView struct {
-	ID          string         `json:"id"`
+	ID          string       `json:"id"`
 	Type        project.Kind `json:"actionType"`
-	Name        string         `json:"name"`
-	Description *string        `json:"description"`
-	Config      any            `json:"config"`
-	ProjectID   *string        `json:"projectId"`
-	Enabled     bool           `json:"isEnabled"`
-	CreatedAt   time.Time      `json:"createdAt"`
-	UpdatedAt   time.Time      `json:"updatedAt"`
-	Revision    int64          `json:"revision"`
+	Name        string       `json:"name"`
+	Description *string      `json:"description"`
+	Config      any          `json:"config"`
+	ProjectID   *string      `json:"projectId"`
+	Enabled     bool         `json:"isEnabled"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
+	Revision    int64        `json:"revision"`
 }
 
 // List is actions, the last updated first.
@@ -153,8 +150,8 @@ type HistoryInput struct {
 // History is executions, the last started first, without steps, output and long results, which get_execution_status shows.
 type History struct {
 	Executions []project.Execution `json:"executions"`
-	Total      int                   `json:"total"`
-	HasMore    bool                  `json:"hasMore"`
+	Total      int                 `json:"total"`
+	HasMore    bool                `json:"hasMore"`
 }
 
 // shownResult is how many bytes of a result stand in a list.
@@ -275,9 +272,9 @@ type PermissionInput struct {
 
 // Permission is the level in force for one action.
 type Permission struct {
-	ActionID string           `json:"actionId"`
+	ActionID string        `json:"actionId"`
 	Level    webhook.Level `json:"permissionLevel"`
-	From     string           `json:"resolvedFrom"`
+	From     string        `json:"resolvedFrom"`
 }
 
 // Permissions is every rule.

@@ -39,24 +39,24 @@ func isEmpty(err error) bool { return errors.Is(err, project.ErrEmpty) }
 
 // SaveActionInput is an action. Exactly the config of its type is given.
 type SaveActionInput struct {
-	ID          string                     `json:"id,omitempty" jsonschema:"description=of the action to replace"`
-	Type        string                     `json:"type" jsonschema:"enum=script,enum=webhook,enum=workflow"`
-	Name        string                     `json:"name" jsonschema:"minLength=1"`
-	Description string                     `json:"description,omitempty"`
-	Project     string                     `json:"project,omitempty" jsonschema:"description=id or path or name; none: of no project"`
-	Disabled    bool                       `json:"disabled,omitempty"`
+	ID          string                  `json:"id,omitempty" jsonschema:"description=of the action to replace"`
+	Type        string                  `json:"type" jsonschema:"enum=script,enum=webhook,enum=workflow"`
+	Name        string                  `json:"name" jsonschema:"minLength=1"`
+	Description string                  `json:"description,omitempty"`
+	Project     string                  `json:"project,omitempty" jsonschema:"description=id or path or name; none: of no project"`
+	Disabled    bool                    `json:"disabled,omitempty"`
 	Script      *webhook.ScriptConfig   `json:"script,omitempty"`
-	Webhook     *webhook.Config            `json:"webhook,omitempty"`
+	Webhook     *webhook.Config         `json:"webhook,omitempty"`
 	Workflow    *webhook.WorkflowConfig `json:"workflow,omitempty"`
 }
 
 // Saved is an action after a change.
 type Saved struct {
-	ID       string         `json:"id"`
+	ID       string       `json:"id"`
 	Type     project.Kind `json:"actionType"`
-	Name     string         `json:"name"`
-	Enabled  bool           `json:"isEnabled"`
-	Revision int64          `json:"revision"`
+	Name     string       `json:"name"`
+	Enabled  bool         `json:"isEnabled"`
+	Revision int64        `json:"revision"`
 }
 
 // savePlan is an action about to be stored; before has no ID for a new one.
@@ -174,7 +174,7 @@ func (s adminService) planSwitch(ctx context.Context, _ tool.Scope, in SwitchInp
 	return p, err
 }
 
-// ActionInput names an action.
+// AdminActionInput names an action.
 type AdminActionInput struct {
 	ID string `json:"actionId" jsonschema:"minLength=1"`
 }
@@ -211,10 +211,10 @@ type RuleInput struct {
 
 // RuleAnswer is the rule now in force for what was named.
 type RuleAnswer struct {
-	ActionID string           `json:"actionId,omitempty"`
-	Type     project.Kind   `json:"actionType,omitempty"`
+	ActionID string        `json:"actionId,omitempty"`
+	Type     project.Kind  `json:"actionType,omitempty"`
 	Level    webhook.Level `json:"permissionLevel"`
-	From     string           `json:"resolvedFrom"`
+	From     string        `json:"resolvedFrom"`
 }
 
 type rulePlan struct {

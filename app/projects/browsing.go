@@ -1,6 +1,3 @@
-// Package browsing is the tools that look: at registered projects, their scripts, and what git says of them.
-//
-// It refuses to change anything, and to know what scripts do.
 package projects
 
 import (
@@ -31,14 +28,14 @@ var (
 	GitDiff        = tool.Ref[WorktreeInput, DiffAnswer]{Name: "get_git_diff"}
 )
 
-// Deps is what the tools work with. Every field is required.
+// InfoDeps is what the tools work with. Every field is required.
 type InfoDeps struct {
 	Sites     runner.Finder
 	Heads     projectport.Heads
 	Workflows projectport.Workflows
 }
 
-// Entries are the tools.
+// InfoEntries are the tools.
 func InfoEntries(d InfoDeps) []tool.Entry {
 	s := infoService{d}
 	return []tool.Entry{
@@ -55,7 +52,7 @@ func InfoEntries(d InfoDeps) []tool.Entry {
 
 type infoService struct{ InfoDeps }
 
-// ListInput chooses projects.
+// InfoListInput chooses projects.
 type InfoListInput struct {
 	Query string `json:"query,omitempty" jsonschema:"description=part of a name\\, path or description"`
 }

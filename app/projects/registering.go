@@ -1,8 +1,3 @@
-// Package registering is what only people do: registering projects and what they may, changing and deleting workflows, actions, rules and
-// templates, and letting requests from outside start a workflow. Its tools belong to the command line and the console; no agent is served
-// them, whatever an operator selects.
-//
-// It refuses to run anything.
 package projects
 
 import (
@@ -23,10 +18,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// Name is the toolset's name.
+// AdminName is the toolset's name.
 const AdminName = "workbench"
 
-// Deps is what the tools work with. Every field is required.
+// AdminDeps is what the tools work with. Every field is required.
 type AdminDeps struct {
 	Sites     runner.Finder
 	Workflows projectport.Workflows
@@ -48,7 +43,7 @@ var (
 	ShowProject   = tool.Ref[RemoveInput, project.Project]{Name: "project_settings"}
 )
 
-// Entries are the tools.
+// AdminEntries are the tools.
 func AdminEntries(d AdminDeps) []tool.Entry {
 	s := adminService{d}
 	entries := slices.Concat(s.projectEntries(), s.workflowEntries(), s.actionEntries())

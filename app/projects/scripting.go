@@ -1,6 +1,3 @@
-// Package scripting is the tools that run package.json scripts, and those about the background processes that come of them.
-//
-// It refuses to know stored actions and workflows.
 package projects
 
 import (
@@ -24,12 +21,12 @@ import (
 var (
 	RunScript    = tool.Ref[RunInput, Ran]{Name: "run_script"}
 	RunNPMScript = tool.Ref[RunNPMInput, any]{Name: "run_npm_script"}
-	ScriptList_         = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
+	ScriptList_  = tool.Ref[NoInput, ProcessList]{Name: "list_background_processes"}
 	Output       = tool.Ref[OutputInput, OutputAnswer]{Name: "get_background_process_output"}
 	Stop         = tool.Ref[StopInput, Stopped]{Name: "stop_background_process"}
 )
 
-// Deps is what the tools work with. Every field is required.
+// ScriptDeps is what the tools work with. Every field is required.
 type ScriptDeps struct {
 	Sites  runner.Finder
 	Runner runner.Runner
@@ -47,7 +44,7 @@ type RunInput struct {
 // Resources is the project's path.
 func (in RunInput) Resources() []string { return []string{in.Path} }
 
-// Entries are the tools.
+// ScriptEntries are the tools.
 func ScriptEntries(d ScriptDeps) []tool.Entry {
 	s := scriptService{d}
 	entries := []tool.Entry{
@@ -123,10 +120,10 @@ type about struct {
 	Pattern      string            `json:"success_pattern,omitempty"`
 	PatternMS    int64             `json:"success_timeout_ms,omitempty"`
 	EnvPassed    []string          `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
-	Scripts      []runner.Started `json:"scripts,omitempty"`    // of package.json, that it starts in turn
+	Scripts      []runner.Started  `json:"scripts,omitempty"`    // of package.json, that it starts in turn
 	Settings     []project.Setting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
 	process.Code                   // the files that are read as code, and what is not bound
-	Findings     runner.Findings  `json:"findings,omitempty"`
+	Findings     runner.Findings   `json:"findings,omitempty"`
 	Notes        []string          `json:"notes,omitempty"`
 }
 

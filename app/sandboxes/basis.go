@@ -1,7 +1,3 @@
-// Package basis is what every tool about sandboxes stands on: how its tools are put together, what is recorded brought in line with what
-// really runs, and finding the project that a git URL is about.
-//
-// It refuses to know what any tool does.
 package sandboxes
 
 import (

@@ -26,9 +26,6 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// TestMain lets the test binary be the agent server, the gateway, and what supervises them.
-func TestMendingMain(m *testing.M) { sandboxrig.Main(m.Run) }
-
 type mendingArgs = map[string]any
 
 const stateFile = "opencode-state.json"

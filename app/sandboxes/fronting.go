@@ -1,7 +1,3 @@
-// Package fronting is the tools about the gateway, the one MCP server in front of all projects' servers, and how it is kept running while
-// there is a server to route to.
-//
-// It refuses to know what is routed.
 package sandboxes
 
 import (

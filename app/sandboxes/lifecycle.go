@@ -1,7 +1,3 @@
-// Package lifecycle is the tools about whole projects: starting them, with everything that takes, looking at them, stopping, restarting and
-// destroying them.
-//
-// It refuses to know worktrees, except what destroying a project would lose with them.
 package sandboxes
 
 import (
@@ -17,15 +13,15 @@ import (
 
 // The typed handles.
 var (
-	Start   = tool.Ref[StartInput, Started]{Name: "opencode_project_start"}
+	Start          = tool.Ref[StartInput, Started]{Name: "opencode_project_start"}
 	ProjectStatus  = tool.Ref[URLInput, any]{Name: "opencode_project_status"}
 	ProjectStop    = tool.Ref[URLInput, Done]{Name: "opencode_project_stop"}
 	ProjectRestart = tool.Ref[URLInput, Started]{Name: "opencode_project_restart"}
 	ProjectDestroy = tool.Ref[DestroyInput, any]{Name: "opencode_project_destroy"}
-	List    = tool.Ref[ProjectNoInput, Listing]{Name: "opencode_project_list"}
+	List           = tool.Ref[ProjectNoInput, Listing]{Name: "opencode_project_list"}
 )
 
-// NoInput is the input of a tool without arguments.
+// ProjectNoInput is the input of a tool without arguments.
 type ProjectNoInput struct{}
 
 type service struct {
@@ -35,7 +31,7 @@ type service struct {
 	current *rounds[sandbox.State] // what Current says
 }
 
-// Entries are the tools.
+// ProjectEntries are the tools.
 func ProjectEntries(d Deps) []tool.Entry {
 	s := service{Deps: d, front: Gateway{Deps: d}, mend: Mender{Deps: d}, current: newRounds[sandbox.State]()}
 	return []tool.Entry{
@@ -95,8 +91,8 @@ type Item struct {
 
 // Listing is the projects by name.
 type Listing struct {
-	Status   string          `json:"status"`
-	Projects []Item          `json:"projects"`
+	Status   string `json:"status"`
+	Projects []Item `json:"projects"`
 	Gateway  *Brief `json:"global_mcp_tool,omitempty"`
 }
 
@@ -128,19 +124,19 @@ type ServerView struct {
 
 // View is a project as status shows it.
 type View struct {
-	Status     string         `json:"status"`
-	Project    string         `json:"project"`
-	URL        string         `json:"git_url"`
-	Server     ServerView     `json:"opencode"`
-	Gateway    Brief `json:"global_mcp_tool"`
-	BaseDir    string         `json:"base_dir"`
-	SandboxDir string         `json:"sandbox_dir"`
-	CreatedAt  time.Time      `json:"created_at"`
-	LastHealth *time.Time     `json:"last_health_check"`
-	Healthy    bool           `json:"healthy"`
-	Worktrees  []string       `json:"worktrees"`
-	Exposed    bool           `json:"exposed"`
-	Log        string         `json:"log"` // file of the server's output
+	Status     string     `json:"status"`
+	Project    string     `json:"project"`
+	URL        string     `json:"git_url"`
+	Server     ServerView `json:"opencode"`
+	Gateway    Brief      `json:"global_mcp_tool"`
+	BaseDir    string     `json:"base_dir"`
+	SandboxDir string     `json:"sandbox_dir"`
+	CreatedAt  time.Time  `json:"created_at"`
+	LastHealth *time.Time `json:"last_health_check"`
+	Healthy    bool       `json:"healthy"`
+	Worktrees  []string   `json:"worktrees"`
+	Exposed    bool       `json:"exposed"`
+	Log        string     `json:"log"` // file of the server's output
 }
 
 // serverURL is where a server answers on this machine.

@@ -1,8 +1,3 @@
-// Package mending ends servers, takes projects away, and finishes or undoes what a process that is gone had begun: a project that was being
-// destroyed is destroyed, a sandbox that was being made is taken back, one that was being deleted is deleted. Nothing of it is repeated for a
-// process that still runs.
-//
-// It refuses to start anything.
 package sandboxes
 
 import (

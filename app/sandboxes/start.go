@@ -326,10 +326,10 @@ func installed(s sandboxport.Settings) error {
 
 // The server is asked so often.
 const (
-	eager   = 250 * time.Millisecond
+	eager          = 250 * time.Millisecond
 	projectPatient = time.Second
-	atFirst = 5 * time.Second
-	doubt   = 10 * time.Second
+	atFirst        = 5 * time.Second
+	doubt          = 10 * time.Second
 )
 
 // await asks the server until it answers, ends, or the time is up. What answers may be another program, which was quicker at the port, and says that it

@@ -1,6 +1,3 @@
-// Package sundry is the tools beside projects and sandboxes: deploy keys, duplicates, orphans, and the model that servers use.
-//
-// It refuses to start servers.
 package sandboxes
 
 import (
@@ -28,7 +25,7 @@ var (
 	SetModel   = tool.Ref[ModelInput, ModelSet]{Name: "opencode_llm_set_model"}
 )
 
-// NoInput is the input of a tool without arguments.
+// AdminNoInput is the input of a tool without arguments.
 type AdminNoInput struct{}
 
 type adminService struct {
@@ -36,7 +33,7 @@ type adminService struct {
 	mend Mender
 }
 
-// Entries are the tools.
+// AdminEntries are the tools.
 func AdminEntries(d Deps) []tool.Entry {
 	s := adminService{Deps: d, mend: Mender{Deps: d}}
 	return []tool.Entry{

@@ -14,9 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxtest/fakeserver"
 )
 
-// TestMain lets the test binary be the agent server, the gateway, and what supervises them.
-func TestAdminMain(m *testing.M) { sandboxrig.Main(m.Run) }
-
 type adminArgs = map[string]any
 
 // TestDuplicates: the same repository under two URLs is found by its first commit, and so is a server in its clone that nobody manages.

@@ -1,7 +1,3 @@
-// Package trees is the tools about sandboxes: git worktrees of a project, made, listed, reset, deleted and brought back. They work whether the
-// project's server runs or not.
-//
-// It refuses to know servers.
 package sandboxes
 
 import (
@@ -21,12 +17,12 @@ import (
 
 // The typed handles.
 var (
-	Create  = tool.Ref[CreateInput, Created]{Name: "opencode_sandbox_create"}
-	SandboxList    = tool.Ref[URLInput, SandboxListing]{Name: "opencode_sandbox_list"}
-	Delete  = tool.Ref[DeleteInput, SandboxDone]{Name: "opencode_sandbox_delete"}
-	Reset   = tool.Ref[ResetInput, ResetDone]{Name: "opencode_sandbox_reset"}
-	Restore = tool.Ref[RestoreInput, Created]{Name: "sandbox_restore"}
-	Backups = tool.Ref[URLInput, Kept]{Name: "sandbox_backups"}
+	Create      = tool.Ref[CreateInput, Created]{Name: "opencode_sandbox_create"}
+	SandboxList = tool.Ref[URLInput, SandboxListing]{Name: "opencode_sandbox_list"}
+	Delete      = tool.Ref[DeleteInput, SandboxDone]{Name: "opencode_sandbox_delete"}
+	Reset       = tool.Ref[ResetInput, ResetDone]{Name: "opencode_sandbox_reset"}
+	Restore     = tool.Ref[RestoreInput, Created]{Name: "sandbox_restore"}
+	Backups     = tool.Ref[URLInput, Kept]{Name: "sandbox_backups"}
 )
 
 type sandboxService struct {
@@ -34,7 +30,7 @@ type sandboxService struct {
 	mend Mender
 }
 
-// Entries are the tools of the seed.
+// SandboxEntries are the tools of the seed.
 func SandboxEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, mend: Mender{Deps: d}}
 	return []tool.Entry{
@@ -59,7 +55,7 @@ func ForPeople(d Deps) []tool.Entry {
 	return entries
 }
 
-// Item is a sandbox in a list.
+// SandboxItem is a sandbox in a list.
 type SandboxItem struct {
 	Name      string            `json:"name"`
 	Branch    string            `json:"branch"`
@@ -78,14 +74,14 @@ type SandboxItem struct {
 	Cleanup   string            `json:"cleanup"`   // why, or why not
 }
 
-// Listing is a project's sandboxes.
+// SandboxListing is a project's sandboxes.
 type SandboxListing struct {
-	Status    string   `json:"status"`
-	Project   string   `json:"project"`
-	URL       string   `json:"git_url"`
-	Worktrees []string `json:"worktrees"`
-	Count     int      `json:"count"`
-	Sandboxes []SandboxItem   `json:"sandboxes"`
+	Status    string        `json:"status"`
+	Project   string        `json:"project"`
+	URL       string        `json:"git_url"`
+	Worktrees []string      `json:"worktrees"`
+	Count     int           `json:"count"`
+	Sandboxes []SandboxItem `json:"sandboxes"`
 }
 
 func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (SandboxListing, error) {

@@ -16,18 +16,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 )
 
-// TestMain lets the test binary be the agent server, the gateway, and what supervises them.
-func TestSandboxMain(m *testing.M) { sandboxrig.Main(m.Run) }
-
 type sandboxArgs = map[string]any
 
 const (
-	sandboxCreate  = "opencode_sandbox_create"
-	listSandbox    = "opencode_sandbox_list"
-	remove  = "opencode_sandbox_delete"
-	reset   = "opencode_sandbox_reset"
-	restore = "sandbox_restore"
-	backups = "sandbox_backups"
+	sandboxCreate = "opencode_sandbox_create"
+	listSandbox   = "opencode_sandbox_list"
+	remove        = "opencode_sandbox_delete"
+	reset         = "opencode_sandbox_reset"
+	restore       = "sandbox_restore"
+	backups       = "sandbox_backups"
 )
 
 // started is a machine with one project.
@@ -91,7 +88,9 @@ func TestManyAtOnce(t *testing.T) {
 	outcomes := make([]tool.Outcome, 20)
 	var all sync.WaitGroup
 	for i := range outcomes {
-		all.Go(func() { outcomes[i] = doors[i%2].Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": fmt.Sprint("box", i)}) })
+		all.Go(func() {
+			outcomes[i] = doors[i%2].Ask(sandboxCreate, sandboxArgs{"git_url": url, "name": fmt.Sprint("box", i)})
+		})
 	}
 	all.Wait()
 	ports, indexes := map[any]bool{}, map[any]bool{}

@@ -23,7 +23,7 @@ type DeleteInput struct {
 // Resources is the project.
 func (in DeleteInput) Resources() []string { return []string{in.URL} }
 
-// Done is a sandbox that was deleted.
+// SandboxDone is a sandbox that was deleted.
 type SandboxDone struct {
 	Status  string   `json:"status"`
 	Project string   `json:"project"`

@@ -1,10 +1,3 @@
-// Package deployment is the rules of one config repository deployed into many coding agents: what a manifest, a module, a lock, a tree
-// of files and an overlay layer are, how modules are selected and named, and the errors of the whole capability.
-//
-// The parts with rules of their own are below it: patch (unified diffs), section (markers in Markdown), overlay (layers and rebase),
-// target (where each agent looks for what), plan (what would change, who owns what, snapshots, rollback), governance (policy).
-//
-// It refuses to know file systems, git and YAML: bytes come in, decisions go out.
 package deployment
 
 import (

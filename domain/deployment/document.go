@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
-
 )
 
 // documents are the JSON files of a module, each an object, by the name it stands for: the file's without its directory and suffix. There

@@ -1,7 +1,3 @@
-// Package handover is what of a deployment hands power on: files with which an agent, once it reads them, runs programs or may do more by itself,
-// without anybody being asked again.
-//
-// It refuses to judge whether that is wanted: who decides is told.
 package deployment
 
 import (
@@ -11,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
 )
 
 const (

@@ -1,6 +1,3 @@
-// Package module is what the files of a module have to be, type by type, before they are deployed (agentpack contract §2.5).
-//
-// It refuses to know YAML and where files come from: it is given a composed tree and functions that read.
 package deployment
 
 import (
@@ -9,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
 )
 
 // Frontmatter is the YAML mapping at the beginning of a document; found is false when the document does not begin with one.

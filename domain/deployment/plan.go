@@ -1,7 +1,3 @@
-// Package plan is what a deployment would change and who owns what: the comparison of what should be with what is, the plan that
-// comes of it and its hash, drift, snapshots, and the plan that goes back to one.
-//
-// It refuses to know how files are looked at and written.
 package deployment
 
 import (
@@ -59,9 +55,9 @@ type Change struct {
 	Gate    Gate   // of updates, and of deletions of edited files; otherwise empty
 	Reason  string
 	Before  Seen
-	After   Content // of creations and updates
-	Mode    fs.FileMode        // of creations and updates
-	Link    string             // where a symbolic link that is put back leads; otherwise empty
+	After   Content     // of creations and updates
+	Mode    fs.FileMode // of creations and updates
+	Link    string      // where a symbolic link that is put back leads; otherwise empty
 	Modules []string
 }
 

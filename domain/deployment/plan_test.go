@@ -342,9 +342,9 @@ func TestGoingBackPutsOriginalsBack(t *testing.T) {
 	disk := map[string]deployment.Seen{root + "/adopted": file("theirs"), root + "/made": file("x"), root + "/early": file("y")}
 	o := deployment.Observed{Ledgers: []deployment.Ledger{{Root: r, Present: true, Owned: have}}, Files: disk}
 	for since, want := range map[string]map[string]string{
-		"10":         {"adopted": "update original restored", "made": "delete no longer managed", "early": "delete no longer managed", "gone": "create original restored"},
+		"10":               {"adopted": "update original restored", "made": "delete no longer managed", "early": "delete no longer managed", "gone": "create original restored"},
 		deployment.Initial: {"adopted": "update original restored", "made": "delete no longer managed", "early": "update original restored", "gone": "create original restored"},
-		"30":         {"adopted": "delete no longer managed", "made": "delete no longer managed", "early": "delete no longer managed"},
+		"30":               {"adopted": "delete no longer managed", "made": "delete no longer managed", "early": "delete no longer managed"},
 	} {
 		p, err := deployment.Make(deployment.Wanted{Roots: []deployment.Root{r}}, o)
 		require.NoError(t, err)

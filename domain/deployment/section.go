@@ -1,7 +1,3 @@
-// Package section is the marks that deployed Markdown carries: sections of several modules in one file (agentpack contract §2.8), and
-// the one block of a file that belongs to its user otherwise.
-//
-// It refuses to know modules, files and Markdown beyond fenced code: it finds whole lines, and changes nothing else.
 package deployment
 
 import (

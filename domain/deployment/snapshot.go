@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"time"
-
 )
 
 // SnapshotKind is which operation made a snapshot.
@@ -63,7 +62,7 @@ type Write struct {
 	Path   string
 	Root   string // the directory that Path must stay below, links resolved
 	Before Seen
-	After  Seen               // Absent deletes; Link makes a symbolic link
+	After  Seen    // Absent deletes; Link makes a symbolic link
 	Data   Content // of After, when it is Regular
 }
 

@@ -3,7 +3,6 @@ package deployment
 import (
 	"encoding/json"
 	"io/fs"
-
 )
 
 // Root is a directory that a target's files go below. Files of other makers in it are extras when ScanExtras says so
@@ -54,18 +53,18 @@ type Desired struct {
 	Root    string // the root it belongs to: the deepest of its target
 	Path    string // absolute, native
 	Mode    fs.FileMode
-	Content Content // of the whole file; of a part, once it was merged into what is there
-	Modules []string           // identifiers, sorted, without repetitions
-	Part    *Part              // nil: the whole file is ours
-	Merge   Merge              // of a part only
+	Content Content  // of the whole file; of a part, once it was merged into what is there
+	Modules []string // identifiers, sorted, without repetitions
+	Part    *Part    // nil: the whole file is ours
+	Merge   Merge    // of a part only
 }
 
 // Merge is what came of putting a part into the file that is there (or taking it out again).
 type Merge struct {
-	Ours   Sum // of the part as it should be; zero when it is taken out
-	Now    Sum // of the part as it is; zero when nothing of it is there
-	Remove bool           // the part was all there was, in a file that a deployment made: the file goes
-	Made   [][]string     // containers that had to be made for the keys
+	Ours   Sum        // of the part as it should be; zero when it is taken out
+	Now    Sum        // of the part as it is; zero when nothing of it is there
+	Remove bool       // the part was all there was, in a file that a deployment made: the file goes
+	Made   [][]string // containers that had to be made for the keys
 }
 
 // Kind is what stands at a path.
@@ -103,10 +102,10 @@ type Owned struct {
 	Mode    fs.FileMode
 	Modules []string
 	Owner   Owner
-	Part    *Part          // as it was written; nil: the whole file
-	PartSum Sum // of Part
-	Made    [][]string     // containers made for the part's keys
-	Created bool           // the file was not there before the part was put in
+	Part    *Part      // as it was written; nil: the whole file
+	PartSum Sum        // of Part
+	Made    [][]string // containers made for the part's keys
+	Created bool       // the file was not there before the part was put in
 }
 
 // Original is what stood at a path before a deployment first wrote to it. It is kept for ever.

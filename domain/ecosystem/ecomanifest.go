@@ -1,7 +1,3 @@
-// Package ecomanifest reads an ecosystem.yaml: what it says with every default in place, and everything that is wrong with it, each with the place,
-// the reason and the way out (amof contract §3).
-//
-// It refuses to know YAML's text: it reads the document that a parser made of it.
 package ecosystem
 
 import (

@@ -1,7 +1,3 @@
-// Package ecosystem holds what several repositories worked on as one are: the manifest that names them, what is recorded of a workspace
-// and its tickets, where things are, and every fault of the capability.
-//
-// It refuses to know git, files and processes.
 package ecosystem
 
 import (

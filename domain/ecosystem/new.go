@@ -1,6 +1,5 @@
 package ecosystem
 
-
 // New is an ecosystem to be made (amof contract §13, tool 31).
 type New struct {
 	Name        string

@@ -1,7 +1,3 @@
-// Package protected says which paths of a repository must not leave the machine: those that commonly hold secrets, and those that the manifest's
-// guardrails name (amof contract §3, §20.4).
-//
-// It refuses to know what is in the files.
 package ecosystem
 
 import (
@@ -29,7 +25,7 @@ type rule struct {
 	lets     bool // go
 }
 
-// New makes the rules of a manifest with those patterns.
+// NewProtected makes the rules of a manifest with those patterns.
 func NewProtected(noTouch []string) Rules {
 	return Rules{always: parsed(builtin()), named: parsed(noTouch)}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
 )
 
 // Kind is what a provisioner is.
@@ -44,9 +43,9 @@ type Script struct {
 type Provisioner struct {
 	Name   string
 	Kind   Kind
-	Script Script         // of Scripted
-	Lines  Spin // of Inline and Noop: shell lines
-	SHA256 string         // over the script or the lines; empty for Local
+	Script Script // of Scripted
+	Lines  Spin   // of Inline and Noop: shell lines
+	SHA256 string // over the script or the lines; empty for Local
 }
 
 // byName is the provisioner that was always told the ecosystem's name instead of its directory.

@@ -269,7 +269,7 @@ func kind(v any) string {
 	return "a number"
 }
 
-// clip keeps what a file says at a length that fits a message.
+// manifestClip keeps what a file says at a length that fits a message.
 func manifestClip(s string) string {
 	if len(s) <= maxQuoted {
 		return s

@@ -1,7 +1,3 @@
-// Package spin is how an ecosystem's environment is brought up and taken down: which provisioner does it and with what command, what the
-// provisioner says of itself, how long it is likely to take, and what is recorded of the environment (amof contract §7 and §20.5).
-//
-// It refuses to know files and processes.
 package ecosystem
 
 import (
@@ -13,12 +9,12 @@ import (
 
 // The ways spinning refuses and fails.
 var (
-	ErrEnvironmentNone        = fault.New(fault.State, "eco_no_provisioner", "the ecosystem has no provisioner; give its manifest `provisioner:` or `spin:`")
-	ErrMissing     = fault.New(fault.NotFound, "eco_provisioner_not_found", "there is no such provisioner")
-	ErrUnsafe      = fault.New(fault.Denied, "eco_provisioner_refused", "the provisioner's script is not one that may be run")
-	ErrUnsupported = fault.New(fault.State, "eco_spin_unsupported", "the provisioner does not do that")
-	ErrOther       = fault.New(fault.Conflict, "eco_spin_other_provisioner", "another provisioner deployed this environment")
-	ErrProgram     = fault.New(fault.Unavailable, "eco_spin_failed", "the provisioner failed")
+	ErrEnvironmentNone = fault.New(fault.State, "eco_no_provisioner", "the ecosystem has no provisioner; give its manifest `provisioner:` or `spin:`")
+	ErrMissing         = fault.New(fault.NotFound, "eco_provisioner_not_found", "there is no such provisioner")
+	ErrUnsafe          = fault.New(fault.Denied, "eco_provisioner_refused", "the provisioner's script is not one that may be run")
+	ErrUnsupported     = fault.New(fault.State, "eco_spin_unsupported", "the provisioner does not do that")
+	ErrOther           = fault.New(fault.Conflict, "eco_spin_other_provisioner", "another provisioner deployed this environment")
+	ErrProgram         = fault.New(fault.Unavailable, "eco_spin_failed", "the provisioner failed")
 )
 
 // The environment that is meant where nobody names one, and how a provisioner says that it does not know an action (amof contract §20.5).
@@ -48,7 +44,7 @@ const (
 // Passing reports a phase that lasts only as long as a run does.
 func (p Phase) Passing() bool { return p == Deploying || p == Destroying }
 
-// State is what is recorded of an environment: the contract's spin.json, with more after it.
+// EnvironmentState is what is recorded of an environment: the contract's spin.json, with more after it.
 type EnvironmentState struct {
 	Environment  string            `json:"environment"`
 	State        Phase             `json:"state"`

@@ -1,7 +1,3 @@
-// Package standing is what git says of a checkout, and what that comes to beside what the ecosystem wants there: OK, MISSING, WRONG_BRANCH, DIRTY
-// and UNPUSHED (amof contract §5).
-//
-// It refuses to know how git is asked.
 package ecosystem
 
 import (
@@ -9,7 +5,6 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
-
 )
 
 // Checkout is a working tree to look at.

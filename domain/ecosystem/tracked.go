@@ -1,7 +1,3 @@
-// Package tracked is a tracked execution of something that takes long on an ecosystem: its record, its states, its events, and which of several
-// queued ones is next (amof contract §9).
-//
-// It refuses to know what a run does.
 package ecosystem
 
 import (
@@ -16,12 +12,12 @@ import (
 
 // The ways a run's record refuses.
 var (
-	ErrRunUnknown   = fault.New(fault.NotFound, "eco_run_not_found", "there is no such run; amof_list_runs shows those there are")
-	ErrAmbiguous = fault.New(fault.Invalid, "eco_run_ambiguous", "several runs begin so; name more of the id")
-	ErrMove      = fault.New(fault.State, "eco_run_state_invalid", "the run is not in a state that allows this")
-	ErrUnasked   = fault.New(fault.Denied, "eco_run_unknown_call", "no call that is in the audit queued this run")
-	ErrStopped   = fault.New(fault.Canceled, "eco_run_cancelled", "the run was cancelled")
-	ErrQueueFull = fault.New(fault.Unavailable, "eco_queue_full", "as many runs wait for this ecosystem as may")
+	ErrRunUnknown = fault.New(fault.NotFound, "eco_run_not_found", "there is no such run; amof_list_runs shows those there are")
+	ErrAmbiguous  = fault.New(fault.Invalid, "eco_run_ambiguous", "several runs begin so; name more of the id")
+	ErrMove       = fault.New(fault.State, "eco_run_state_invalid", "the run is not in a state that allows this")
+	ErrUnasked    = fault.New(fault.Denied, "eco_run_unknown_call", "no call that is in the audit queued this run")
+	ErrStopped    = fault.New(fault.Canceled, "eco_run_cancelled", "the run was cancelled")
+	ErrQueueFull  = fault.New(fault.Unavailable, "eco_queue_full", "as many runs wait for this ecosystem as may")
 )
 
 // The bounds of runs (amof contract §9, §22).
@@ -44,7 +40,7 @@ const (
 	ExitCancelled = 130
 )
 
-// Status is how far a run is.
+// RunStatus is how far a run is.
 type RunStatus string
 
 // The states. Success, Failed and Cancelled are final.
@@ -53,12 +49,14 @@ const (
 	Paused    RunStatus = "paused"
 	Running   RunStatus = "running"
 	Success   RunStatus = "success"
-	RunFailed    RunStatus = "failed"
+	RunFailed RunStatus = "failed"
 	Cancelled RunStatus = "cancelled"
 )
 
 // Statuses are all states.
-func Statuses() []RunStatus { return []RunStatus{Queued, Paused, Running, Success, RunFailed, Cancelled} }
+func Statuses() []RunStatus {
+	return []RunStatus{Queued, Paused, Running, Success, RunFailed, Cancelled}
+}
 
 // Final reports whether nothing happens to a run any more.
 func (s RunStatus) Final() bool { return s == Success || s == RunFailed || s == Cancelled }
@@ -83,7 +81,7 @@ type Run struct {
 	Ecosystem  string     `json:"ecosystem"`
 	Action     string     `json:"action"` // install, sync, push, spin_deploy, …
 	Command    []string   `json:"command"`
-	Status     RunStatus     `json:"status"`
+	Status     RunStatus  `json:"status"`
 	CreatedAt  time.Time  `json:"created_at"`
 	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`

@@ -20,7 +20,7 @@ func TestEveryTransition(t *testing.T) {
 		ecosystem.Paused:    {ecosystem.Paused, ecosystem.Queued, ecosystem.Cancelled},
 		ecosystem.Running:   {ecosystem.Running, ecosystem.Success, ecosystem.RunFailed, ecosystem.Cancelled},
 		ecosystem.Success:   {ecosystem.Success},
-		ecosystem.RunFailed:    {ecosystem.RunFailed},
+		ecosystem.RunFailed: {ecosystem.RunFailed},
 		ecosystem.Cancelled: {ecosystem.Cancelled},
 	}
 	for _, from := range ecosystem.Statuses() {

@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
 )
 
 // The words of a status (amof contract §5). Unreadable is ours: a repository that is there and cannot be looked at.
@@ -29,7 +28,7 @@ type Wanted struct {
 	Prefix string // branches below it will do too; empty for none
 }
 
-// Of is where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
+// CheckoutOf is where an installed ecosystem's enabled repositories should be: those that are on record where they were installed, and those that the
 // manifest has besides. With a ticket active, the repositories it is about are its worktrees (amof contract §20.3).
 func CheckoutOf(m Manifest, s State) []Wanted {
 	ticket, active := s.Tickets[s.Active()]

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // Then is the text a ref showed earlier, secrets masked: what was kept at finalizing, or the file at the ref's commit.

@@ -1,6 +1,3 @@
-// Package document is a whole pack as one JSON document, as people and agents write it, and its way into a pack's content.
-//
-// It refuses to know where the document came from and whether its refs can be read.
 package pack
 
 import (
@@ -19,25 +16,25 @@ var Err = fault.New(fault.Invalid, "pack_document_invalid", "the document cannot
 
 // Document is a whole pack without what only the store decides.
 type Document struct {
-	Name       string    `json:"name,omitempty"`
-	Title      string    `json:"title,omitempty"`
-	Brief      string    `json:"brief,omitempty"`
-	Tags       []string  `json:"tags,omitempty"`
-	TTLMinutes *uint64   `json:"ttl_minutes,omitempty"`
-	Status     string    `json:"status,omitempty"`
+	Name       string            `json:"name,omitempty"`
+	Title      string            `json:"title,omitempty"`
+	Brief      string            `json:"brief,omitempty"`
+	Tags       []string          `json:"tags,omitempty"`
+	TTLMinutes *uint64           `json:"ttl_minutes,omitempty"`
+	Status     string            `json:"status,omitempty"`
 	Sections   []DocumentSection `json:"sections,omitempty"`
 }
 
-// Section is one section of a Document.
+// DocumentSection is one section of a Document.
 type DocumentSection struct {
-	Key         string    `json:"key,omitempty"`
-	Title       string    `json:"title,omitempty"`
-	Description string    `json:"description,omitempty"`
+	Key         string            `json:"key,omitempty"`
+	Title       string            `json:"title,omitempty"`
+	Description string            `json:"description,omitempty"`
 	Refs        []DocumentRef     `json:"refs,omitempty"`
 	Diagrams    []DocumentDiagram `json:"diagrams,omitempty"`
 }
 
-// Ref is one ref of a Section.
+// DocumentRef is one ref of a Section.
 type DocumentRef struct {
 	Key       string `json:"key,omitempty"`
 	Path      string `json:"path,omitempty"`
@@ -50,7 +47,7 @@ type DocumentRef struct {
 	Commit    string `json:"commit,omitempty"`
 }
 
-// Diagram is one diagram of a Section.
+// DocumentDiagram is one diagram of a Section.
 type DocumentDiagram struct {
 	Key     string `json:"key,omitempty"`
 	Title   string `json:"title,omitempty"`

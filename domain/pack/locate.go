@@ -1,7 +1,3 @@
-// Package locate finds out what a pack's refs show now: whether the anchored lines are where they were, moved, changed or gone. It
-// reads a file in as few passes as possible and holds only the lines it was asked for.
-//
-// It refuses to know how a file is opened: it says which line it wants next, and is handed that line.
 package pack
 
 import (
@@ -13,8 +9,8 @@ import (
 )
 
 const (
-	maxGathered = 16 << 20                             // bytes kept of one file
-	substance   = 24                                   // non-blank bytes that make a text recognisable without its surroundings
+	maxGathered = 16 << 20                        // bytes kept of one file
+	substance   = 24                              // non-blank bytes that make a text recognisable without its surroundings
 	lastLine    = int(^uint(0)>>1) - ContextLines // so that widening a range cannot overflow
 )
 

@@ -1,8 +1,3 @@
-// Package pack is the rules of a context pack: a curated bundle of anchors into source files and diagrams, in sections, with a
-// time to live, a status and a revision that rises by one with every effective change.
-//
-// It refuses to know files, storage formats, tools and wires; time and identifiers arrive as arguments. How a pack looks as
-// Markdown is package render's.
 package pack
 
 import (

@@ -2,7 +2,6 @@ package pack
 
 import (
 	"time"
-
 )
 
 // Reanchored is one ref that Reanchor rewrote.

@@ -1,7 +1,3 @@
-// Package render writes a pack as Markdown (context-pack contract §3): a legend and the sections with what their refs show now, whole or
-// in pages, in full or compact, or within a token budget. Without options the document is byte for byte the contract's.
-//
-// It refuses to know where text comes from: evidence is handed to it, secrets masked.
 package pack
 
 import (
@@ -9,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
 )
 
 // View is how much of a ref is shown.
@@ -56,7 +51,7 @@ type Shown struct {
 	Now      time.Time
 }
 
-// Document is the pack as Markdown. cursor makes the text that continues at a chunk; it is asked only when pages follow.
+// RenderDocument is the pack as Markdown. cursor makes the text that continues at a chunk; it is asked only when pages follow.
 func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	pieces := s.pieces(o)
 	page := o.slice(len(pieces))

@@ -1,6 +1,5 @@
 package pack
 
-
 // maxCandidates bounds how many places of one text are compared; the nearest to where it was are kept.
 const maxCandidates = 8
 

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
 )
 
 // Line makes text fit one line: every run of line breaks, with the blanks around it, becomes one space, so that no field can
@@ -95,7 +94,7 @@ func excerptSize(e Evidence) int {
 	return size
 }
 
-// excerpt writes numbered lines in a fence.
+// renderExcerpt writes numbered lines in a fence.
 func renderExcerpt(b *strings.Builder, language string, e Evidence) {
 	f := fence(e.Text...)
 	b.WriteString(f + language + "\n")

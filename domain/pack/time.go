@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
 )
 
 // ExpiringIn is the time left from which a pack is expiring_soon.
@@ -15,9 +14,9 @@ type Freshness string
 
 // The freshness states. Expired packs are invisible, so readers only ever see the first two.
 const (
-	Fresh        Freshness = "fresh"
-	ExpiringSoon Freshness = "expiring_soon"
-	RenderExpired      Freshness = "expired"
+	Fresh         Freshness = "fresh"
+	ExpiringSoon  Freshness = "expiring_soon"
+	RenderExpired Freshness = "expired"
 )
 
 // ParseFreshness reads one of the three words, trimmed and in any case.

@@ -1,7 +1,3 @@
-// Package execution is the history of what was run for people and agents: script and webhook actions, and workflows with their steps
-// and the output worth keeping.
-//
-// It refuses to know how anything is run and where rows are stored.
 package project
 
 import (

@@ -3,14 +3,13 @@ package project
 import (
 	"slices"
 	"strings"
-
 )
 
-// Step is one node in its place when a workflow is run, with the workflow a trigger starts.
+// WorkflowStep is one node in its place when a workflow is run, with the workflow a trigger starts.
 type WorkflowStep struct {
 	Node     Node
 	Workflow *WorkflowWorkflow // whose node it is
-	Depth    int       // 0 for the nodes of the workflow that is run
+	Depth    int               // 0 for the nodes of the workflow that is run
 	Child    *WorkflowWorkflow // of a trigger
 	Steps    []WorkflowStep    // of Child, in order
 }

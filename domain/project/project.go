@@ -1,6 +1,3 @@
-// Package project holds what a registered project is: where it lies, what kind it is, its package manager, its scripts.
-//
-// It refuses to know files, processes, git and networks: what was found in a directory arrives as arguments.
 package project
 
 import (

@@ -1,7 +1,3 @@
-// Package repo holds what git says of a project's directory: where it stands, what was changed, which worktrees there are, what is
-// staged. Everything is read out of what git printed, or out of its files, by pure functions that take any bytes without a panic.
-//
-// It refuses to know the git program, its files' places, and what anybody does with the answers.
 package project
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Status is how a working tree differs from its last commit (packageflow contract §2.5). Names are relative to the top of the working
+// GitStatus is how a working tree differs from its last commit (packageflow contract §2.5). Names are relative to the top of the working
 // tree, in valid UTF-8; its lists are never nil, hold MaxNames names at most, and Counts has the true numbers.
 type GitStatus struct {
 	Branch   string // empty when detached

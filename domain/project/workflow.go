@@ -1,6 +1,3 @@
-// Package workflow holds workflows: named sequences of steps, each a command or another workflow.
-//
-// It refuses to know how a step is run, what its command does, and where workflows are stored.
 package project
 
 import (
@@ -31,20 +28,20 @@ var (
 	ErrNode  = fault.New(fault.NotFound, "workflow_node_not_found", "the workflow has no such step")
 )
 
-// Workflow is a sequence of steps. Orders are dense: the n-th node has order n.
+// WorkflowWorkflow is a sequence of steps. Orders are dense: the n-th node has order n.
 type WorkflowWorkflow struct {
-	ID             string     `json:"id"` // "wf-<uuid4>"
-	Name           string     `json:"name"`
-	Description    string     `json:"description,omitempty"`
-	ProjectID      ID `json:"projectId,omitempty"` // empty: global
-	Nodes          []Node     `json:"nodes"`
-	Webhook        *Outgoing  `json:"webhook,omitempty"` // webhook.Outgoing, as it is stored
-	Incoming       *Incoming  `json:"incomingWebhook,omitempty"`
-	History        int        `json:"maxHistory,omitempty"` // executions kept; 0 is DefaultHistory
-	CreatedAt      time.Time  `json:"createdAt"`
-	UpdatedAt      time.Time  `json:"updatedAt"`
-	LastExecutedAt time.Time  `json:"lastExecutedAt,omitzero"`
-	Revision       int64      `json:"revision"` // of what is run: a run alone does not change it
+	ID             string    `json:"id"` // "wf-<uuid4>"
+	Name           string    `json:"name"`
+	Description    string    `json:"description,omitempty"`
+	ProjectID      ID        `json:"projectId,omitempty"` // empty: global
+	Nodes          []Node    `json:"nodes"`
+	Webhook        *Outgoing `json:"webhook,omitempty"` // webhook.Outgoing, as it is stored
+	Incoming       *Incoming `json:"incomingWebhook,omitempty"`
+	History        int       `json:"maxHistory,omitempty"` // executions kept; 0 is DefaultHistory
+	CreatedAt      time.Time `json:"createdAt"`
+	UpdatedAt      time.Time `json:"updatedAt"`
+	LastExecutedAt time.Time `json:"lastExecutedAt,omitzero"`
+	Revision       int64     `json:"revision"` // of what is run: a run alone does not change it
 }
 
 // NodeType says what a step is.
@@ -52,8 +49,8 @@ type NodeType string
 
 // The types of steps.
 const (
-	WorkflowScript  NodeType = "script"
-	Trigger NodeType = "trigger-workflow"
+	WorkflowScript NodeType = "script"
+	Trigger        NodeType = "trigger-workflow"
 )
 
 // Node is one step.
@@ -113,7 +110,7 @@ type Incoming struct {
 	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow that a person allowed to be started so
 }
 
-// New is a workflow without steps. It fails with project.ErrArgument.
+// NewWorkflow is a workflow without steps. It fails with project.ErrArgument.
 func NewWorkflow(id, name, description string, of ID, now time.Time) (WorkflowWorkflow, error) {
 	w := WorkflowWorkflow{ID: id, Name: strings.TrimSpace(name), Description: strings.TrimSpace(description), ProjectID: of, Nodes: []Node{}, CreatedAt: now, UpdatedAt: now, Revision: 1}
 	return w, w.checkTexts()

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"strings"
-
 )
 
 // value is what stands where a secret would: s[from:to] without its quotes.

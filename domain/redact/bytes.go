@@ -1,7 +1,3 @@
-// Package lex reads what stands around a secret the way people and programs write it: sets of bytes, words, blanks, quotes and separators
-// in plain, escaped and percent-encoded notation, names that say "secret", and values that plainly are none.
-//
-// It refuses to know the form of any particular secret.
 package redact
 
 // Text is what can be scanned: the engine is written once for both.

@@ -1,13 +1,8 @@
-// Package detect finds secrets in text: one pass of a keyword filter finds the places worth a look, and only there a matcher written for
-// the rule reads on. No regular expression is compiled or run.
-//
-// It refuses to know what happens to what it finds, and what a JSON document is beyond the bytes that hint at a secret in one.
 package redact
 
 import (
 	"math/bits"
 	"strings"
-
 )
 
 const (
@@ -28,7 +23,7 @@ type Finder struct {
 	buckets [lane][]keyword
 }
 
-// New builds a Finder, in some ten microseconds.
+// NewDetector builds a Finder, in some ten microseconds.
 func NewDetector() *Finder {
 	words, f := keywords(), &Finder{}
 	for c := range f.masks {

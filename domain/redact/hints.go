@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
 )
 
 // Suspicious reports whether a JSON document has to be walked for secrets. It may say yes too often, never no too often.

@@ -60,7 +60,7 @@ func (n *Name) words() (last, two []byte) {
 	return last, two
 }
 
-// SecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
+// LexerSecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
 // §4.2, key-name rule): by its last word or its last two, or as a whole.
 func LexerSecretKey(name string) bool {
 	n := Normal(name)

@@ -3,7 +3,6 @@ package redact
 import (
 	"net/url"
 	"strings"
-
 )
 
 // homeForms are the ways a home directory may stand in a text, the longest first. A home at the root of the file system has none.

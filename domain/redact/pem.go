@@ -2,7 +2,6 @@ package redact
 
 import (
 	"strings"
-
 )
 
 const (

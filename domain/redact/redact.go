@@ -1,9 +1,3 @@
-// Package redact masks secrets in text and JSON: tokens that betray themselves by their form, credentials that a name, a header or a
-// command line gives away, private keys, and values the process knows to be secret. What was masked reads [REDACTED:name].
-//
-// What a secret is and where it ends is known to package detect; this one replaces it and keeps the structure around it. Clean text costs
-// one table look-up a byte and no allocation. The rules are the rows of the PackageFlow security contract §4.2. The package refuses to
-// know where a text comes from and where it goes.
 package redact
 
 import (

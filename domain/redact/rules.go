@@ -2,7 +2,6 @@ package redact
 
 import (
 	"strings"
-
 )
 
 // Rule is a row of the PackageFlow security contract §4.2. The order is the contract's: of two rules that match the same bytes, the
@@ -30,8 +29,8 @@ const (
 	CLIFlag // a flag of a command
 	CLIUser // curl -u
 	assignment
-	KnownValue // an exact value the process holds
-	DetectorSecretKey  // the key-name rule of JSON
+	KnownValue        // an exact value the process holds
+	DetectorSecretKey // the key-name rule of JSON
 	noSuchRule
 )
 

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"strings"
-
 )
 
 // Limits of how far a scanner reads for one value, so that no text makes it slow.
@@ -202,7 +201,7 @@ func (m *scanner) cookie(from, to int) {
 	m.add(Span{start, end, cookie})
 }
 
-// harmless reports a value that is masked already or on the skip list.
+// detectorHarmless reports a value that is masked already or on the skip list.
 func detectorHarmless(v string) bool { return Redacted(v) || Harmless(v) }
 
 // dull reports whether s[from:to] is on the skip list.

@@ -1,7 +1,6 @@
 package redact
 
-import (
-)
+import ()
 
 // Span is a piece of text to mask.
 type Span struct {

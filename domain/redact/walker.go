@@ -3,7 +3,6 @@ package redact
 import (
 	"encoding/json"
 	"strings"
-
 )
 
 // walker copies a valid JSON document and replaces leaves on the way. It keeps its own stack, so depth costs no goroutine stack.

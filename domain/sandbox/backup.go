@@ -40,7 +40,7 @@ func (k Kind) Changes() Kind {
 	return k + Stash
 }
 
-// Set names the backups that were made together.
+// WorktreeSet names the backups that were made together.
 type WorktreeSet struct {
 	Sandbox string
 	At      time.Time // whole seconds

@@ -1,7 +1,3 @@
-// Package envfile reads and edits files of KEY=VALUE lines, as people write them for settings (opencode contract §5.2): comments, one pair of quotes
-// around a value, export in front of a name.
-//
-// It refuses to know files, what the keys mean, and every kind of expansion: what stands there is what is meant.
 package sandbox
 
 import (

@@ -1,6 +1,3 @@
-// Package jsonobject holds JSON objects that other programs write too: members keep their order, and what nobody here understands keeps its value.
-//
-// It refuses to know what the members mean, and what a file is.
 package sandbox
 
 import (
@@ -21,7 +18,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// Parse reads exactly one object. Of a key that comes twice the last value counts, in the place of the first.
+// ObjectParse reads exactly one object. Of a key that comes twice the last value counts, in the place of the first.
 func ObjectParse(text []byte) (*Object, error) {
 	o := &Object{}
 	return o, o.UnmarshalJSON(text)

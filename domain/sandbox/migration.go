@@ -1,7 +1,3 @@
-// Package migration brings the state file and the gateway's table of servers of earlier forms up to date (opencode contract §9.3): one gateway for all
-// projects, projects keyed by canonical URL, names of directories as they are called now.
-//
-// It refuses to know files: documents come and go as values, and whoever stores them keeps a copy first.
 package sandbox
 
 import (
@@ -37,7 +33,7 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// State brings doc, a whole state file, up to date in place; doing it again changes nothing. After an error doc is in no defined state.
+// LegacyState brings doc, a whole state file, up to date in place; doing it again changes nothing. After an error doc is in no defined state.
 func LegacyState(doc *Object) (Report, error) {
 	var r Report
 	version := 1
@@ -219,7 +215,7 @@ func isURL(key string) bool {
 	return strings.ContainsAny(key, "@:/")
 }
 
-// named fills in what an entry keyed by name had in other words.
+// namedLegacy fills in what an entry keyed by name had in other words.
 func namedLegacy(row row) {
 	if row.entry.IsNull("project_name") {
 		_ = row.entry.Put("project_name", row.key)

@@ -1,7 +1,3 @@
-// Package sandbox holds what a project keyed by its git URL is: its names, its directories, its agent server, and its sandboxes, which are
-// git worktrees that several agents can work in side by side.
-//
-// It refuses to know files, git, processes and networks; what was found arrives as arguments, and what is to be done leaves as values.
 package sandbox
 
 import (
@@ -86,9 +82,9 @@ type Sandbox struct {
 // Project is what is recorded of a repository.
 type Project struct {
 	URL        git.URL // the key
-	CloneURL   string     // as it was given, without credentials
-	Name       string     // for people and for directories; never computed anew
-	ProjectID  string     // commit ID of the root commit
+	CloneURL   string  // as it was given, without credentials
+	Name       string  // for people and for directories; never computed anew
+	ProjectID  string  // commit ID of the root commit
 	BaseDir    string
 	SSHKey     string // the user's own; empty is the deploy key
 	Server     Server

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Status is how a working tree differs from its last commit, and its branch from the one it follows.
+// WorktreeStatus is how a working tree differs from its last commit, and its branch from the one it follows.
 type WorktreeStatus struct {
 	Ahead, Behind int // of the upstream; 0 without one
 	Changes       []Change

@@ -1,13 +1,8 @@
-// Package tree reads what git prints of worktrees, their changes and their commits, and decides what a new worktree stands on and what the
-// refs are called that keep lost work.
-//
-// It refuses to know how git is started, and to believe what is not in the form that git promises.
 package sandbox
 
 import (
 	"strings"
 	"unicode/utf8"
-
 )
 
 // The prefixes of refs.

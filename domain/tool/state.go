@@ -1,7 +1,3 @@
-// Package toolrun is the record of one call that wanted to change something: what was asked, how far it is, and what came of it, as a
-// small state machine (seed 001, ToolExecutionState; packageflow-security contract §5.2).
-//
-// It refuses to know where records are kept, who shows them, and how a call is carried out; it has no clock.
 package tool
 
 import (
@@ -51,10 +47,10 @@ var statusNames = []string{"", "pending_confirmation", "executing", "completed",
 
 // The ways a record refuses.
 var (
-	ErrStatus  = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
-	ErrMove    = fault.New(fault.State, "run_move_forbidden", "the run cannot go there from where it is")
+	ErrStatus        = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
+	ErrMove          = fault.New(fault.State, "run_move_forbidden", "the run cannot go there from where it is")
 	ErrRecordUnknown = fault.New(fault.NotFound, "run_unknown", "there is no such run; countersign runs lists those there are")
-	ErrTaken   = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
+	ErrTaken         = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
 )
 
 // String is the status's name, empty for StatusNone.

@@ -1,7 +1,3 @@
-// Package tool is the vocabulary of the one door: what a tool is (Spec), how a call becomes an Invocation with a Plan, and what
-// comes back (Outcome). The Registry holds every tool that exists in a process; there is no second list anywhere.
-//
-// It refuses to know transports, contracts' wire forms, and what any capability does.
 package tool
 
 import (

@@ -30,7 +30,7 @@ type Places interface {
 // Loaded is a manifest as it was read.
 type Loaded struct {
 	Manifest ecosystem.Read // what it says, and everything that is wrong with it
-	SHA256   string           // of the file, hex
+	SHA256   string         // of the file, hex
 	Bytes    []byte
 }
 

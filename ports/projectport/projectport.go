@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/project"
-	"github.com/countersign-dev/countersign/domain/project/webhook"
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
+	"github.com/countersign-dev/countersign/domain/project/webhook"
 )
 
 // Projects keeps the registered projects. Callers own the copies they get.

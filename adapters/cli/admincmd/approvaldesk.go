@@ -1,7 +1,3 @@
-// Package approvaldesk is what the full-screen view of approvals works with, made of the door: what waits and who asked, answers, what became of
-// questions that somebody else has answered, and the diffs of deployments.
-//
-// It refuses to know how any of it looks.
 package admincmd
 
 import (

@@ -1,7 +1,3 @@
-// Package approvalview is the full-screen view of what waits for a person's answer: a list that keeps itself up to date, each question with its plan,
-// risk and arguments, and the answer on a key.
-//
-// It refuses to approve anything unseen: an answer is to the very plan that is on the screen, and only while it is.
 package admincmd
 
 import (
@@ -21,7 +17,7 @@ type Item struct {
 	Unmet  string // why it cannot be approved here, and where it can; empty where it can
 }
 
-// Desk is what the view works with.
+// ApprovalsDesk is what the view works with.
 type ApprovalsDesk interface {
 	// Waiting is what waits for an answer, oldest first.
 	Waiting(ctx context.Context) ([]Item, error)

@@ -1,7 +1,3 @@
-// Package connectcmd is how Countersign and agent hosts come together: connect puts it into a host's MCP configuration, and up sets everything up,
-// serves, and says which hosts there are.
-//
-// It refuses to know hosts and their files: tools do.
 package admincmd
 
 import (
@@ -90,7 +86,7 @@ type flags struct {
 	forms       string // on or off; empty leaves them as they are
 }
 
-// command is connect over one shell.
+// connectCommand is connect over one shell.
 type connectCommand struct {
 	*command.Shell
 	web Machine

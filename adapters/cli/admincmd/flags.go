@@ -32,7 +32,7 @@ func options(toolsets string) []option {
 // HostEntry is the variable that names the host entry a server was started from. It is no evidence of who started it.
 const HostEntry = "COUNTERSIGN_HOST"
 
-// host is the flag that stands for HostEntry.
+// serveHost is the flag that stands for HostEntry.
 const serveHost = "host"
 
 // HostFlag adds the flag with which a host's configuration says which of its entries started the server.

@@ -1,6 +1,3 @@
-// Package keyboard makes keys of the bytes that a terminal sends: characters, the keys that move, and texts that are pasted as a whole.
-//
-// It refuses to know what any key does.
 package admincmd
 
 import (
@@ -70,7 +67,7 @@ func (d *Decoder) Feed(data []byte) (keys []Key) {
 			keys = append(keys, k)
 		}
 	}
-	d.forget()
+	d.drop()
 	return keys
 }
 
@@ -179,7 +176,7 @@ func paste(data []byte) (Key, int) {
 }
 
 // forget drops the middle of a paste that is longer than anything here takes. Its end may have begun.
-func (d *Decoder) forget() {
+func (d *Decoder) drop() {
 	const kept = len(pasteBegins) + maxPaste
 	if tail := len(pasteEnds); len(d.rest) > kept+tail && bytes.HasPrefix(d.rest, []byte(pasteBegins)) {
 		d.rest = append(d.rest[:kept:kept], d.rest[len(d.rest)-tail:]...)

@@ -110,7 +110,7 @@ func List(ctx context.Context, s *command.Shell) error {
 	return nil
 }
 
-// listing prints what a command lists: the document, the rows, or, where there is nothing, what to do about that.
+// adminListing prints what a command lists: the document, the rows, or, where there is nothing, what to do about that.
 func adminListing[T any](s *command.Shell, fetch func(*app.App) ([]T, error), document func([]T) any, nothing string, table func([]T)) error {
 	a, err := s.App()
 	if err != nil {

@@ -112,7 +112,7 @@ func vouching(v audit.Vouch) string {
 	return line
 }
 
-// said prints a value as JSON where that is wanted, and a sentence otherwise.
+// adminSaid prints a value as JSON where that is wanted, and a sentence otherwise.
 func adminSaid(s *command.Shell, v any, format string, args ...any) error {
 	if s.JSON {
 		return s.PrintJSON(v)

@@ -30,7 +30,7 @@ type chosen struct {
 
 // runList is the runs as JSON, newest first.
 type runList struct {
-	Count int              `json:"count"`
+	Count int           `json:"count"`
 	Runs  []tool.Record `json:"runs"`
 }
 
@@ -103,7 +103,7 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	return nil
 }
 
-// standing is how far a run is, and why it ended so.
+// adminStanding is how far a run is, and why it ended so.
 func adminStanding(r tool.Record) string {
 	words := r.Status.String()
 	if r.Reason != "" {

@@ -1,6 +1,3 @@
-// Package servecmd is the commands of the server over HTTP: serve, token and login.
-//
-// It refuses to know how requests are let in: it makes what lets them in, and is told where they go.
 package admincmd
 
 import (
@@ -38,7 +35,7 @@ type Address struct {
 
 // Machine is what the commands need of the machine they run on. Every field is required.
 type Machine struct {
-	Open    command.Open                                                                   // a door with every toolset, unless the operator chooses
+	Open    command.Open                                                                 // a door with every toolset, unless the operator chooses
 	Serve   func(ctx context.Context, o Options, ready func(Address) error) error        // serves what was opened last until ctx ends; ready is called as soon as somebody can connect
 	Token   func() string                                                                // a new secret of a program
 	Link    func(base, wanted string) (link, code string)                                // a new one-time log-in of the server at base, and its secret

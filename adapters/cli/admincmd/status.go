@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// standing is what status prints as JSON.
+// serveStanding is what status prints as JSON.
 type serveStanding struct {
 	Home       string           `json:"home"`
 	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs

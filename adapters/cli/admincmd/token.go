@@ -86,7 +86,7 @@ func known(cmd *cobra.Command, door command.Door, names []string) error {
 	return nil
 }
 
-// named says the way out where a name is taken.
+// namedServe says the way out where a name is taken.
 func namedServe(err error) error {
 	if f := fault.From(err); f.Is(access.ErrTaken) {
 		return f.With(command.Hint("countersign token revoke NAME ends the one there is; or choose another name"))
@@ -94,7 +94,7 @@ func namedServe(err error) error {
 	return err
 }
 
-// listing is what token list prints as JSON.
+// serveListing is what token list prints as JSON.
 type serveListing struct {
 	Count       int                 `json:"count"`
 	Credentials []access.Credential `json:"credentials"`

@@ -1,7 +1,3 @@
-// Package operator is the commands of the person who runs Countersign: which tools there are and any of them by hand, confirmations,
-// policy, runs and the audit.
-//
-// It refuses to know any capability: tools come from the door.
 package admincmd
 
 import (

@@ -21,7 +21,7 @@ var ErrHome = fault.New(fault.Unavailable, "home_unusable", "the directory for e
 // logVariable says what a server logs.
 const logVariable = "COUNTERSIGN_LOG"
 
-// Up is the command up: serve, with what a newcomer needs around it.
+// ConnectUp is the command up: serve, with what a newcomer needs around it.
 func ConnectUp(s *command.Shell, web Machine) *cobra.Command {
 	g := connectCommand{s, web}
 	served := web

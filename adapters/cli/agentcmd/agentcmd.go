@@ -1,11 +1,3 @@
-// Package agentcmd is the command group agents: deployments for people, from a config repository into every coding agent. Every command
-// is a call of a tool, so a person and an agent get the same answers and the same refusals.
-//
-// Under --json stdout is one envelope of the agentpack contract, whatever goes wrong. The exit code is 0 for success, 1 for a failure and
-// 2 for a command line that is not understood; plan, diff and preview with --detailed-exitcode exit with 2 for changes and 1 for any
-// failure.
-//
-// It refuses to know how deployments work.
 package agentcmd
 
 import (

@@ -1,7 +1,3 @@
-// Package catalogue is what help --json and schema --json say: the commands that there are, and how answers look (agentpack contract
-// §5.18, appendix A).
-//
-// It refuses to know how commands are run.
 package agentcmd
 
 import (

@@ -1,7 +1,3 @@
-// Package desk is what every command of the group agents works with: the flags that all of them take, calls of tools with these flags
-// put in, changes that are shown and asked about first, and failures in the form of the agentpack contract, for people and programs.
-//
-// It refuses to know any command.
 package agentcmd
 
 import (

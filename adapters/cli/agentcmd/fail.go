@@ -33,7 +33,7 @@ type failure struct {
 type details struct {
 	Hint      string          `json:"hint"`
 	Next      []string        `json:"next_actions"`
-	Issues    []Issue    `json:"issues"`
+	Issues    []Issue         `json:"issues"`
 	Conflicts json.RawMessage `json:"conflicts"`
 	Paths     []string        `json:"sample_paths"`
 }

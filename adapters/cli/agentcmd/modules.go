@@ -121,7 +121,7 @@ func (g author) update() *cobra.Command {
 // updated is the data of update.
 type updated struct {
 	Steps []struct {
-		Name   string      `json:"name"`
+		Name   string `json:"name"`
 		Detail Fields `json:"detail"`
 	} `json:"steps"`
 }

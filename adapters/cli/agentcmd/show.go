@@ -1,6 +1,3 @@
-// Package show is how the answers about deployments look to a person: short lines, tables, diffs, and colour where there is a terminal.
-//
-// It refuses to call anything: data goes in, lines come out.
 package agentcmd
 
 import (

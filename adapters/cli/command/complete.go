@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 )
 
 // Completer completes one argument or flag. It says nothing when it fails.

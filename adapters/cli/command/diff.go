@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// Tint is what a word means, where colour can show it.
+// TerminalTint is what a word means, where colour can show it.
 type TerminalTint uint8
 
 // The tints.

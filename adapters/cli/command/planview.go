@@ -1,7 +1,3 @@
-// Package planview lays a plan out for the person who decides about it: what would run, where and with what, one line each, and what
-// speaks against it marked.
-//
-// It refuses to know any tool: a plan is {tool, summary, context}, and names of members say how they are shown.
 package command
 
 import (

@@ -1,7 +1,3 @@
-// Package shell is what every command works with: the terminal, the door opened when it is first needed, and calls through it with
-// the questions a person has to answer on the way.
-//
-// It refuses to know any command and any tool.
 package command
 
 import (

@@ -1,7 +1,3 @@
-// Package terminal is where a person sits: three streams, whether each is a terminal, and how text, tables, questions and progress
-// look there. Colour and drawing appear only on a terminal, and never when NO_COLOR is set.
-//
-// It refuses to know what is asked or shown.
 package command
 
 import (

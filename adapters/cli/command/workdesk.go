@@ -1,7 +1,3 @@
-// Package workdesk is what every command about projects works with: calls of tools with answers read into Go, and what people name (a project,
-// a workflow, an action, a process) found among what is stored.
-//
-// It refuses to know any command.
 package command
 
 import (

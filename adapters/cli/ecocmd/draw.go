@@ -1,6 +1,3 @@
-// Package ecoview is how answers about ecosystems look to a person: tables and lines, in words of the command line.
-//
-// It refuses to know where answers come from.
 package ecocmd
 
 import (

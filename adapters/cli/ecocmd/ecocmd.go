@@ -1,7 +1,3 @@
-// Package ecocmd is countersign eco: ecosystems of several repositories for people. A command calls one tool in mode execute, or plan with
-// --dry-run, and follows the run that carries it out.
-//
-// It refuses to know what the tools do.
 package ecocmd
 
 import (

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/countersign-dev/countersign/adapters/cli/ecocmd"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/cli/ecocmd"
 	"github.com/countersign-dev/countersign/app/ecosystems"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"

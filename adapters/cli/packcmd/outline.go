@@ -1,7 +1,3 @@
-// Package outline finds the definitions in a source file by the shape of its lines: good enough to point at one, in any common
-// language, without a parser for each.
-//
-// It refuses to understand code. What it cannot make out it leaves out, and its line numbers always exist in the text.
 package packcmd
 
 import (

@@ -1,7 +1,3 @@
-// Package packcmd is the command group pack: context packs for people. Every command but doctor is a call of the tools input and
-// output, so a person and an agent get the same answers and the same refusals.
-//
-// It refuses to know how packs are stored.
 package packcmd
 
 import (

@@ -1,7 +1,3 @@
-// Package tour is the command tour: the main job, done on the repository it stands in and shown step by step, with no host and no
-// setting up. It works through the same door and the same tools as an agent, in a temporary store, and changes nothing else.
-//
-// It refuses to guess: what it says about the code it has counted or read there.
 package packcmd
 
 import (

@@ -1,6 +1,3 @@
-// Package tracked asks git which files belong to a repository.
-//
-// It refuses to know what they are for.
 package packcmd
 
 import (

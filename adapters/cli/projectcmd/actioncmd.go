@@ -1,7 +1,3 @@
-// Package actioncmd is the command group action: stored programs, webhooks and workflows, the rules that say whether they run, and
-// triggering them.
-//
-// It refuses to know how they are carried out.
 package projectcmd
 
 import (
@@ -16,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// group is the commands at one workdesk.
+// actionGroup is the commands at one workdesk.
 type actionGroup struct{ command.Desk }
 
 func types() []cobra.Completion {

@@ -1,7 +1,3 @@
-// Package projectcmd is the commands about registered projects for people: project, run, ps, logs, stop, workflow, template and action.
-// Every one of them is a call of tools, so a person and an agent get the same answers and the same refusals.
-//
-// It refuses to know how projects are stored and programs are run.
 package projectcmd
 
 import (

@@ -1,6 +1,3 @@
-// Package flowcmd is the command groups workflow and template: steps that run in order, and commands worth keeping.
-//
-// It refuses to know how a step is run.
 package projectcmd
 
 import (
@@ -15,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// group is the commands at one workdesk.
+// workflowGroup is the commands at one workdesk.
 type workflowGroup struct{ adapterscommand.Desk }
 
 // Workflow is the command group workflow.

@@ -1,7 +1,3 @@
-// Package boxcmd is the commands about sandboxes: making, listing, entering, resetting and deleting them, bringing back what was kept, and cleaning
-// up.
-//
-// It refuses to know servers.
 package sandboxcmd
 
 import (
@@ -18,7 +14,7 @@ import (
 // statusPartial is the status of what was done in part (opencode contract §13).
 const statusPartial = "partial"
 
-// group is the commands over one shell.
+// sandboxGroup is the commands over one shell.
 type sandboxGroup struct{ Desk }
 
 // Commands is every command about sandboxes.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/adapters/system"

@@ -1,6 +1,3 @@
-// Package logtail reads the end of a log that another process appends to and rotates (to name.1), and follows it.
-//
-// It refuses to know what stands in it.
 package sandboxcmd
 
 import (

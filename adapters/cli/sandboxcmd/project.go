@@ -241,8 +241,8 @@ func (g group) list() *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the projects", Args: command.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
 		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
 			return Look(cmd.Context(), g.Desk, "opencode_project_list", command.Arguments{}, func(found struct {
-				Projects []Project `json:"projects"`
-				Gateway  *gatewayBrief     `json:"global_mcp_tool"`
+				Projects []Project     `json:"projects"`
+				Gateway  *gatewayBrief `json:"global_mcp_tool"`
 			}) {
 				if len(found.Projects) == 0 {
 					g.Note("%s", noProjects)

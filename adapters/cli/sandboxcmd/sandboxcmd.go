@@ -1,8 +1,3 @@
-// Package sandboxcmd is the command group sandbox for people: projects by their git URL, each with an agent server, and sandboxes, which are git
-// worktrees to work in side by side. All but two of the commands are calls of tools, so a person and an agent get the same answers and the same
-// refusals; those two make and mend files that no tool may touch.
-//
-// It refuses to know git, servers and files of state.
 package sandboxcmd
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -101,7 +101,7 @@ func TestListAndStatus(t *testing.T) {
 func TestStatusOfAllAsksAllAtOnce(t *testing.T) {
 	const projects = 20
 	list := struct {
-		Status   string            `json:"status"`
+		Status   string               `json:"status"`
 		Projects []sandboxcmd.Project `json:"projects"`
 	}{Status: "success"}
 	for i := range projects {

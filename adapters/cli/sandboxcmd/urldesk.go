@@ -1,7 +1,3 @@
-// Package urldesk is what every command about sandboxes works with: calls of tools whose refusals are explained in words of the command line,
-// and what people name (a project, a sandbox) found among what there is.
-//
-// It refuses to know any command.
 package sandboxcmd
 
 import (

@@ -1,6 +1,3 @@
-// Package activitypages shows what was done: the calls that wanted to change something with what came of each, and the audit with its chain.
-//
-// It refuses to change any of it.
 package adminpages
 
 import (

@@ -1,6 +1,3 @@
-// Package approvalpages is where people decide: every call that waits for one, whichever client made it, with what it would do.
-//
-// It refuses to decide by itself, to take an answer that does not name the plan that was shown, and to offer an approval of what it does not show.
 package adminpages
 
 import (
@@ -19,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// path is of this section.
+// approvalPath is of this section.
 const approvalPath = "/approvals"
 
 // How much of plans the list shows, in bytes of JSON: what is longer, alone or with those before it, is read on its own page.
@@ -28,7 +25,7 @@ const (
 	shownAll  = 24 << 10
 )
 
-// Door is what is asked: an *app.App.
+// ApprovalDoor is what is asked: an *app.App.
 type ApprovalDoor interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
@@ -38,14 +35,16 @@ type ApprovalDoor interface {
 	Earlier(ctx context.Context, id string) (int, error)
 }
 
-// Section is the section approvals.
+// ApprovalSection is the section approvals.
 type ApprovalSection struct {
 	desk *ui.Desk
 	door ApprovalDoor
 }
 
-// New is the section over that door; what the console itself does is answered at the desk.
-func NewApproval(desk *ui.Desk, door ApprovalDoor) *ApprovalSection { return &ApprovalSection{desk, door} }
+// NewApproval is the section over that door; what the console itself does is answered at the desk.
+func NewApproval(desk *ui.Desk, door ApprovalDoor) *ApprovalSection {
+	return &ApprovalSection{desk, door}
+}
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *ApprovalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {

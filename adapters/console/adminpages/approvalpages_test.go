@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/console/adminpages"
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -26,8 +25,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
-
-func TestApprovalMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func desk(t testing.TB, h *consoletest.House) *ui.Desk {
 	d := ui.New(t.Context(), h.App, func() string { return system.IDs{}.NewID("job_", 20) })

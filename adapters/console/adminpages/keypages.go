@@ -1,7 +1,3 @@
-// Package keypages is where people enrol passkeys, and see and remove the keys that prove them.
-//
-// It refuses to enrol anything by itself: what a browser has made is the argument of a call, which a person approves in a terminal, or with a key that
-// counts already.
 package adminpages
 
 import (
@@ -23,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Door is what knows the keys: an *app.App.
+// KeypagesDoor is what knows the keys: an *app.App.
 type KeypagesDoor interface {
 	Keys(ctx context.Context) ([]app.Key, error)
 }
@@ -36,7 +32,7 @@ type Pages struct {
 	door KeypagesDoor
 }
 
-// New is the pages of that door's keys.
+// NewKeypages is the pages of that door's keys.
 func NewKeypages(desk *ui.Desk, door KeypagesDoor) Pages { return Pages{desk, door} }
 
 // Mount adds the pages to a mux, through what lets people in.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/console/adminpages"
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -24,9 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/softkey"
 )
 
-func TestKeypagesMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// pair is an agent whose changes of notes want a passkey, and the console in another process, reached by its name.
+// keypagesPair is an agent whose changes of notes want a passkey, and the console in another process, reached by its name.
 func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.House, *consoletest.Web) {
 	t.Helper()
 	dir := t.TempDir()

@@ -65,7 +65,7 @@ func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
 	return out
 }
 
-// names are the names of an object's members, in the order in which they stand.
+// toolNames are the names of an object's members, in the order in which they stand.
 func toolNames(object json.RawMessage) []string {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -1,8 +1,3 @@
-// Package settingpages is where people see and change how much agents may do: the permission level, what is answered in advance, the console's own mode,
-// and the credentials that let programs and browsers in.
-//
-// It refuses to store what opens anything before a person has seen and approved that, and to change what belongs to the operator: what the layers above
-// and below people's settings say, and what is served, are shown.
 package adminpages
 
 import (
@@ -26,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is what keeps settings: an *app.App.
+// SettingDoor is what keeps settings: an *app.App.
 type SettingDoor interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 	Toolsets() []tool.Toolset
@@ -50,14 +45,14 @@ type Credentials interface {
 
 const settingSection = "/settings"
 
-// Pages are the pages of the settings; New makes them.
+// SettingPages are the pages of the settings; New makes them.
 type SettingPages struct {
 	desk        *ui.Desk
 	door        SettingDoor
 	credentials Credentials
 }
 
-// New is the settings of that door, and those credentials.
+// NewSetting is the settings of that door, and those credentials.
 func NewSetting(desk *ui.Desk, door SettingDoor, credentials Credentials) SettingPages {
 	return SettingPages{desk, door, credentials}
 }

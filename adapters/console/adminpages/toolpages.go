@@ -1,7 +1,3 @@
-// Package toolpages is the catalogue of tools for people: what each does and needs, what policy says of it now, and a switch; and a page for each, where
-// it can be tried.
-//
-// It refuses to let a tool do more for a person than it does for an agent: whatever is tried passes the door.
 package adminpages
 
 import (
@@ -22,10 +18,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// path is of this section.
+// toolPath is of this section.
 const toolPath = "/tools"
 
-// Door is what is asked: an *app.App.
+// ToolDoor is what is asked: an *app.App.
 type ToolDoor interface {
 	Toolsets() []tool.Toolset
 	Spec(n tool.Name) (tool.Spec, bool)
@@ -37,13 +33,13 @@ type ToolDoor interface {
 // ErrUnknown reports a tool that this server does not serve.
 var ErrUnknown = fault.New(fault.NotFound, "tool_not_listed", "this server serves no such tool")
 
-// Section is the section tools.
+// ToolSection is the section tools.
 type ToolSection struct {
 	desk *ui.Desk
 	door ToolDoor
 }
 
-// New is the section over that door.
+// NewTool is the section over that door.
 func NewTool(desk *ui.Desk, door ToolDoor) *ToolSection { return &ToolSection{desk, door} }
 
 // Mount adds the pages to a mux, through what lets people in.

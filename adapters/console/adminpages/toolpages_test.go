@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// open is the catalogue of everything, in a home of its own.
+// openTool is the catalogue of everything, in a home of its own.
 func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,7 +1,3 @@
-// Package agentpages is the console's pages of deployments: what coding agents should have and what they have, the plan between the two with every line
-// of it, what was done before and the ways back, and edits that go back into the config repository.
-//
-// It refuses to know agents' formats, files and git: what is shown is what the tools answer, and what is done passes the door.
 package agentpages
 
 import (

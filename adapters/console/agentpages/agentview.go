@@ -1,6 +1,3 @@
-// Package agentview is what the tools of deployments say, as Go values and for people: plans with what they would overwrite, diffs, drift, and snapshots.
-//
-// It refuses to leave out that there is more than is shown, and to call a file anybody's own that a deployment wrote.
 package agentpages
 
 import (

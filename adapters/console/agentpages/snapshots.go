@@ -16,7 +16,7 @@ const initial = "initial"
 
 type snapshotList struct {
 	Snapshots []Snapshot `json:"snapshots"` // newest last
-	Omitted   int                  `json:"snapshots_omitted"`
+	Omitted   int        `json:"snapshots_omitted"`
 }
 
 func (s *Section) snapshots(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {

@@ -1,7 +1,3 @@
-// Package ecodesk is what the console's pages of ecosystems stand on: a page about one ecosystem with its parts, the mode of the session, and the
-// forms of everything that can be done.
-//
-// It refuses to know what single pages show, and to decide what a mode lets be done.
 package ecopages
 
 import (
@@ -28,7 +24,7 @@ const (
 // Desk calls the tools of ecosystems. New makes it.
 type Desk struct{ ui.SectionSection }
 
-// New is the desk of ecosystems over a desk for all tools.
+// NewWorkspace is the desk of ecosystems over a desk for all tools.
 func NewWorkspace(desk *ui.Desk) Desk {
 	return Desk{ui.SectionSection{Desk: desk, Path: Root, Title: "Ecosystems", Toolset: "ecosystems", Probe: "amof_list_ecosystems"}}
 }

@@ -1,7 +1,3 @@
-// Package ecopages is the console's pages of ecosystems: what they are made of, how their repositories stand, and every step that can be taken with
-// them, in the mode of the console's session or as a preview.
-//
-// It refuses to know modes, confirmations and git: what is shown is what the tools answer, and what is done passes the door.
 package ecopages
 
 import (

@@ -26,7 +26,7 @@ type deed struct {
 type shape uint8
 
 const (
-	packText      shape = iota
+	packText  shape = iota
 	area            // text of several lines
 	number          // a whole number
 	tick            // a box

@@ -1,7 +1,3 @@
-// Package highlight tells keywords, strings, comments and numbers in source text apart, by a small table for each language, so that people read code
-// more easily. It needs one pass over the text, whatever the text is.
-//
-// It refuses to change text: put together, the spans are the text, byte for byte; and what it gives to pages is escaped.
 package packpages
 
 import (

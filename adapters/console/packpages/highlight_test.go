@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
 // marked is text with letters around what has a class.

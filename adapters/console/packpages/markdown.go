@@ -1,8 +1,3 @@
-// Package markdown shows Markdown that somebody else wrote: CommonMark with tables, struck out text, task lists and bare links. Code is highlighted,
-// Mermaid is a diagram. Every word of the text ends up on the page, escaped: raw HTML is shown as the text it is, so that nothing that an agent would
-// read is hidden from a person.
-//
-// It refuses to carry anything of the text into a page but words: no HTML, no image, and no link but to http, https and mailto.
 package packpages
 
 import (
@@ -60,7 +55,7 @@ func Show(t Text) (s Shown) {
 	return Shown{Body: ui.Div(body), Diagrams: w.diagrams}
 }
 
-// Plain is a text as it was written, of a very long one the beginning.
+// MarkdownPlain is a text as it was written, of a very long one the beginning.
 func MarkdownPlain(label, source string) ui.Node {
 	note := "This text is shown as it was written, and not laid out (" + strconv.Itoa((len(source)+1023)>>10) + " KB)"
 	if len(source) > MaxShown {
@@ -249,7 +244,7 @@ func (w *walker) text(n *ast.Text) ui.Node {
 	return node
 }
 
-// words is text with its escapes and entities resolved.
+// markdownWords is text with its escapes and entities resolved.
 func markdownWords(value []byte) ui.Node {
 	value = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(value)))
 	return ui.Text(ui.Printable(string(value)))

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
 func show(t testing.TB, source string) (page string, diagrams int) {

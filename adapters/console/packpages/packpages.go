@@ -1,7 +1,3 @@
-// Package packpages is the console's pages of context packs: what there is and how fresh it is, one pack with its texts, diagrams and the code that its
-// anchors show now, and every step that people take with one.
-//
-// It refuses to know how packs are stored and source is read: what is shown is what the tools input and output answer, and what is done passes the door.
 package packpages
 
 import (

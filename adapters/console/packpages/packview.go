@@ -1,6 +1,3 @@
-// Package packview is what the tools of context packs say, as Go values: a pack, the code that its anchors show now, and how they stand.
-//
-// It refuses to take the free text of a pack for anything but text, whatever it looks like.
 package packpages
 
 import (
@@ -12,25 +9,25 @@ import (
 
 // Pack is a pack as the tool input gives it.
 type Pack struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	Title     string    `json:"title"`
-	Brief     string    `json:"brief"`
-	Status    string    `json:"status"`
-	Tags      []string  `json:"tags"`
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	Title     string        `json:"title"`
+	Brief     string        `json:"brief"`
+	Status    string        `json:"status"`
+	Tags      []string      `json:"tags"`
 	Sections  []ViewSection `json:"sections"`
-	Revision  uint64    `json:"revision"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	ExpiresAt time.Time `json:"expires_at"`
+	Revision  uint64        `json:"revision"`
+	CreatedAt time.Time     `json:"created_at"`
+	UpdatedAt time.Time     `json:"updated_at"`
+	ExpiresAt time.Time     `json:"expires_at"`
 }
 
-// Section is a chapter of a pack.
+// ViewSection is a chapter of a pack.
 type ViewSection struct {
-	Key         string    `json:"key"`
-	Title       string    `json:"title"`
-	Description string    `json:"description"`
-	Refs        []Ref     `json:"refs"`
+	Key         string        `json:"key"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	Refs        []Ref         `json:"refs"`
 	Diagrams    []ViewDiagram `json:"diagrams"`
 }
 
@@ -49,7 +46,7 @@ type Ref struct {
 	Commit string `json:"commit"`
 }
 
-// Diagram is a drawing in Mermaid.
+// ViewDiagram is a drawing in Mermaid.
 type ViewDiagram struct {
 	Key     string `json:"key"`
 	Title   string `json:"title"`

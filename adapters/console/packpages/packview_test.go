@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
+	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
 const against = "[LEGEND]\n# Context pack against now: - exact: 9\n\n- id: pk_aaaaaaab\n- status: finalized\n- revision: 5\n- exact: 2\n- moved: 1\n- changed: 1\n- stale: 0\n- unreadable: 0\n" +

@@ -1,6 +1,3 @@
-// Package actionpages is the console's pages of stored actions, of the rules that say whether each may run, and of the history of all that was run.
-//
-// It refuses to make requests and to start programs: what is triggered passes the door, which shows what it would do first.
 package projectpages
 
 import (
@@ -18,24 +15,24 @@ import (
 // Root is the path of the list of actions.
 const Root = "/projects/actions"
 
-// Section is the pages of actions.
+// ActionSection is the pages of actions.
 type ActionSection struct{ ui.SectionSection }
 
-// New is the pages, as part of the section of projects.
+// NewAction is the pages, as part of the section of projects.
 func NewAction(of ui.SectionSection) *ActionSection { return &ActionSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
 func (s *ActionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionSection.Mount(mux, person, ui.Handlers{
-		"GET " + Root:                          s.list,
-		"POST " + Root + "/rule":               s.setRule,
-		"GET " + Root + "/{id}":                s.show,
-		"POST " + Root + "/{id}/run":           s.run,
-		"POST " + Root + "/{id}/switch":        s.turn,
-		"POST " + Root + "/{id}/rule":          s.setRule,
-		"POST " + Root + "/{id}/remove":        s.remove,
-		"GET " + Executions:           s.history,
-		"GET " + Executions + "/{id}": s.execution,
+		"GET " + Root:                   s.list,
+		"POST " + Root + "/rule":        s.setRule,
+		"GET " + Root + "/{id}":         s.show,
+		"POST " + Root + "/{id}/run":    s.run,
+		"POST " + Root + "/{id}/switch": s.turn,
+		"POST " + Root + "/{id}/rule":   s.setRule,
+		"POST " + Root + "/{id}/remove": s.remove,
+		"GET " + Executions:             s.history,
+		"GET " + Executions + "/{id}":   s.execution,
 	})
 }
 

@@ -1,6 +1,3 @@
-// Package execview is how what is run for a project looks to people: what it prints while it runs, and what came of it.
-//
-// It refuses to start and to stop anything.
 package projectpages
 
 import (
@@ -40,7 +37,7 @@ func ProcessPath(id string) string { return Processes + "/" + url.PathEscape(id)
 // ExecutionPath is the page of an execution.
 func ExecutionPath(id string) string { return Executions + "/" + url.PathEscape(id) }
 
-// Lines that a page which looks anew every second shows of what runs.
+// lastLines that a page which looks anew every second shows of what runs.
 const lastLines = 25
 
 // Printed is a part of what a process printed.

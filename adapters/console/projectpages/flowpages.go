@@ -1,7 +1,3 @@
-// Package flowpages is the console's pages of workflows and of templates for their steps: what they do, how a run of them goes on, and how they are
-// made and changed.
-//
-// It refuses to carry steps out, and to know projects beyond their names.
 package projectpages
 
 import (
@@ -16,14 +12,14 @@ import (
 
 // The paths of the pages.
 const (
-	WorkflowRoot      = Workflows
-	Templates = Projects + "/templates"
+	WorkflowRoot = Workflows
+	Templates    = Projects + "/templates"
 )
 
-// Section is the pages of workflows.
+// WorkflowSection is the pages of workflows.
 type WorkflowSection struct{ ui.SectionSection }
 
-// New is the pages, as part of the section of projects.
+// NewWorkflow is the pages, as part of the section of projects.
 func NewWorkflow(of ui.SectionSection) *WorkflowSection { return &WorkflowSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -40,16 +36,16 @@ func (s *WorkflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 		"POST " + WorkflowRoot + "/{id}/webhook":     s.setWebhook,
 		"POST " + WorkflowRoot + "/{id}/incoming":    s.setIncoming,
 		"POST " + WorkflowRoot + "/{id}/remove":      s.remove,
-		"GET " + Templates:                   s.templates,
-		"POST " + Templates:                  s.createTemplate,
-		"POST " + Templates + "/{id}/remove": s.removeTemplate,
+		"GET " + Templates:                           s.templates,
+		"POST " + Templates:                          s.createTemplate,
+		"POST " + Templates + "/{id}/remove":         s.removeTemplate,
 	})
 }
 
 // Path is the page of a workflow.
 func WorkflowPath_(id string) string { return WorkflowPath(id) }
 
-// crumbs is the way to a page below the list of workflows.
+// workflowCrumbs is the way to a page below the list of workflows.
 func workflowCrumbs(of string) []ui.PageLink {
 	all := []ui.PageLink{{Text: "Projects", Href: Projects}}
 	if of != "" {
@@ -58,7 +54,7 @@ func workflowCrumbs(of string) []ui.PageLink {
 	return all
 }
 
-// item is a workflow in a list.
+// workflowItem is a workflow in a list.
 type workflowItem struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name"`
@@ -92,7 +88,7 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 	return ui.PageTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
 }
 
-// Of is the part of a project's page about its workflows.
+// WorkflowOf is the part of a project's page about its workflows.
 func WorkflowOf(of ui.SectionSection, r *http.Request, v httpauth.Visitor, project string) ui.Node {
 	s := NewWorkflow(of)
 	all, err := s.listed(r.Context(), v, project)
@@ -102,7 +98,7 @@ func WorkflowOf(of ui.SectionSection, r *http.Request, v httpauth.Visitor, proje
 	return ui.Part("Workflows", workflowTable(all, map[string]string{project: "this project"}), s.creating(v, ui.Hidden("project", project)))
 }
 
-// project is a registered project, to choose from.
+// workflowProject is a registered project, to choose from.
 type workflowProject struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

@@ -18,8 +18,8 @@ func (s *ActionSection) history(w http.ResponseWriter, r *http.Request, v httpau
 	q := r.URL.Query()
 	var answer struct {
 		Executions []Execution `json:"executions"`
-		Total      int                  `json:"total"`
-		More       bool                 `json:"hasMore"`
+		Total      int         `json:"total"`
+		More       bool        `json:"hasMore"`
 	}
 	args := ui.Args{}.Set("actionType", q.Get("type")).Set("status", q.Get("state")).Number("limit", q.Get("limit"))
 	if err := s.Desk.Read(r.Context(), v, "list_action_executions", args, &answer); err != nil {

@@ -1,7 +1,3 @@
-// Package procpages is the console's pages of background processes: those that any server of this machine has started for a project, what they print as
-// they print it, and how they are stopped.
-//
-// It refuses to signal anything itself.
 package projectpages
 
 import (
@@ -21,10 +17,10 @@ const (
 	most  = 2000
 )
 
-// Section is the pages of background processes.
+// ProcessSection is the pages of background processes.
 type ProcessSection struct{ ui.SectionSection }
 
-// New is the pages, as part of the section of projects.
+// NewProcess is the pages, as part of the section of projects.
 func NewProcess(of ui.SectionSection) *ProcessSection { return &ProcessSection{of} }
 
 // Mount adds the pages to a mux, through what lets people in.
@@ -155,7 +151,7 @@ func output(out Printed) ui.Node {
 	return ui.Group{ui.LeftOut(left), ui.Stream("output", Events(out.ID, out.Next), processTold, "lines", text)}
 }
 
-// told is the kind of the events that tell what a process prints.
+// processTold is the kind of the events that tell what a process prints.
 const processTold = "background-process-output"
 
 // Events is where the output of a process is told that comes after a line.

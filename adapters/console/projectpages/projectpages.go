@@ -1,6 +1,3 @@
-// Package projectpages is the console's pages of registered projects: what they hold, how git says they stand, and everything that can be run in them.
-//
-// It refuses to run anything itself, and to know how: what is shown is what the tools answer, and what is done passes the door.
 package projectpages
 
 import (

@@ -1,6 +1,3 @@
-// Package webassets serves the files that the console's pages ask for: its style, its scripts and its icon, all of them in the binary.
-//
-// It refuses to serve anything else, and never asks another server for anything.
 package ui
 
 import (

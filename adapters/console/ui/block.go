@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// deepest is how far a plan is laid out; what is below is shown as JSON.
+// planDeepest is how far a plan is laid out; what is below is shown as JSON.
 const planDeepest = 6
 
 // block is an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
@@ -111,7 +111,7 @@ func short(s string) Node {
 	return Code(TitleAttr(s), Text(s[:min(12, len(s))]))
 }
 
-// list is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
+// listPlan is an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
 func listPlan(name string, items []any, depth int) (n Node, across bool) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "steps" || name == "commands" {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Text is text, escaped.
+// PageText is text, escaped.
 func PageText(s string) Node { return Text(s) }
 
 // Part is a section of a page with a heading.
@@ -64,7 +64,7 @@ func Problem(f *fault.Error) Node {
 	return Notice(Bad, P(Text(f.Message)), P(Class("quiet"), Text("code "+string(f.Code))))
 }
 
-// Table is a table with headings. A table without rows says empty instead.
+// PageTable is a table with headings. A table without rows says empty instead.
 func PageTable(caption string, heads []string, rows []Node, empty string) Node {
 	if len(rows) == 0 {
 		return Empty(empty)
@@ -105,18 +105,18 @@ func Facts(facts ...Fact) Node {
 	return Dl(out)
 }
 
-// Code is text as it is in files and on command lines.
+// PageCode is text as it is in files and on command lines.
 func PageCode(s string) Node { return Code(Text(s)) }
 
 // named is the label of an element, for those who hear it.
 func named(label string) Node { return Aria("label", Printable(label)) }
 
-// Name is the name of a tool or the like, which stays on one line.
+// PageName is the name of a tool or the like, which stays on one line.
 func PageName(s string) Node {
 	return Code(Class("name"), Text(Printable(s)))
 }
 
-// Pre is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
+// PagePre is a block of such text, which scrolls and can be reached by keyboard; label says what it is.
 func PagePre(label, s string) Node {
 	return Pre(TabIndex("0"), Role("group"), named(label), Code(Text(s)))
 }
@@ -133,7 +133,7 @@ func When(t time.Time) Node {
 	return Time(DateTime(stamp), TitleAttr(stamp), Text(t.UTC().Format("2006-01-02 15:04:05 UTC")))
 }
 
-// Form posts to a path of this server, carrying what shows that this browser's page sent it.
+// PageForm posts to a path of this server, carrying what shows that this browser's page sent it.
 func PageForm(v httpauth.Visitor, action string, fields ...Node) Node {
 	return Form(Method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
 }
@@ -169,7 +169,7 @@ func Check(id, name, label string, ticked bool) Node {
 // Choice is one of a Select: its value, and the words for it.
 type Choice struct{ Value, Text string }
 
-// Select is a labelled choice in a form.
+// PageSelect is a labelled choice in a form.
 func PageSelect(id, name, label, chosen string, choices ...Choice) Node {
 	return Div(Class("field"), Label(For(id), Text(label)), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {
@@ -177,7 +177,7 @@ func PageSelect(id, name, label, chosen string, choices ...Choice) Node {
 		})))
 }
 
-// Button sends its form.
+// PageButton sends its form.
 func PageButton(label string, more ...Node) Node {
 	return Button(Type("submit"), Group(more), Text(label))
 }

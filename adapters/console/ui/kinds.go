@@ -83,7 +83,7 @@ func codes(all []string) Node {
 	return Ul(Map(all, func(s string) Node { return Li(PageCode(Printable(s))) }))
 }
 
-// named reports a script that is only the name of one.
+// namedPlan reports a script that is only the name of one.
 func namedPlan(f present.Field) bool {
 	s, ok := f.Value.(string)
 	return ok && f.Name == "script" && !strings.ContainsAny(s, " \n\t;&|<>")

@@ -1,7 +1,3 @@
-// Package markup is HTML as values: elements, attributes and text, which is always escaped.
-//
-// It refuses to know what pages say, and has no way to write text that is not escaped. (A template engine keeps every method of every type in the
-// binary; a library of functions keeps a closure for every place where one is called. These are plain values.)
 package ui
 
 import (

@@ -1,6 +1,3 @@
-// Package page is how every page of the console looks: its frame, and the few elements that pages are made of.
-//
-// It refuses to know what is shown: it has no door, and makes no decision.
 package ui
 
 import (
@@ -14,10 +11,10 @@ import (
 
 // Page is one page. The zero Page is an empty one of no section.
 type Page struct {
-	Title   string      // of the document and its heading
-	Section string      // path of its section ("/packs"), marked in the navigation
-	Crumbs  []PageLink      // the way to it from its section, without itself
-	Notice  Node // above everything: what came of the last thing that was done; may be nil
+	Title   string     // of the document and its heading
+	Section string     // path of its section ("/packs"), marked in the navigation
+	Crumbs  []PageLink // the way to it from its section, without itself
+	Notice  Node       // above everything: what came of the last thing that was done; may be nil
 	// Live are the kinds of events (feed) after which the page looks anew by itself; empty never.
 	Live []string
 	// Diagrams says that the page may hold Mermaid diagrams (Diagram), which need styles of their own.
@@ -25,7 +22,7 @@ type Page struct {
 	Body     []Node
 }
 
-// Link is a word that leads somewhere on this server.
+// PageLink is a word that leads somewhere on this server.
 type PageLink struct{ Text, Href string }
 
 // Sections are the parts of the console, in the order of the navigation.

@@ -1,6 +1,3 @@
-// Package planpage lays a plan out for the person who decides about it: what would be done, to what, and what would be lost.
-//
-// It refuses to know any tool: names of members say how they are shown. Nothing of a plan is left out; what only machines need is folded.
 package ui
 
 import (

@@ -32,7 +32,7 @@ func Output(s string) string {
 	return Printable(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(b.String()))
 }
 
-// escape begins what programs write to a terminal besides text: colours, movements of the cursor, titles of windows.
+// escapePage begins what programs write to a terminal besides text: colours, movements of the cursor, titles of windows.
 const escapePage = 0x1b
 
 // sequence is how long the escape sequence is that s begins with (ECMA-48, 5.4 and 5.6): the first byte alone, when nothing follows that makes one.

@@ -1,6 +1,3 @@
-// Package runview is how people read what became of a call: its status, why it ended as it did, and who decided.
-//
-// It refuses to look anything up.
 package ui
 
 import (
@@ -21,7 +18,7 @@ func State(r tool.Record) Node {
 	return CallBadge(r.Status)
 }
 
-// Badge is the status of a run.
+// CallBadge is the status of a run.
 func CallBadge(s tool.Status) Node {
 	switch s {
 	case tool.PendingConfirmation:

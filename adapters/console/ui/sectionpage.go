@@ -1,7 +1,3 @@
-// Package sectionpage is what the pages of one section of the console have in common: whether its tools are served at all, how a page is written, and
-// how what went wrong is said.
-//
-// It refuses to know what the section is about.
 package ui
 
 import (
@@ -16,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Section is a section of the console over the tools of one toolset.
+// SectionSection is a section of the console over the tools of one toolset.
 type SectionSection struct {
 	Desk    *Desk
 	Path    string    // of its first page ("/projects")
@@ -118,7 +114,7 @@ func Numeric(id, name, label, value string) Node {
 	return Field(id, name, label, value, Attr("inputmode", "numeric"))
 }
 
-// Text is a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
+// SectionText is a node of text that somebody else wrote, and nil for none, so that Facts leaves it out.
 func SectionText(s string) Node {
 	if s == "" {
 		return nil
@@ -126,7 +122,7 @@ func SectionText(s string) Node {
 	return PageText(Printable(s))
 }
 
-// Code is the same as it stands in files and on command lines.
+// SectionCode is the same as it stands in files and on command lines.
 func SectionCode(s string) Node {
 	if s == "" {
 		return nil

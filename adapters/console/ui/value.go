@@ -9,7 +9,7 @@ import (
 // deepest is how far Value goes down before it shows JSON as it is.
 const deepest = 6
 
-// Value is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
+// PageValue is any JSON document for people: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
 func PageValue(doc json.RawMessage) Node {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -84,7 +84,7 @@ func object(d *json.Decoder, depth int) (Node, error) {
 	return Facts(facts...), err
 }
 
-// text is a text as its lines want to be shown.
+// pageText is a text as its lines want to be shown.
 func pageText(s string) Node {
 	switch {
 	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):

@@ -1,7 +1,3 @@
-// Package work calls tools for the people at the console: reads at once, and everything else as a piece of work of its own, which is shown while it
-// runs, asks when it has to be confirmed, and can be cancelled.
-//
-// It refuses to know what the tools do, and to carry anything out that does not pass the door.
 package ui
 
 import (
@@ -116,13 +112,13 @@ type Task struct {
 	Show func(o tool.Outcome) Node
 }
 
-// State is how far a job is.
+// JobState is how far a job is.
 type JobState uint8
 
 // The states. Over is final.
 const (
 	Running JobState = iota
-	Asking        // a person has to confirm it
+	Asking           // a person has to confirm it
 	Over
 )
 
@@ -372,7 +368,7 @@ func (j *Job) leave() bool {
 	return true
 }
 
-// By is who answers confirmations here, as the audit has it.
+// JobBy is who answers confirmations here, as the audit has it.
 const JobBy = "console"
 
 // Who is By, with the credential of the visitor's browser, so that the audit tells browsers apart.
@@ -400,7 +396,7 @@ func (j *Job) set(s JobState, out tool.Outcome, wrong error) {
 	}
 }
 
-// lines is how many reports of a job are kept.
+// jobLines is how many reports of a job are kept.
 const jobLines = 200
 
 func (j *Job) report(p tool.Progress) {

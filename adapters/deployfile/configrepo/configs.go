@@ -1,8 +1,3 @@
-// Package configrepo reads a config repository on disk: its manifest and lockfile, the files of its modules, the overlays beside them;
-// and, in the home directory, the event log.
-//
-// It refuses to change the repository: edits come back as writes for whoever carries out transactions. No link leads it out of the
-// repository, and none out of a module.
 package configrepo
 
 import (

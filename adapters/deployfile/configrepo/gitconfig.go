@@ -12,7 +12,7 @@ import (
 // maxConfig is how large a git config file may be, in bytes.
 const maxConfig = 1 << 20
 
-// read is a regular file of at most limit bytes.
+// readLocation is a regular file of at most limit bytes.
 func readLocation(file string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {

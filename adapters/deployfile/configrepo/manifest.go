@@ -1,7 +1,3 @@
-// Package manifest is the text of a config repository's two documents, agentpack.yaml and agentpack.lock.json, and of the front matter
-// in modules: bytes to values, values to bytes, and changes to agentpack.yaml that leave everything else in it alone.
-//
-// It refuses to know where the documents are kept: paths are for its messages only.
 package configrepo
 
 import (

@@ -1,7 +1,3 @@
-// Package org reads what governs a config repository: agentpack.org.yaml, its lockfile, and which files there are to look into
-// (agentpack contract §5.17).
-//
-// It refuses to judge any of it, and to be used by anything but policy.
 package configrepo
 
 import (
@@ -122,7 +118,7 @@ func invalid(path, problem string) *fault.Error {
 	return deployment.ErrPolicyConfig.Sayf("%s is not valid: %s", path, problem).With(deployment.Fields("error", problem).AddPath("path", path))
 }
 
-// read is a file of the repository; no link leads out of it.
+// readPolicy is a file of the repository; no link leads out of it.
 func readPolicy(ctx context.Context, repo, name string) (data []byte, found bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -143,7 +139,7 @@ func readPolicy(ctx context.Context, repo, name string) (data []byte, found bool
 	return nil, false, invalid(path, err.Error())
 }
 
-// unreadable is an error of the file system in the words of the capability.
+// policyUnreadable is an error of the file system in the words of the capability.
 func policyUnreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	if errors.Is(err, fs.ErrPermission) {

@@ -1,7 +1,3 @@
-// Package place finds out where a call works: the home directory of the capability, the config repository, the machine's name and the
-// project around the working directory with its remote.
-//
-// It refuses to start processes: git's files are read, git is not asked.
 package configrepo
 
 import (
@@ -38,7 +34,7 @@ type Places struct {
 	dir string
 }
 
-// New is the places of an environment (os.Getenv) and a working directory, which is made absolute.
+// NewLocation is the places of an environment (os.Getenv) and a working directory, which is made absolute.
 func NewLocation(env func(string) string, dir string) *Places { return &Places{env, dir} }
 
 // Resolve implements deployport.Places (agentpack contract §1.1 to §1.4). It fails with ErrPath when there is no home directory to be

@@ -180,7 +180,7 @@ func TestUnreadableConfigIsNoOtherProject(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// configs are git config files, strange ones among them.
+// locationConfigs are git config files, strange ones among them.
 func locationConfigs() []string {
 	return []string{
 		"[remote \"origin\"]\n\turl = https://h/r\n",

@@ -1,6 +1,3 @@
-// Package scan looks for modules where coding agents keep them: in directories that are no part of a config repository.
-//
-// It refuses to know what a module has to be, and it writes nothing.
 package configrepo
 
 import (
@@ -17,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Files reads the files of modules, as package configrepo does.
+// ScanFiles reads the files of modules, as package configrepo does.
 type ScanFiles interface {
 	// Local is the tree of a directory or file below at.Repo.
 	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
@@ -28,7 +25,7 @@ type ScanFiles interface {
 // Scanner is deployport.Scanner over the file system. Its methods may run concurrently.
 type Scanner struct{ files ScanFiles }
 
-// New is a Scanner that has trees read by files.
+// NewScan is a Scanner that has trees read by files.
 func NewScan(files ScanFiles) *Scanner { return &Scanner{files} }
 
 // Scan implements deployport.Scanner. What cannot be looked at (a link into a directory that is closed) counts as absent.
@@ -94,7 +91,7 @@ func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error
 	return tree, err
 }
 
-// unreadable is an error of the file system in the words of the capability.
+// scanUnreadable is an error of the file system in the words of the capability.
 func scanUnreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	if errors.Is(err, fs.ErrPermission) {

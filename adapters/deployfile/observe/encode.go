@@ -25,15 +25,15 @@ type document struct {
 type entries []entry
 
 type entry struct {
-	Path    string     `json:"path"` // relative, with slashes
-	Sum     string     `json:"sha256"`
-	Modules []string   `json:"module_ids,omitempty"`
-	Mode    string     `json:"mode,omitempty"`
+	Path    string           `json:"path"` // relative, with slashes
+	Sum     string           `json:"sha256"`
+	Modules []string         `json:"module_ids,omitempty"`
+	Mode    string           `json:"mode,omitempty"`
 	Owner   deployment.Owner `json:"owner,omitempty"`
 	Part    *deployment.Part `json:"part,omitempty"`
-	PartSum string     `json:"part_sha256,omitempty"`
-	Made    [][]string `json:"made,omitempty"`
-	Created bool       `json:"created,omitempty"`
+	PartSum string           `json:"part_sha256,omitempty"`
+	Made    [][]string       `json:"made,omitempty"`
+	Created bool             `json:"created,omitempty"`
 }
 
 // Encode is the file of m: entries sorted by path, then owner; indented, with a final newline. It fails with deployment.ErrPath for a

@@ -14,10 +14,10 @@ import (
 //	folder  bytes of its path shared with the folder before (uvarint), bytes that differ (uvarint), those bytes, entries (uvarint)
 //	entry   bytes of its name (uvarint), those bytes, sum (32), size, mtime, ctime, inode, device (8 each), idle (1)
 const (
-	magic      = "csgnsix\x02" // the last byte is the version
-	headerSize = len(magic) + 16
-	fixedSize  = len(deployment.Sum{}) + 5*8 + 1
-	indexMaxPath    = 4096 // PATH_MAX of Linux; longer ones cannot be opened
+	magic        = "csgnsix\x02" // the last byte is the version
+	headerSize   = len(magic) + 16
+	fixedSize    = len(deployment.Sum{}) + 5*8 + 1
+	indexMaxPath = 4096 // PATH_MAX of Linux; longer ones cannot be opened
 )
 
 func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }

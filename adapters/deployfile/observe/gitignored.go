@@ -1,6 +1,3 @@
-// Package gitignored asks git whether it ignores a file, as git knows rules in more places than a work tree's .gitignore.
-//
-// It refuses to know what the file is.
 package observe
 
 import (

@@ -1,7 +1,3 @@
-// Package ground is the file system as deployments stand on it: what stands at a path, whether it is still what was seen, where directories
-// really are when links are followed, that none of them leads out of its root, and what its errors mean.
-//
-// It refuses to write anything.
 package observe
 
 import (

@@ -1,8 +1,3 @@
-// Package ledger is the ownership manifests in the roots of deployments: which files were written there, and by what (agentpack
-// contract §4.1).
-//
-// It refuses to know whether those files are still what they were. What cannot be understood of a manifest is left out and said: a
-// damaged manifest owns nothing, so nothing is deleted because of it.
 package observe
 
 import (
@@ -60,7 +55,7 @@ type Manifest struct {
 	Files       []deployment.Owned
 }
 
-// Read is what the manifest of root.Target says in the directory root.Path. One that is missing is not Present, and so is one that
+// OwnershipRead is what the manifest of root.Target says in the directory root.Path. One that is missing is not Present, and so is one that
 // cannot be read or understood, with a warning. The legacy name counts only where the target's own is absent and only when it is this
 // target's, with a warning. A symbolic link is followed while it stays inside the root. It fails with ErrPathLong where the root's path
 // is too long for anything to be there.
@@ -102,7 +97,7 @@ func OwnershipRead(root deployment.Root) (deployment.Ledger, []string, error) {
 	return l, nil, nil
 }
 
-// cause is the reason behind an error whose file the sentence around it names.
+// ownershipCause is the reason behind an error whose file the sentence around it names.
 func ownershipCause(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -18,7 +18,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-func codex() deployment.Root { return deployment.Root{Target: "codex", Path: "/w/codex", ScanExtras: true} }
+func codex() deployment.Root {
+	return deployment.Root{Target: "codex", Path: "/w/codex", ScanExtras: true}
+}
 
 func digits(text string) string { return deployment.SumOf([]byte(text)).String() }
 

@@ -1,6 +1,3 @@
-// Package listing lists directories with thousands of files in little time.
-//
-// It refuses to look at what it lists, where the file system tells the kinds of things by itself.
 package observe
 
 import "io/fs"

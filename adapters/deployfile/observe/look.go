@@ -1,7 +1,3 @@
-// Package look is how deployments see the machine: what the manifests in the roots say, what stands at the paths that matter, which
-// files nobody deployed, and whether a root could be written to.
-//
-// It refuses to write anything, and to know what should be where.
 package observe
 
 import (

@@ -1,7 +1,3 @@
-// Package statindex remembers the sums of files by what the file system says of them, so that a file that did not change is never
-// hashed twice, by this process or the next.
-//
-// It refuses to know why a sum is wanted. It is a cache: whatever is wrong with its file, the answer is to hash again.
 package observe
 
 import (
@@ -45,11 +41,11 @@ type Index struct {
 
 // folder is the remembered files of one directory: most files have many beside them, and are asked for together.
 type folder struct {
-	path    string  // up to the names, with the last separator
+	path    string       // up to the names, with the last separator
 	entries []indexEntry // sorted by name
 }
 
-// entry is one remembered file.
+// indexEntry is one remembered file.
 type indexEntry struct {
 	name  string
 	stamp stamp

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// later is a clock for which every file was left alone for long enough.
+// indexLater is a clock for which every file was left alone for long enough.
 func indexLater() time.Time { return time.Now().Add(2 * observe.RacyWindow) }
 
 // wrong is a sum that no file here has: what comes back when an answer was remembered rather than worked out.

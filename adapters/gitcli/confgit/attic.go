@@ -1,6 +1,3 @@
-// Package attic finds checkouts where earlier versions and the original tool cached them, and moves them to where they belong now.
-//
-// It refuses to start git: what a repository says of itself in its own files has to do.
 package confgit
 
 import (

@@ -1,8 +1,3 @@
-// Package confgit does what deployments need git for: module sources fetched into a cache, refs resolved, texts merged, and the config
-// repository's own history, proposals and remote. Everything goes over the git binary, started as package run starts it.
-//
-// It refuses to know lockfiles, overlays and policy, and how a tree of files is read: that is handed to it. No git is started for a
-// source that is in the cache.
 package confgit
 
 import (

@@ -1,7 +1,3 @@
-// Package cloning is git for installing and syncing ecosystems: it makes the worktree of a workspace root whole or not at all, clones
-// repositories into it, and brings clones forward without ever losing a commit. What a repository holds or configures is not run.
-//
-// It refuses to know manifests' defaults, what is recorded of a workspace, and which of its parts are made in which order.
 package ecogit
 
 import (

@@ -41,7 +41,7 @@ func (c *PushClient) Look(ctx context.Context, b ecosystemport.Berth, ask bool) 
 	return cargo, compare(ctx, b.Dir, ask, &cargo)
 }
 
-// read takes what git status says in its second form.
+// readPush takes what git status says in its second form.
 func readPush(text string, cargo *ecosystemport.Cargo) {
 	sum := sha256.New()
 	for record := range strings.SplitSeq(text, "\x00") {

@@ -1,7 +1,3 @@
-// Package lookout looks at many checkouts at once: one git status each, and a second git only where files do not tell whether a remote branch has the
-// commit. No remote is asked, nothing is written, and no program runs that a repository names.
-//
-// It refuses to know what an ecosystem wants of its checkouts.
 package ecogit
 
 import (
@@ -23,13 +19,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// patience is how long one git may take: the others' answers wait for it.
+// statusPatience is how long one git may take: the others' answers wait for it.
 const statusPatience = 20 * time.Second
 
 // Surveyor is an ecosystemport.Surveyor. It is safe for concurrent use.
 type Surveyor struct{ answers answers }
 
-// New is a Surveyor that remembers what git told of commits and remote branches, which does not change.
+// NewStatus is a Surveyor that remembers what git told of commits and remote branches, which does not change.
 func NewStatus() *Surveyor { return &Surveyor{} }
 
 // Survey looks at the checkouts, two at a time for each processor.

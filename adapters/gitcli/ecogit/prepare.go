@@ -23,7 +23,7 @@ const (
 	scriptMode = "100755"
 )
 
-// literal has git take paths as they are.
+// releaseLiteral has git take paths as they are.
 const releaseLiteral = "GIT_LITERAL_PATHSPECS=1"
 
 // preparation is a step in the making, with a private index.
@@ -95,7 +95,7 @@ func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	return p.work.At, nil
 }
 
-// identity is the environment that makes a commit somebody's.
+// releaseIdentity is the environment that makes a commit somebody's.
 func releaseIdentity(who string, authored, committed time.Time) []string {
 	name, email, _ := strings.Cut(strings.TrimSuffix(who, ">"), " <")
 	date := func(t time.Time) string { return "@" + strconv.FormatInt(t.Unix(), 10) + " +0000" }
@@ -159,10 +159,10 @@ func (p *preparation) committed(ctx context.Context, paths []string, files []eco
 	return nil
 }
 
-// entry is what git records of a file.
+// releaseEntry is what git records of a file.
 type releaseEntry struct{ mode, object string }
 
-// listed reads `ls-files --stage -z`, or `ls-tree -z`.
+// listedRelease reads `ls-files --stage -z`, or `ls-tree -z`.
 func listedRelease(out []byte) map[string]releaseEntry {
 	found := map[string]releaseEntry{}
 	for _, record := range sandbox.Records(out) {

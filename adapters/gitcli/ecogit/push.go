@@ -70,7 +70,7 @@ func reason(summary string, err error) string {
 	return strings.Join(said, "; ")
 }
 
-// passing reports words of a network that may be there again in a moment.
+// pushPassing reports words of a network that may be there again in a moment.
 func pushPassing(words string) bool {
 	words = strings.ToLower(words)
 	for _, sign := range []string{"could not resolve host", "temporary failure in name resolution", "connection refused", "connection timed out", "connection reset", "operation timed out",

@@ -219,7 +219,7 @@ func keptAs(t ecosystemport.TicketTree) string {
 	return name[:min(len(name), sandbox.MaxName)]
 }
 
-// afar runs a git that asks origin.
+// ticketAfar runs a git that asks origin.
 func ticketAfar(ctx context.Context, at *gitcli.Repo, most time.Duration, args ...string) ([]byte, error) {
 	return at.Main().Git(ctx, gitcli.Command{Args: args, Protocols: gitcli.Network, Machine: true, Timeout: most, Env: []string{gitcli.SSH("")}})
 }

@@ -1,7 +1,3 @@
-// Package shipgit is git for pushing, archiving and discarding: it looks at what could be pushed and pushes it, commits what was not committed,
-// finds and bundles what is nowhere else, and keeps the root's repository right while a workspace moves to the trash and back.
-//
-// It refuses to know what is confirmed, what is protected, and what of all that a use case needs.
 package ecogit
 
 import (
@@ -25,11 +21,11 @@ const (
 	attempts  = 3
 )
 
-// Client is ecosystemport.Shipping, Committing, Saving and Moorings. Several goroutines and processes may use it at once. Where no other error is
+// PushClient is ecosystemport.Shipping, Committing, Saving and Moorings. Several goroutines and processes may use it at once. Where no other error is
 // named, it fails with ecosystem.ErrGit, saying git's own masked words.
 type PushClient struct{ pause time.Duration }
 
-// New makes a client that waits so long, and then twice as long, before it pushes again when the network failed; zero is a second. It starts
+// NewPush makes a client that waits so long, and then twice as long, before it pushes again when the network failed; zero is a second. It starts
 // nothing.
 func NewPush(pause time.Duration) *PushClient {
 	if pause <= 0 {
@@ -44,7 +40,7 @@ func repository(dir string) bool {
 	return err == nil
 }
 
-// git runs a command in a working tree, and never in one that is around it or that the repository's configuration names.
+// gitPush runs a command in a working tree, and never in one that is around it or that the repository's configuration names.
 func gitPush(ctx context.Context, dir string, cmd gitcli.Command) ([]byte, error) {
 	cmd.Dir, cmd.Machine = dir, true
 	if cmd.Timeout == 0 {

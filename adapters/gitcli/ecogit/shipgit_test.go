@@ -26,7 +26,7 @@ var (
 	_ ecosystemport.Moorings   = (*ecogit.PushClient)(nil)
 )
 
-// fresh is a client and a repository in a home of its own.
+// pushFresh is a client and a repository in a home of its own.
 func pushFresh(t *testing.T) (*ecogit.PushClient, *gitfixture.Repo) {
 	t.Helper()
 	home := t.TempDir()

@@ -78,7 +78,7 @@ func footing(ctx context.Context, dir string, f *ecosystemport.Footing) error {
 	return err
 }
 
-// standing is what the headers of a status say: the commit, and the branch.
+// releaseStanding is what the headers of a status say: the commit, and the branch.
 func releaseStanding(status []byte) (head, branch string) {
 	for _, record := range sandbox.Records(status) {
 		if said, ok := strings.CutPrefix(record, "# branch.oid "); ok && said != "(initial)" {
@@ -94,7 +94,7 @@ func releaseStanding(status []byte) (head, branch string) {
 	return head, branch
 }
 
-// doing is what git is in the middle of.
+// releaseDoing is what git is in the middle of.
 func releaseDoing(t *gitcli.Tree) string {
 	for _, sign := range []struct{ file, what string }{{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"},
 		{"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}} {
@@ -247,8 +247,8 @@ func plain(root *os.Root, name string) error {
 }
 
 const (
-	releaseMaxRecord  = 1 << 20
-	maxRecords = 2000
+	releaseMaxRecord = 1 << 20
+	maxRecords       = 2000
 )
 
 // Records implements ecosystemport.ReleaseRecords.

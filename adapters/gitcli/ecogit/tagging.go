@@ -1,7 +1,3 @@
-// Package tagging is git for releases: what checkouts offer one, commits and annotated tags that are prepared without anybody seeing them and
-// made in one stroke, taken back, and pushed. No hook and no program that a repository configures is run.
-//
-// It refuses to know versions.
 package ecogit
 
 import (
@@ -21,17 +17,17 @@ import (
 const (
 	releaseLocalTime = 30 * time.Second // amof contract §20.9
 	releaseAskTime   = 10 * time.Second
-	pushTime  = 300 * time.Second
+	pushTime         = 300 * time.Second
 	releasePatience  = 30 * time.Second // for what a killed process's git is still doing
-	parallel  = 8                // repositories looked at at a time
-	heads     = "refs/heads/"
-	tags      = "refs/tags/"
+	parallel         = 8                // repositories looked at at a time
+	heads            = "refs/heads/"
+	tags             = "refs/tags/"
 )
 
-// Client is every port of releases. Several goroutines may use it at once.
+// ReleaseClient is every port of releases. Several goroutines may use it at once.
 type ReleaseClient struct{}
 
-// New makes a client. It starts nothing.
+// NewRelease makes a client. It starts nothing.
 func NewRelease() *ReleaseClient { return &ReleaseClient{} }
 
 // gone reports a checkout that is not there any more.
@@ -40,7 +36,7 @@ func gone(dir string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// open is the checkout in dir: a clone's own working tree, or another one of a clone.
+// openRelease is the checkout in dir: a clone's own working tree, or another one of a clone.
 func openRelease(dir string) (*gitcli.Tree, error) {
 	file := filepath.Join(dir, ".git")
 	info, err := os.Lstat(file)
@@ -91,7 +87,7 @@ func alone(ctx context.Context, dir string, do func(*gitcli.Tree) error) error {
 	return namedRelease(do(t))
 }
 
-// named gives the failures of git the names of this capability.
+// namedRelease gives the failures of git the names of this capability.
 func namedRelease(err error) error {
 	var f *fault.Error
 	if err == nil || !errors.As(err, &f) {

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 )
 
-// origin is the remote that releases are pushed to.
+// releaseOrigin is the remote that releases are pushed to.
 const releaseOrigin = "origin"
 
 // HasTag implements ecosystemport.ReleaseRemotes.

@@ -1,7 +1,3 @@
-// Package ticketwork is git for tickets: a worktree on the ticket's branch in every repository. It stands on what sandboxes make worktrees with,
-// which never loses work.
-//
-// It refuses to know which tickets are recorded.
 package ecogit
 
 import (
@@ -12,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
@@ -29,21 +25,21 @@ const (
 	ticketLongTime = 300 * time.Second
 )
 
-// dirMode is that of directories above worktrees.
+// ticketDirMode is that of directories above worktrees.
 const ticketDirMode = 0o755
 
-// Client is an ecosystemport.TicketWork; New makes it. Several goroutines and processes may use it at once.
+// TicketClient is an ecosystemport.TicketWork; New makes it. Several goroutines and processes may use it at once.
 type TicketClient struct {
 	trees *worktree.Client
 	clock ports.Clock
 }
 
-// New makes a client. It starts nothing. The clock names what is kept.
+// NewTicket makes a client. It starts nothing. The clock names what is kept.
 func NewTicket(clock ports.Clock) TicketClient {
 	return TicketClient{trees: worktree.New(worktree.Options{}), clock: clock}
 }
 
-// open is the clone.
+// openTicket is the clone.
 func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
 	if gitcli.Gone(t.Clone) {
 		return nil, ecosystem.ErrConflict.Sayf("the clone of %s is missing (%s); amof_sync_ecosystem clones it", t.Repo, t.Clone)
@@ -182,7 +178,7 @@ func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecos
 	return "", namedTicket(err)
 }
 
-// named gives failures that sandboxes share the names that they have here.
+// namedTicket gives failures that sandboxes share the names that they have here.
 func namedTicket(err error) error {
 	told := fault.From(err)
 	if told == nil || !strings.HasPrefix(string(told.Code), "sandbox_") {

@@ -1,7 +1,3 @@
-// Package trashfile keeps workspaces that were taken away, in the trash of the data directory: each in an entry of its own, with a record of what it
-// was.
-//
-// It refuses to know git.
 package ecogit
 
 import (
@@ -23,17 +19,17 @@ import (
 )
 
 const (
-	stampForm = "20060102T150405Z"
-	record    = "record.json"
-	maxRecord = 16 << 20
-	trashDirMode   = 0o700
-	maxTries  = 1000 // entries of one second
+	stampForm    = "20060102T150405Z"
+	record       = "record.json"
+	maxRecord    = 16 << 20
+	trashDirMode = 0o700
+	maxTries     = 1000 // entries of one second
 )
 
 // Bin is ecosystemport.Attic. It fails with ecosystem.ErrStorage where no other error is named. The caller has the ecosystem's lock.
 type Bin struct{ rename func(from, to string) error }
 
-// New makes one. rename is os.Rename where it is nil.
+// NewTrash makes one. rename is os.Rename where it is nil.
 func NewTrash(rename func(from, to string) error) *Bin {
 	if rename == nil {
 		rename = os.Rename

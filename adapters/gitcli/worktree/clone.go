@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	lockPoll = 20 * time.Millisecond
-	remoteDirMode  = 0o700
+	lockPoll      = 20 * time.Millisecond
+	remoteDirMode = 0o700
 )
 
 // The names, beside a clone, of its lock and of what is not finished yet. Whoever holds the lock owns every unfinished clone, so that one found

@@ -1,7 +1,3 @@
-// Package included is what a repository wants in every worktree: files that git ignores and that it lists, copied from the clone, and the text of
-// its set-up commands.
-//
-// It refuses to know what is in the files, to run anything, and to read or write outside of the two directories.
 package worktree
 
 import (
@@ -30,8 +26,8 @@ const (
 )
 
 const (
-	manyFiles = 1 << 30 // bytes of a list of files
-	includeDirMode   = 0o755
+	manyFiles      = 1 << 30 // bytes of a list of files
+	includeDirMode = 0o755
 )
 
 // Copy copies the files of the tree t that its listing matches and that git ignores into dir, and names them with slashes, sorted. Only regular

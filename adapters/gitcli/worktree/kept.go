@@ -1,7 +1,3 @@
-// Package kept makes a commit of what a working tree holds that was not committed, files that are not tracked included, and puts it back. The
-// commit has the form of git's own stashes, so that `git stash apply` takes it too. The tree, its index and its HEAD stay as they are meanwhile.
-//
-// It refuses to know where the commit is kept and why.
 package worktree
 
 import (
@@ -18,7 +14,7 @@ import (
 )
 
 const (
-	indexFile = "index"
+	indexFile       = "index"
 	backupManyFiles = 1 << 30 // bytes of a list of files
 )
 

@@ -1,6 +1,3 @@
-// Package afar reaches, clones and fetches repositories. Nothing of their content is run, and a clone is there altogether or not at all.
-//
-// It refuses to know worktrees.
 package worktree
 
 import (
@@ -24,7 +21,7 @@ const Transports = "https:http:ssh:git"
 // Remotes is sandboxport.Remotes, and the fetching of sandboxport.TreeKeeping.
 type Remotes struct{ limits Limits }
 
-// New makes one. It starts nothing.
+// NewRemote makes one. It starts nothing.
 func NewRemote(l Limits) *Remotes { return &Remotes{l} }
 
 // Limits are how long things take at most.

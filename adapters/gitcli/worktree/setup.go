@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-
 )
 
 // Include implements sandboxport.TreeSetup; see included.Copy.

@@ -1,6 +1,3 @@
-// Package survey reads what a clone and its working trees hold: changes, commits that no remote has, branches, and what git is in the middle of.
-//
-// It refuses to change anything.
 package worktree
 
 import (

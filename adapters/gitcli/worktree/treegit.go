@@ -1,7 +1,3 @@
-// Package treegit is git for sandboxes: it reaches and clones repositories, and makes, surveys, resets and removes their worktrees, keeping what
-// would be lost under refs. Every git is started as package pin starts it.
-//
-// It refuses to know which sandboxes are recorded, what runs in them, and where they should lie.
 package worktree
 
 import (

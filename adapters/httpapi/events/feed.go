@@ -1,8 +1,3 @@
-// Package feed tells what happens behind the door as a stream of events: questions to people, how calls go on and end, audit records, and what
-// running programs say (packageflow-security contract §5.4). One pump looks at the shared database while anybody listens, so the events of every
-// process of this machine are in it.
-//
-// It refuses to know HTTP, to write anything, and to let a slow listener hold up another one. What it tells was redacted by the door.
 package events
 
 import (
@@ -24,10 +19,10 @@ const (
 	Closed        = "ai-tool-confirmation-closed" // a question waits no longer: it was answered, withdrawn, or has run out
 	State         = "ai-tool-state"               // a call that wants to change something is somewhere else now
 	Audit         = "audit"                       // a new record of the audit
-	ProcessStatus = TopicProcessStatus          // a background process has begun, or ended
-	ProcessOutput = TopicProcessOutput          // lines it printed
-	RunProgress   = TopicRunProgress            // a run of an ecosystem is somewhere else, or said something
-	Unreadable    = TopicUnreadable             // what a listener asked to hear of cannot be read, and is not any more
+	ProcessStatus = TopicProcessStatus            // a background process has begun, or ended
+	ProcessOutput = TopicProcessOutput            // lines it printed
+	RunProgress   = TopicRunProgress              // a run of an ecosystem is somewhere else, or said something
+	Unreadable    = TopicUnreadable               // what a listener asked to hear of cannot be read, and is not any more
 	Gap           = "gap"                         // between what the listener knew and what follows, something is missing
 	Lagged        = "lagged"                      // the last event of a listener that was too slow; it may come again with what it has
 )

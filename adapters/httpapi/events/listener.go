@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"sync"
-
 )
 
 // Waiting is how many events may wait for a listener; with one more it has lagged.

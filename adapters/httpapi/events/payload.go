@@ -110,13 +110,13 @@ func moved(r tool.Record) Event {
 		at = r.StartedAt
 	}
 	return event(State, struct {
-		Conversation string         `json:"conversationId"`
-		Call         string         `json:"callId"`
-		Tool         string         `json:"toolName"`
+		Conversation string      `json:"conversationId"`
+		Call         string      `json:"callId"`
+		Tool         string      `json:"toolName"`
 		Status       tool.Status `json:"status"`
 		Reason       tool.Reason `json:"reason,omitempty"`
-		Timestamp    time.Time      `json:"timestamp"`
-		Confirmation string         `json:"confirmationId,omitempty"`
+		Timestamp    time.Time   `json:"timestamp"`
+		Confirmation string      `json:"confirmationId,omitempty"`
 	}{r.Session, r.CallID, r.Tool, r.Status, r.Reason, at.UTC(), r.ConfirmationID}).about(r.Session, r.Tool, r.CallID)
 }
 
@@ -128,14 +128,14 @@ type result struct {
 	Output       string  `json:"output"`
 	Error        *string `json:"error,omitempty"`
 
-	Tool      string         `json:"toolName"`
-	Truncated bool           `json:"truncated"` // the output is longer
-	Duration  int64          `json:"durationMs"`
+	Tool      string      `json:"toolName"`
+	Truncated bool        `json:"truncated"` // the output is longer
+	Duration  int64       `json:"durationMs"`
 	Status    tool.Status `json:"status"`
 	Reason    tool.Reason `json:"reason,omitempty"`
-	Decision  string         `json:"decisionSource,omitempty"`
-	Code      string         `json:"code,omitempty"`
-	EndedAt   time.Time      `json:"timestamp"`
+	Decision  string      `json:"decisionSource,omitempty"`
+	Code      string      `json:"code,omitempty"`
+	EndedAt   time.Time   `json:"timestamp"`
 }
 
 // ended is the event of a call that has ended.

@@ -1,7 +1,3 @@
-// Package topics looks at what is on record nowhere but with the tools that show it: background processes and what they print, runs of ecosystems and
-// what they say. The audit records every look, so they are few, and fewer while nothing is new.
-//
-// It refuses to call a tool that changes anything, and to go on looking at what has ended or may not be read.
 package events
 
 import (
@@ -24,7 +20,7 @@ const (
 	TopicUnreadable    = "topic-unreadable"          // what was asked for cannot be read, and is not looked at any more
 )
 
-// Event is one thing that is new. Data is an object on one line.
+// TopicEvent is one thing that is new. Data is an object on one line.
 type TopicEvent struct {
 	Kind string
 	Data json.RawMessage
@@ -33,7 +29,7 @@ type TopicEvent struct {
 // Ask calls a tool that only reads, on a listener's behalf.
 type Ask func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome
 
-// Topics are what one listener wants to hear of. Nothing is heard without Ask.
+// TopicTopics are what one listener wants to hear of. Nothing is heard without Ask.
 type TopicTopics struct {
 	Ask       Ask
 	Processes bool   // which background processes there are, and how they end
@@ -157,7 +153,7 @@ func read(ctx context.Context, ask Ask, name tool.Name, args, into any) error {
 	return nil
 }
 
-// event is one of that kind. Payloads are plain data, which always encodes.
+// topicEvent is one of that kind. Payloads are plain data, which always encodes.
 func topicEvent(kind string, payload any) TopicEvent {
 	doc, err := tool.Encode(payload)
 	if err != nil {
@@ -257,7 +253,7 @@ func (o *output) look(ctx context.Context) (found []TopicEvent, more, over bool,
 	return found, more, final && !more, nil
 }
 
-// cut is at most n bytes of a text, ending at a rune's end, and whether that is not all of it.
+// cutTopic is at most n bytes of a text, ending at a rune's end, and whether that is not all of it.
 func cutTopic(s string, n int) (string, bool) {
 	if len(s) <= n {
 		return s, false

@@ -18,8 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-func TestTopicMain(m *testing.M) { projectrig.Main(m.Run) }
-
 // heard is what a test has heard.
 type heard struct {
 	t      *testing.T

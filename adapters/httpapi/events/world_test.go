@@ -32,6 +32,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
+	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
@@ -46,13 +47,15 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(room{m})
+	projectrig.Main(func() int {
+		code := workroom.Run(m, "")
+		if err := goleak.Find(); code == 0 && err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		return code
+	})
 }
-
-// room runs the tests in a quick place of their own.
-type room struct{ *testing.M }
-
-func (r room) Run() int { return workroom.Run(r.M, "") }
 
 func config(home string) local.Config {
 	c := local.Config{Dir: home, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"projects"}, Packs: local.Packs{Root: filepath.Join(home, "packs"), Source: home},

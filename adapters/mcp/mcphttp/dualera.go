@@ -1,13 +1,3 @@
-// Package dualera serves MCP over streamable HTTP at one URL for both of its eras: revisions 2024-11-05 to 2025-11-25, whose clients open sessions,
-// and 2026-07-28, which has none.
-//
-// Who a client is and that it may come in has been found out before (httpguard). Calls that are perfectly well-formed go straight to the server and are
-// answered as JSON; everything else goes through the SDK's handler for its era, whose errors and streams apply.
-//
-// A client can narrow what it is served with headers (Tighten), and say how long its calls wait where only people confirm: X-MCP-Confirm-Wait for a
-// whole request, countersign/confirm_wait_ms in a call's _meta for that call; 0 has it answered at once, with the id of what is pending.
-//
-// It refuses to know tools, contracts and policy, and to let anybody into a session but the credential that opened it.
 package mcphttp
 
 import (

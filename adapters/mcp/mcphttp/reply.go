@@ -1,6 +1,3 @@
-// Package reply writes answers over HTTP as what a client of MCP has sent: as JSON-RPC.
-//
-// It refuses to know what is answered, and how long a client may take to read it.
 package mcphttp
 
 import (

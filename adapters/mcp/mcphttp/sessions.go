@@ -1,7 +1,3 @@
-// Package sessions keeps who is connected over HTTP: how many may be, whose each is, since when nobody has heard of it, and which of its calls can be
-// cancelled.
-//
-// It refuses to know what is said in a session.
 package mcphttp
 
 import (
@@ -20,7 +16,7 @@ const (
 // maxNamed is how many sessions without a connection one owner has. The one that was used longest ago gives way to another.
 const maxNamed = 32
 
-// Options bounds a Table. The zero Options has every default.
+// SessionOptions bounds a Table. The zero Options has every default.
 type SessionOptions struct {
 	Max   int            // sessions at a time; zero is DefaultMax
 	Idle  time.Duration  // after which one ends that nobody uses; zero is DefaultIdle, less is never
@@ -77,7 +73,7 @@ type Session struct {
 	calls map[string]context.CancelFunc
 }
 
-// New is an empty table. Its sessions end with life, at the latest.
+// NewSession is an empty table. Its sessions end with life, at the latest.
 func NewSession(life context.Context, o SessionOptions) *Table {
 	if o.Max <= 0 {
 		o.Max = DefaultMax

@@ -11,12 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 )
-
-func TestSessionMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const sessionPatience = time.Minute
 

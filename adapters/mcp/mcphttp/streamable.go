@@ -1,7 +1,3 @@
-// Package streamable serves MCP over streamable HTTP, without sessions, to whoever has the bearer token; and a health check to everybody on this
-// machine.
-//
-// It refuses to know tools, and to serve pages of other origins or under other names than this machine's.
 package mcphttp
 
 import (
@@ -22,7 +18,7 @@ import (
 // MaxBody is the longest body of a request, in bytes.
 const MaxBody = 4 << 20
 
-// Options says who is served.
+// StreamOptions says who is served.
 type StreamOptions struct {
 	Token  string                       // that a request must carry; empty refuses everybody
 	Hosts  []string                     // names in the Host header besides this machine's own: "example.org", no port

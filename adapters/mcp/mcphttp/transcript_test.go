@@ -206,7 +206,7 @@ func TestHeaders(t *testing.T) {
 	assert.Contains(t, string(a.last(t).Error.Data), modern)
 }
 
-// Arrays were input in revision 2025-03-26 alone; a notification among the requests holds nothing up.
+// TestArrays were input in revision 2025-03-26 alone; a notification among the requests holds nothing up.
 func TestArrays(t *testing.T) {
 	t.Parallel()
 	s := serve(t, newTown(t, false))
@@ -257,7 +257,7 @@ func TestBothWaysAnswerAlike(t *testing.T) {
 	}
 }
 
-// Ids come back as they were sent, whichever way.
+// TestIDs come back as they were sent, whichever way.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	s := serve(t, newTown(t, false))

@@ -1,7 +1,3 @@
-// Package asking puts a confirmation to a person in the form that an MCP client shows, reads what comes back, and seals what a call carries through
-// the client meanwhile.
-//
-// It refuses to decide anything: whether a form counts, and what makes an approval good, and good once, is decided behind the door.
 package mcpserver
 
 import (

@@ -1,6 +1,3 @@
-// Package caller says on whose behalf a request of MCP is made.
-//
-// It refuses to know how they proved it.
 package mcpserver
 
 import (

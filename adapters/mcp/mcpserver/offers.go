@@ -1,7 +1,3 @@
-// Package offers is what an MCP server has besides tools: resources, prompts and completions, for whoever asks.
-//
-// It refuses to know what they are made of. Whoever makes them calls tools through the door on behalf of who asks, so that nobody reads here what
-// its calls would be refused.
 package mcpserver
 
 import (

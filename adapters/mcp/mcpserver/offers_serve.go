@@ -19,7 +19,7 @@ type Parts struct {
 	Prompts   Prompts
 	Completer Completer
 
-	Tools  map[string]tool.Spec                        // that are served
+	Tools  map[string]tool.Spec                 // that are served
 	Caller func(extra *mcp.RequestExtra) Caller // on whose behalf a request is made
 	Log    *slog.Logger
 }
@@ -30,7 +30,7 @@ type Desk struct {
 	behind map[string]tool.Name // what prompts, fixed resources and templates are made of, by name and URI
 }
 
-// New is a desk with these parts.
+// NewResources is a desk with these parts.
 func NewResources(p Parts) *Desk { return &Desk{Parts: p, behind: map[string]tool.Name{}} }
 
 // Announce adds to the capabilities of a server what there is, and to its options what serves that beside methods.

@@ -1,8 +1,3 @@
-// Package packresources offers context packs to MCP clients as resources (countersign://packs/{id}), completes their ids and names,
-// and has one prompt, handoff, that passes a pack on to whoever works next.
-//
-// It only calls the tools input and output through the door, as the client itself could: whatever policy and contract say about those
-// calls holds for resources too. Changes are told for calls that went through this process; another process's are not seen.
 package mcpserver
 
 import (
@@ -59,7 +54,7 @@ type Packs struct {
 	changed []func(uri string)
 }
 
-// New wraps a door. The Client of as is the one under which calls for resources stand in the audit; empty is that of who asks, on whose behalf
+// NewPackResources wraps a door. The Client of as is the one under which calls for resources stand in the audit; empty is that of who asks, on whose behalf
 // they are made in any case.
 func NewPackResources(door Door, as tool.Call) *Packs { return &Packs{door: door, as: as.Client} }
 

@@ -29,7 +29,7 @@ var (
 	by = mcpserver.Caller{Principal: me, Session: "s"}
 )
 
-// open is a real door over a temporary directory with one source file.
+// openPackResources is a real door over a temporary directory with one source file.
 func openPackResources(t *testing.T, change ...func(*app.Options)) (*mcpserver.Packs, *local.Local) {
 	t.Helper()
 	dir := t.TempDir()

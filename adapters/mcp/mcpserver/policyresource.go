@@ -1,6 +1,3 @@
-// Package policyresource offers the mode policy of ecosystems to MCP clients as the resource amof_policy, beside whatever resources there are.
-//
-// It only calls the tool amof_policy through the door, as the client itself could.
 package mcpserver
 
 import (
@@ -13,23 +10,23 @@ import (
 
 // URI is the resource's, and policy the tool whose answer it is.
 const (
-	URI    = "countersign://ecosystems/policy"
+	URI          = "countersign://ecosystems/policy"
 	policyPolicy = "amof_policy"
 )
 
 // ErrUnknown reports a resource that is not this one, where there are no others.
 var ErrUnknown = fault.New(fault.NotFound, "policy_resource_unknown", "the only resource here is "+URI)
 
-// Resources are an offers.Resources: those of another one, and the policy.
+// PolicyResources are an offers.Resources: those of another one, and the policy.
 type PolicyResources struct {
 	door  Door
-	as    string           // the client of every call made here, in the audit
+	as    string    // the client of every call made here, in the audit
 	inner Resources // may be nil
 }
 
 var _ Resources = PolicyResources{}
 
-// Served reports whether the door serves the tool this needs.
+// PolicyServed reports whether the door serves the tool this needs.
 func PolicyServed(door Door) bool {
 	for s := range door.Specs() {
 		if s.Name == policyPolicy {

@@ -55,7 +55,7 @@ func (other) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.
 }
 func (other) Templates() []mcpserver.Resource { return []mcpserver.Resource{{URI: "other://{n}"}} }
 func (other) Fixed() []mcpserver.Resource     { return []mcpserver.Resource{{URI: "other://fixed"}} }
-func (o other) Watch(func(string))         { *o.watched++ }
+func (o other) Watch(func(string))            { *o.watched++ }
 
 func uris(page []mcpserver.Resource) (out []string) {
 	for _, r := range page {

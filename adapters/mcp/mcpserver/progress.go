@@ -1,6 +1,3 @@
-// Package progress tells a client how far its call is: rising, not too often, every message once and in order, and never after the answer.
-//
-// It refuses to know what is done and whether anybody listens.
 package mcpserver
 
 import (
@@ -40,8 +37,10 @@ type Reporter struct {
 	timer   *time.Timer // until the next may be sent
 }
 
-// New tells progress under a request's token by that function. Without a token, which is a client that does not want to know, nothing is told.
-func NewProgress(token json.RawMessage, tell Send) *Reporter { return &Reporter{token: token, tell: tell} }
+// NewProgress tells progress under a request's token by that function. Without a token, which is a client that does not want to know, nothing is told.
+func NewProgress(token json.RawMessage, tell Send) *Reporter {
+	return &Reporter{token: token, tell: tell}
+}
 
 // Wanted reports whether the client wants to know.
 func (r *Reporter) Wanted() bool { return r.token != nil }

@@ -1,7 +1,3 @@
-// Package results encodes what presenters made of outcomes as the results of tools/call, in one pass. (The SDK's own results are encoded and checked
-// four times, from the inside out.)
-//
-// It refuses to know contracts.
 package mcpserver
 
 import (

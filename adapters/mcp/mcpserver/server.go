@@ -1,8 +1,3 @@
-// Package mcpserver is the MCP face of the one door: it publishes the served tools, calls them, and presents
-// what came of it in each tool's contract. The SDK's server does the protocol; every transport shares one.
-//
-// It is blind to contracts and capabilities: schemas pass through as they are published, results as they are
-// presented. Nothing here needs a session, because one of the two protocol eras has none.
 package mcpserver
 
 import (
@@ -53,7 +48,7 @@ type Options struct {
 
 	Unserved func(name string) string // what is said of a tool that exists and is not served; nil, or empty: nothing
 
-	Source    string           // the toolset that resources, prompts and completions read: they wait for its earlier changes
+	Source    string    // the toolset that resources, prompts and completions read: they wait for its earlier changes
 	Resources Resources // nil: none
 	Prompts   Prompts   // nil: none
 	Completer Completer // nil: none

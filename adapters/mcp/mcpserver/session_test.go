@@ -252,7 +252,7 @@ func TestCancelling(t *testing.T) {
 	assert.Equal(t, "1", value(c.Call("count", nil)), "the cancelled change was not made")
 }
 
-// Progress comes before the answer, with the token as it was written.
+// TestProgress comes before the answer, with the token as it was written.
 func TestProgress(t *testing.T) {
 	for _, token := range []string{`"t"`, "5", "9007199254740993"} {
 		c := stdiotest.Start(t, play(t, "demo"))

@@ -1,6 +1,3 @@
-// Package shares lets nobody run more than so many things at once, so that one of many cannot take all there is room for.
-//
-// It refuses to know who they are and what they run.
 package mcpserver
 
 import (
@@ -23,8 +20,10 @@ type share struct {
 	users int
 }
 
-// New is shares of that many things each; zero bounds nobody.
-func NewShare(each int) *Shares { return &Shares{each: int64(max(each, 0)), taken: map[string]*share{}} }
+// NewShare is shares of that many things each; zero bounds nobody.
+func NewShare(each int) *Shares {
+	return &Shares{each: int64(max(each, 0)), taken: map[string]*share{}}
+}
 
 // Take waits until who may run one more thing, or fails with the context's error. Whoever took calls Release.
 func (s *Shares) Take(ctx context.Context, who string) error {

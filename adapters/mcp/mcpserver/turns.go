@@ -1,7 +1,3 @@
-// Package turns makes calls take effect as if in the order of their arrival within a queue: what only reads goes together, anything else
-// goes alone (product rules: rulings on the wire).
-//
-// It refuses to know what a call is and which of them only read.
 package mcpserver
 
 import (
@@ -26,7 +22,7 @@ type Ticket struct {
 	over    bool
 }
 
-// New is queues in which nobody stands.
+// NewOrder is queues in which nobody stands.
 func NewOrder() *Turns { return &Turns{queues: map[string][]*Ticket{}} }
 
 // Take joins the end of a queue.

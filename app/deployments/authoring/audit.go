@@ -15,7 +15,7 @@ import (
 type auditData struct {
 	Changes   *governance.Changes `json:"change_summary,omitempty"`
 	Lockfile  lockfileData        `json:"lockfile"`
-	Modules   []policyModuleData        `json:"modules"`
+	Modules   []policyModuleData  `json:"modules"`
 	Pack      *packData           `json:"org_policy_pack,omitempty"`
 	Root      string              `json:"root"`
 	RootPosix string              `json:"root_posix"`
@@ -29,7 +29,7 @@ type lockfileData struct {
 	Version     int       `json:"version"`
 }
 
-// moduleData is one locked module.
+// policyModuleData is one locked module.
 type policyModuleData struct {
 	ID   string                `json:"id"`
 	Type deployment.ModuleType `json:"type"`

@@ -1,6 +1,3 @@
-// Package gitignore adds lines to the text of a .gitignore.
-//
-// It refuses to know what git makes of them: patterns are compared as text.
 package authoring
 
 import (

@@ -1,25 +1,3 @@
-// Package governing is the tools of opt-in governance: agents_policy_lint, agents_policy_lock and agents_policy_audit (agentpack contract
-// §5.17). They alone read agentpack.org.yaml; nothing else behaves differently because of it.
-//
-// # What they promise
-//
-// agents_policy_lint looks into the config repository and goes nowhere else: skills and Claude Code commands wherever they lie, and, where
-// there is an agentpack.org.yaml, the policy pack, what has to be distributed, and where modules may come from. Without a breach its data is
-// the report {root, issues, summary: {violations, files_scanned, skill_files, claude_command_files, rules}}; otherwise it fails with
-// ErrPolicyViolations and the report in the details. An issue is {rule, path, message, details?}, its path relative to the repository.
-//
-// agents_policy_lock resolves the policy pack, and writes agentpack.org.lock.json, which holds no time: locking twice writes once. Failures:
-// ErrYes, ErrPolicyMissing, ErrPolicyConfig (no source, one that is none, a remote that is not allowed), ErrPolicyVersion.
-// Data: {lockfile_path, resolved_version, sha256, files}.
-//
-// agents_policy_audit says what the lockfile pins, what the policy pack is, and what changed in the lockfile since the commit before the
-// current one. Failures: those of reading manifest and lockfile, ErrLockMissing.
-// Data: {root, lockfile: {lockfile_path, version, generated_at, modules}, modules: [{id, type, resolved_source, resolved_version, sha256,
-// files, bytes}], org_policy_pack?, change_summary?: {base_ref, base_commit, modules_added, modules_removed, modules_changed}}.
-//
-// In data, every native path has a companion with slashes, <name>_posix.
-//
-// It refuses to know YAML, git's command line and the file system.
 package authoring
 
 import (
@@ -35,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what the use cases need, all of it.
+// PolicyDeps is what the use cases need, all of it.
 type PolicyDeps struct {
 	Compiler planner.Compiler
 	Machine  deployport.Machine
@@ -47,7 +25,7 @@ type PolicyDeps struct {
 
 type policyService struct{ PolicyDeps }
 
-// Entries is the tools.
+// PolicyEntries is the tools.
 func PolicyEntries(d PolicyDeps) []tool.Entry {
 	s := &policyService{d}
 	return []tool.Entry{
@@ -66,7 +44,7 @@ func (s *policyService) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }
 
-// lockData is the data of policy lock.
+// policyLockData is the data of policy lock.
 type policyLockData struct {
 	Files     int            `json:"files"`
 	Path      string         `json:"lockfile_path"`

@@ -1,28 +1,3 @@
-// Package importing is the tools agents_import and agents_import_apply: what coding agents already have in a home directory and in the
-// project becomes modules of the config repository (agentpack contract §5.13).
-//
-// # What they promise
-//
-// Looked at are <home>/.codex/prompts/*.md, <home>/.codex/skills/*/, <home>/.claude/commands/*.md, <project>/AGENTS.md,
-// <project>/.claude/commands/*.md and <project>/.codex/skills/*/: immediate entries, links followed (a linked directory with a warning).
-// $CODEX_HOME stands for <home>/.codex unless home_root names a home. A project that is the home directory itself is not looked at twice,
-// and neither is what a deployment wrote.
-//
-// Identifiers are prompt:<c>, skill:<c>, command:<c>; of a project skill:project-<pid>-<c>, command:project-<pid>-<c> and
-// instructions:project-<pid>. Each source is read and held to the rules of its type. Its op is create, skip_existing_module
-// (module_id_already_exists) or skip_invalid (source_missing, invalid_module_source, duplicate_module_id_in_scan; of several sources with one
-// identifier the first that is valid is taken).
-//
-// agents_import shows that; agents_import_apply writes the files, appends the modules to agentpack.yaml without touching anything else in
-// it, and makes sure of the profile project-<pid> where something of a project came in. A destination at which something stands is
-// ErrImportConflict, and nothing is written.
-//
-// Data: {applied, reason?: dry_run | no_changes, repo, home_root, project: {project_id, project_root, origin_url}, plan: [{op, module_id,
-// module_type, scope, targets?, tags?, source_path, dest_path, dest_exists?, skip_reason?}], plan_omitted?, summary: {candidates, create,
-// skipped_existing_module, skipped_invalid, left_out?}, left_out?: [{source_path, reason: kind_not_imported | not_of_the_expected_form |
-// written_by_a_deployment}], conflicts: [{kind, count, module_id?, sample_paths, hint}], next_actions: two commands}.
-//
-// It refuses to know the file system and YAML.
 package authoring
 
 import (
@@ -39,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what the use cases need. All of it is required.
+// ImportDeps is what the use cases need. All of it is required.
 type ImportDeps struct {
 	Compiler planner.Compiler
 	Machine  deployport.Machine
@@ -48,7 +23,7 @@ type ImportDeps struct {
 
 type importService struct{ ImportDeps }
 
-// Entries is the tools.
+// ImportEntries is the tools.
 func ImportEntries(d ImportDeps) []tool.Entry {
 	s := &importService{d}
 	return []tool.Entry{

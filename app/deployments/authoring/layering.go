@@ -1,28 +1,3 @@
-// Package layering is the tools for overlays: agents_overlay_edit, agents_overlay_path and agents_overlay_rebase.
-//
-// # What they promise
-//
-// An overlay is a directory in the config repository whose files (kind dir) or patches (kind patch) change a module in one scope. None of
-// the tools touches a file outside that directory, and each change happens whole or not at all. In data, every native path has a companion
-// with slashes, <name>_posix.
-//
-// agents_overlay_edit (agentpack contract §3.7) makes an overlay, or what an existing one lacks: by default a copy of the whole module
-// where there is no directory yet; with sparse its metadata alone; with materialize also every file of the module that it lacks; with the
-// kind patch its metadata and a place for patches. Files that exist are never overwritten. The caller opens the directory for the user.
-// Failures: ErrConfig (no such module; patch with materialize, or over override files), tool.ErrArguments (sparse with materialize).
-// Data: {module_id, scope, overlay_kind, overlay_dir, created, sparse, materialized, patches_dir|null, project, machine_id|null,
-// project_id|null}; the two identifiers are those of the overlay's scope.
-//
-// agents_overlay_rebase (§3.8) brings an overlay up to date with a module that moved. It fails with, in this order: ErrYes (unless it is a
-// dry run), ErrOverlayMissing, ErrBaselineMissing, ErrConfig, ErrBaseline. Files that conflict are written below .agentpack/conflicts,
-// everything that merged is written beside them, and then the answer is ErrRebaseConflict, whose details say the same as data would; the
-// overlay is not deployed until the conflicts are resolved. A dry run writes nothing and answers alike.
-// Data: {module_id, scope, overlay_dir, dry_run, sparsify, report: {updated, deleted, skipped, conflicts, summary}}.
-//
-// agents_overlay_path (§3.9) is where an overlay is, or would be made, whether the module exists or not.
-// Data: {module_id, scope, overlay_dir}.
-//
-// It refuses to know git's command line, editors and the file system.
 package authoring
 
 import (
@@ -39,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Deps is what the use cases need, all of it.
+// OverlayDeps is what the use cases need, all of it.
 type OverlayDeps struct {
 	Compiler planner.Compiler
 	Machine  deployport.Machine
@@ -51,7 +26,7 @@ type OverlayDeps struct {
 
 type overlayService struct{ OverlayDeps }
 
-// Entries is the tools.
+// OverlayEntries is the tools.
 func OverlayEntries(d OverlayDeps) []tool.Entry {
 	s := &overlayService{d}
 	return []tool.Entry{

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/docedit"
-	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/app/deployments/authoring"
+	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"

@@ -1,6 +1,3 @@
-// Package starter is the text of a new config repository: its manifest and the first modules (agentpack contract §5.1).
-//
-// It refuses to know where they are written, and what is there already.
 package authoring
 
 import (
@@ -10,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// File is one file of a new config repository. Path is relative to it, with slashes.
+// StarterFile is one file of a new config repository. Path is relative to it, with slashes.
 type StarterFile struct {
 	Path, Text string
 }

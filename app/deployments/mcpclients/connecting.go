@@ -1,31 +1,3 @@
-// Package connecting is the tools that put Countersign itself into the MCP configuration of agent hosts, for people alone: list_hosts and
-// connect_host.
-//
-// # What they promise
-//
-// Hosts are claude-code, codex, cursor, vscode, gemini-cli and opencode, each with one document for its user and one for a project
-// (packageflow contract §5.8, packageflow-security contract §5.7). connect_host adds, changes or takes away one entry in one of them. It shows
-// the file, the entry and a diff first, values that are secrets masked, and then writes exactly that: every other byte of the document stays,
-// its mode too, a symbolic link is written through, a copy of what was there lies in COUNTERSIGN_HOME/backups, and the file is replaced in one
-// step or not at all. A file that was changed since the plan stops it (deployment.ErrStale); so does one that does not parse, that may not be
-// written, or that is no file.
-//
-// The entry starts this program over stdio: by its absolute path for a user, by its plain name for a project, whose file others share. With a
-// url it leads to a server that runs, with a token made for that host (connect:HOST); no token is ever written into a project's file (ErrShared).
-// The entry names itself to the server (--host), raises the host's limit on the time of a call as far as the host reads one, and says how long the server
-// waits for a person, which is less. Over HTTP the token lets in for the toolsets that are served by themselves, unless others are named; "all" is every one.
-// An entry that starts the program instead of leading to the server has no token any more: it is revoked, and the plan says so. Whatever an entry
-// opens, its plan says; where people approve, one at a terminal or in the console is asked about it, whatever was allowed beforehand.
-//
-// An entry of somebody else under the same name is left alone (ErrForeign) unless force replaces it, and the plan shows it then. Keys of an
-// entry of ours that are not ours stay, and so do its arguments: the toolsets unless others are named, how long it waits, and whatever else somebody
-// has added. What is as it should be is connected already, and nothing is written or asked.
-//
-// remove takes the entry away, with what was made for it, so that a document nobody else has touched since is what it was before, byte for byte.
-//
-// Answers are {data, warnings}, as of every tool of deployments.
-//
-// It refuses to know file formats, the file system and how a server is reached.
 package mcpclients
 
 import (

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/adapters/docedit"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
-	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"

@@ -1,7 +1,3 @@
-// Package hosting is the table of agent hosts: where each keeps its MCP servers, in what words it describes one, how its own command adds one, and
-// what tells whether it is on this machine (packageflow contract §5.8, packageflow-security contract §5.7). A new host is a new row.
-//
-// It refuses to know what stands in any document.
 package mcpclients
 
 import (
@@ -27,8 +23,8 @@ type Host struct {
 	agent  string                         // its table
 	user   func(w World) spot             // its user's document, where the table has none or the environment moves it; nil: the table's
 	marks  func(w World) []string         // directories that are there once the host has run
-	local  target.Object                   // keys of an entry that starts a program, besides the program
-	remote target.Object                   // keys of an entry that leads to a server
+	local  target.Object                  // keys of an entry that starts a program, besides the program
+	remote target.Object                  // keys of an entry that leads to a server
 	add    func(h Host, o Offer) []string // its own command that adds the entry; nil: it has none
 	wait   time.Duration                  // how long the server waits for a person in an entry with these keys; zero: as long as it does by itself
 	bare   time.Duration                  // the same in an entry that the host's own command has made

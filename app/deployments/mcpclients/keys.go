@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// Keys are what has to be set and taken out at a path, so that the entry there says what is wanted: the whole of it where there is none (before is
+// HostKeys are what has to be set and taken out at a path, so that the entry there says what is wanted: the whole of it where there is none (before is
 // nil), and single keys of one that is ours, so that whatever else its owner has put there stays.
 func HostKeys(top []string, before, want target.Object, d target.Dialect) (set, drop []deployment.Key, err error) {
 	if before == nil {

@@ -38,22 +38,22 @@ func (q Query) Validate() error {
 
 // Listed is a host as it is.
 type Listed struct {
-	Host      string           `json:"host"`
-	Title     string           `json:"title"`
-	Aliases   []string         `json:"aliases"`
-	Scope     deployment.Scope `json:"scope"`
-	File      string           `json:"file"`
-	FilePosix string           `json:"file_posix"`
-	Installed bool             `json:"installed"` // its command or its directory was found
-	State     string           `json:"state"`     // connected, outdated, other_entry, not_connected, unreadable
-	Detail    string           `json:"detail,omitempty"`
-	Toolsets  []string         `json:"toolsets"`   // what a server that the entry starts serves; all is everything. None where it leads to a server: its token says
-	Servers   []string         `json:"servers"`    // the entries that are Countersign's, by name
-	HostEntry string           `json:"host_entry"` // the name by which a server that the entry starts knows it
-	Connect   []string         `json:"connect"`    // the command that connects it
-	Format    deployment.Format      `json:"format"`
-	Snippet   string           `json:"snippet"`           // the entry alone, as a document
-	Command   []string         `json:"command,omitempty"` // the host's own command that adds it
+	Host      string            `json:"host"`
+	Title     string            `json:"title"`
+	Aliases   []string          `json:"aliases"`
+	Scope     deployment.Scope  `json:"scope"`
+	File      string            `json:"file"`
+	FilePosix string            `json:"file_posix"`
+	Installed bool              `json:"installed"` // its command or its directory was found
+	State     string            `json:"state"`     // connected, outdated, other_entry, not_connected, unreadable
+	Detail    string            `json:"detail,omitempty"`
+	Toolsets  []string          `json:"toolsets"`   // what a server that the entry starts serves; all is everything. None where it leads to a server: its token says
+	Servers   []string          `json:"servers"`    // the entries that are Countersign's, by name
+	HostEntry string            `json:"host_entry"` // the name by which a server that the entry starts knows it
+	Connect   []string          `json:"connect"`    // the command that connects it
+	Format    deployment.Format `json:"format"`
+	Snippet   string            `json:"snippet"`           // the entry alone, as a document
+	Command   []string          `json:"command,omitempty"` // the host's own command that adds it
 }
 
 // The states of a host in the list; the others are those of an answer.

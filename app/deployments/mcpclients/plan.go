@@ -157,10 +157,10 @@ type work struct {
 	sight  sight
 	memory memory
 	before target.Object // the entry that is there; nil: none
-	ours   bool         // it is Countersign's
-	kept   []string     // its arguments, where it starts this program
-	serves []string     // the toolsets that it will serve, or its token let in for
-	good   bool         // it has a token that still opens the server
+	ours   bool          // it is Countersign's
+	kept   []string      // its arguments, where it starts this program
+	serves []string      // the toolsets that it will serve, or its token let in for
+	good   bool          // it has a token that still opens the server
 	want   target.Object // nil: none
 	after  []byte
 	gone   bool // the file goes: it was made for the entry, and nothing else is in it

@@ -1,7 +1,3 @@
-// Package veiling shows documents that hold other programs' secrets: values are masked by the names they stand under, and of a document that is one
-// long line only the change is shown.
-//
-// It refuses to know formats: values come in as JSON.
 package mcpclients
 
 import (

@@ -1,7 +1,3 @@
-// Package action is how every deployment tool is put together: arguments read strictly, yes asked for first, a plan for what changes
-// something, a report as the value. It is the one place that turns such functions into tools.
-//
-// It refuses to know what any tool does.
 package planner
 
 import (

@@ -1,7 +1,3 @@
-// Package inputs reads the arguments of the deployment tools (seed 000, agentpack contract appendix A), strictly: a wrong type or an
-// unknown name is refused, null is absent, and defaults are filled in, so that {} and the same spelled out are one call.
-//
-// It refuses to know what the calls do.
 package planner
 
 import (
@@ -49,7 +45,7 @@ type Call struct {
 // Asked is what the call says about the place.
 func (c Call) Asked() deployport.Asked { return deployport.Asked{Repo: c.Repo, Machine: c.Machine} }
 
-// Read decodes the arguments of a tool. It fails with tool.ErrArguments, naming every problem, and with deployment.ErrTarget for a
+// InputRead decodes the arguments of a tool. It fails with tool.ErrArguments, naming every problem, and with deployment.ErrTarget for a
 // target that does not exist.
 func InputRead(of tool.Name, raw json.RawMessage) (Call, error) {
 	c := Call{Profile: deployment.DefaultProfile, Target: "all", Scope: deployment.GlobalScope, TargetScope: deployment.Both}

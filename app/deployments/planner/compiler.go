@@ -1,7 +1,3 @@
-// Package compiler turns a config repository into what should be on the machine: it loads and locks, composes and validates every
-// module once, and renders the chosen targets (agentpack contract §0, pipeline).
-//
-// It refuses to know what is on the machine, and it changes nothing.
 package planner
 
 import (

@@ -1,7 +1,3 @@
-// Package drift finds what is deployed and not as it should be, file by file and root by root, and what a person would do about it
-// (agentpack contract §5.6).
-//
-// It refuses to know how the desired state comes about, and it changes nothing.
 package planner
 
 import (
@@ -68,7 +64,9 @@ func Find(ctx context.Context, machine deployport.Machine, r Result, unmanaged b
 		d.Warnings = append(d.Warnings, "nothing was deployed here yet, as far as manifests tell: drift may be inaccurate; deploy_apply writes them")
 	}
 	roots := slices.Clone(r.Plan.Roots)
-	sorting.By(roots, func(a, b deployment.Root) int { return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path)) })
+	sorting.By(roots, func(a, b deployment.Root) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), byComponents(a.Path, b.Path))
+	})
 	for _, root := range roots {
 		if err := d.root(ctx, machine, r, search{root, unmanaged}); err != nil {
 			return d, err

@@ -42,7 +42,7 @@ type editShown struct {
 
 type writtenShown struct {
 	Path   string         `json:"path"`
-	Op     deployment.Op        `json:"op"`
+	Op     deployment.Op  `json:"op"`
 	Before deployment.Sum `json:"before_sha256"`
 	After  deployment.Sum `json:"after_sha256"`
 }

@@ -87,7 +87,9 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 			gone = append(gone, have)
 		}
 	}
-	sorting.By(gone, func(a, b deployment.Owned) int { return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path) })
+	sorting.By(gone, func(a, b deployment.Owned) int {
+		return strings.Compare(a.Target+"\x00"+a.Path, b.Target+"\x00"+b.Path)
+	})
 	return gone
 }
 

@@ -1,7 +1,3 @@
-// Package planner compares what should be on the machine with what is: it looks at the machine, merges the parts of files that are
-// otherwise the user's, and makes the plan; forwards for a deployment, backwards for a rollback.
-//
-// It refuses to know how a desired state comes about, and it changes nothing.
 package planner
 
 import (

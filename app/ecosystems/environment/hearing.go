@@ -1,7 +1,3 @@
-// Package hearing starts programs and listens to them to their end: every line goes to a log, within bounds, and what they say of the environment
-// they are about is noted (amof contract §20.5).
-//
-// It refuses to know what the programs are for.
 package environment
 
 import (

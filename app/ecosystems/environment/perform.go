@@ -23,14 +23,14 @@ const (
 
 // Result is what came of a run.
 type Result struct {
-	Environment string            `json:"environment"`
-	State       ecosystem.Phase        `json:"state"`
-	Provisioner string            `json:"provisioner"`
-	ExitCode    *int              `json:"exit_code"` // of the provisioner's program; null where there was none, or it was ended
-	Outputs     map[string]string `json:"outputs"`
-	Repos       map[string]string `json:"repos"`
-	Services    []ecosystem.Service    `json:"services,omitempty"`
-	Stopped     []string          `json:"stopped,omitempty"` // services that were ended
+	Environment string              `json:"environment"`
+	State       ecosystem.Phase     `json:"state"`
+	Provisioner string              `json:"provisioner"`
+	ExitCode    *int                `json:"exit_code"` // of the provisioner's program; null where there was none, or it was ended
+	Outputs     map[string]string   `json:"outputs"`
+	Repos       map[string]string   `json:"repos"`
+	Services    []ecosystem.Service `json:"services,omitempty"`
+	Stopped     []string            `json:"stopped,omitempty"` // services that were ended
 }
 
 // work is one run that is carried out.

@@ -30,7 +30,7 @@ type picture struct {
 type facts struct {
 	Manifest    string            `json:"manifest_sha256"`
 	Provisioner string            `json:"provisioner"`
-	Kind        ecosystem.Kind         `json:"kind"`
+	Kind        ecosystem.Kind    `json:"kind"`
 	Script      string            `json:"script"`
 	SHA256      string            `json:"script_sha256"`
 	Args        []string          `json:"args"`
@@ -211,7 +211,7 @@ func decode(doc json.RawMessage) (in payload, err error) {
 type Preview struct {
 	Environment    string            `json:"environment"`
 	Provisioner    string            `json:"provisioner"`
-	Kind           ecosystem.Kind         `json:"provisioner_kind"`
+	Kind           ecosystem.Kind    `json:"provisioner_kind"`
 	Script         string            `json:"script"`            // the script, or the shell line in full
 	SHA256         *string           `json:"script_sha256"`     // null for what is built in
 	Command        []string          `json:"command,omitempty"` // what is started, argument by argument
@@ -219,7 +219,7 @@ type Preview struct {
 	Seconds        *int64            `json:"estimated_duration_seconds"`
 	Source         *string           `json:"estimate_source"`
 	TimeoutSeconds int64             `json:"timeout_seconds"`
-	Current        ecosystem.Brief        `json:"current_state"`
+	Current        ecosystem.Brief   `json:"current_state"`
 	Repos          map[string]string `json:"repos"`
 	process.Code                     // the files that are read as code, and what is not bound
 	PlanCommand    *string           `json:"plan_command"` // would tell more; nothing runs it before execute

@@ -20,15 +20,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/memstore"
 	"github.com/countersign-dev/countersign/adapters/osproc"
+	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
-	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/app/ecosystems/environment"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"

@@ -1,12 +1,3 @@
-// Package spinning brings an ecosystem's environment up and takes it down with a provisioner: the manifest's own commands, a script, or what is
-// built in (amof contract §7, §13, §20.5; seed 004).
-//
-// Working out a plan never runs anything of a provisioner, not even its plan action: that is a program of somebody's choice, and nothing but
-// execute mode starts one. A preview therefore shows the command that would tell more (plan_command), and ecosystem_spin_ask runs it for people.
-// A script's plan and status are asked for there alone, because scripts of the original knew deploy and destroy and took anything else for one.
-//
-// What a provisioner's program started in the background goes on when the program has ended; what the built-in provisioner local starts is looked
-// after, and ended by destroy. It refuses to know how processes are started and files are read.
 package environment
 
 import (
@@ -133,10 +124,10 @@ type payload struct {
 
 // noop is the answer where there is nothing to do.
 type noop struct {
-	Status    string     `json:"status"` // success
-	Noop      bool       `json:"noop"`
-	Ecosystem string     `json:"ecosystem"`
-	Message   string     `json:"message"`
+	Status    string          `json:"status"` // success
+	Noop      bool            `json:"noop"`
+	Ecosystem string          `json:"ecosystem"`
+	Message   string          `json:"message"`
 	Current   ecosystem.Brief `json:"current_state"`
 	runs.Shown
 }

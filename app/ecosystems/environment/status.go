@@ -29,7 +29,7 @@ type ServiceStatus struct {
 type StatusAnswer struct {
 	Ecosystem    string            `json:"ecosystem"`
 	Environment  string            `json:"environment"`
-	State        ecosystem.Phase        `json:"state"`
+	State        ecosystem.Phase   `json:"state"`
 	RunID        *string           `json:"run_id"`
 	Since        *time.Time        `json:"since"`
 	Provisioner  *string           `json:"provisioner"`

@@ -65,7 +65,7 @@ type lop struct {
 
 // archiveFact is what the preview of an archive rests on.
 type archiveFact struct {
-	Fleet   []Fact    `json:"fleet"`
+	Fleet   []Fact  `json:"fleet"`
 	Holding Holding `json:"holding"`
 }
 

@@ -1,6 +1,3 @@
-// Package fleet is the working trees of an ecosystem whose branches are pushed: what is in them, what of it would be pushed, and the pushing.
-//
-// It refuses to know which tool wants that.
 package push
 
 import (

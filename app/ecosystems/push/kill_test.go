@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
-	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/app/ecosystems/push"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"

@@ -1,7 +1,3 @@
-// Package logbook notes what is being done to an ecosystem's workspace before it is done, so that whoever comes after a process that was killed can
-// finish or undo it.
-//
-// It refuses to know how that is done.
 package push
 
 import (
@@ -61,7 +57,7 @@ func (j *Entry) Note(ctx context.Context, states ecosystemport.States, l ecosyst
 	return err
 }
 
-// Done forgets what was noted.
+// OperationDone forgets what was noted.
 func OperationDone(ctx context.Context, states ecosystemport.States, l ecosystem.Layout) error {
 	return states.Note(ctx, l, noteName, nil)
 }

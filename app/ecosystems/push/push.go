@@ -29,9 +29,9 @@ func (in PushInput) Validate() error {
 
 // Idle is the answer where there is nothing to do.
 type Idle struct {
-	Status  string         `json:"status"`
-	Noop    bool           `json:"noop"`
-	Message string         `json:"message"`
+	Status  string   `json:"status"`
+	Noop    bool     `json:"noop"`
+	Message string   `json:"message"`
 	Preview *Preview `json:"preview,omitempty"`
 	runs.Shown
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/ecosystems/push"
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
-	"github.com/countersign-dev/countersign/app/ecosystems/push"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -37,11 +37,11 @@ import (
 type args = map[string]any
 
 const (
-	shippingPush    = "amof_push_ecosystem"
-	archive = "amof_archive_ecosystem"
-	discard = "amof_discard_ecosystem"
-	restore = "ecosystem_restore"
-	trash   = "ecosystem_trash"
+	shippingPush = "amof_push_ecosystem"
+	archive      = "amof_archive_ecosystem"
+	discard      = "amof_discard_ecosystem"
+	restore      = "ecosystem_restore"
+	trash        = "ecosystem_trash"
 )
 
 // patient leaves the queue to the test.

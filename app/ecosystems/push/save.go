@@ -20,7 +20,7 @@ type Archived struct {
 	Status      string       `json:"status"`
 	ArchiveFile string       `json:"archive_file,omitempty"`
 	Bundles     []string     `json:"bundles"`
-	Push        Done   `json:"push"`
+	Push        Done         `json:"push"`
 	Cleanup     []LopResult  `json:"cleanup,omitempty"`
 	Trash       string       `json:"trash_id,omitempty"`
 	Until       *time.Time   `json:"restorable_until,omitempty"`

@@ -1,8 +1,3 @@
-// Package shipping pushes what an ecosystem's repositories have, archives its workspace once all of it is known to be elsewhere, discards it into the
-// trash, and brings it back from there (amof contract §5, §13, §20.4; seed 004).
-//
-// A push runs the hooks of the repositories, as git does for whoever pushes by hand; the preview names them, and one that has changed since is a
-// changed preview. It refuses to know how git is asked and where the trash lies.
 package push
 
 import (

@@ -1,6 +1,3 @@
-// Package stowing moves an ecosystem's workspace to the trash and back, so that whatever interrupts it is finished or undone, and says what would go.
-//
-// It refuses to know whether what goes is saved elsewhere.
 package push
 
 import (
@@ -17,7 +14,7 @@ import (
 // Kept is how long what was discarded or archived can be brought back (amof contract §20.4).
 const Kept = 7 * 24 * time.Hour
 
-// Yard moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
+// TrashYard moves workspaces. Every field is required. The caller has the ecosystem's lock for what changes something.
 type TrashYard struct {
 	States   ecosystemport.States
 	Shipping ecosystemport.Shipping

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/domain/ecosystem/release"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/ecosystem/release"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 )

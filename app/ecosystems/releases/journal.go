@@ -1,7 +1,3 @@
-// Package making makes releases that were drafted and confirmed: all of their objects first, then every repository in one stroke each, each
-// stroke written down before it, so that whatever is interrupted is finished or taken back (amof contract §20.6).
-//
-// It refuses to know git and files.
 package releases
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/app/ecosystems/releases"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"

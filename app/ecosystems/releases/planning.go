@@ -28,9 +28,9 @@ type Preview struct {
 	Current  string              `json:"current"`
 	Next     string              `json:"next"`
 	Branch   string              `json:"branch"`
-	Commits  []Commit   `json:"commits"` // at most release.MaxSubjects, the newest first
+	Commits  []Commit            `json:"commits"` // at most release.MaxSubjects, the newest first
 	Total    int                 `json:"commits_total"`
-	Files    []Change   `json:"files"`
+	Files    []Change            `json:"files"`
 	Tag      string              `json:"tag"`
 	WillPush bool                `json:"will_push"`
 	Checks   release.Checks      `json:"validation"`

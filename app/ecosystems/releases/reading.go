@@ -32,16 +32,16 @@ type RepoStatus struct {
 
 // StatusResult is where an ecosystem stands (amof contract §13.24). Versions have no prefix, tags have it.
 type StatusResult struct {
-	Version string            `json:"current_version"`
-	Tag     *string           `json:"tag"`
-	Stage   string            `json:"stage"`
-	Dirty   bool              `json:"dirty"`
-	Drift   bool              `json:"version_drift"`
-	Branch  string            `json:"branch"`
-	Commits int               `json:"commits_since_tag"`
-	Recent  []Commit `json:"recent_commits"`
-	Next    []release.Way     `json:"next_versions"`
-	Repos   []RepoStatus      `json:"repos"`
+	Version string        `json:"current_version"`
+	Tag     *string       `json:"tag"`
+	Stage   string        `json:"stage"`
+	Dirty   bool          `json:"dirty"`
+	Drift   bool          `json:"version_drift"`
+	Branch  string        `json:"branch"`
+	Commits int           `json:"commits_since_tag"`
+	Recent  []Commit      `json:"recent_commits"`
+	Next    []release.Way `json:"next_versions"`
+	Repos   []RepoStatus  `json:"repos"`
 	runs.Shown
 }
 

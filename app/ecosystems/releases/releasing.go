@@ -1,7 +1,3 @@
-// Package releasing is the tools about releases: several repositories get one version, one tag in each of them or in none, and a record
-// (amof contract §8, §13.24–28, §20.6).
-//
-// It refuses to know git and files.
 package releases
 
 import (

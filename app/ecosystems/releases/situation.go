@@ -1,7 +1,3 @@
-// Package drafting works out a release before anybody is asked about it: which repositories it is about and how they stand, what its version
-// and tag are, which files it writes, and what is in its way (amof contract §8, §20.6).
-//
-// It refuses to change anything.
 package releases
 
 import (
@@ -22,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what releases are worked out and made with. Every field is required.
+// DraftDeps is what releases are worked out and made with. Every field is required.
 type DraftDeps struct {
 	runs.Deps
 	Sources ecosystemport.ReleaseSources

@@ -1,7 +1,3 @@
-// Package footing is what every tool about ecosystems stands on: which ecosystem a call is about, what its answer shows besides its own members,
-// plans, and how what takes long is queued as a run.
-//
-// It refuses to know what any tool does.
 package runs
 
 import (

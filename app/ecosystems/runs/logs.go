@@ -37,11 +37,11 @@ type LogEvent struct {
 
 // LogsAnswer is what a run said.
 type LogsAnswer struct {
-	ID        string         `json:"run_id"`
-	Events    []LogEvent     `json:"events"`
-	Total     int64          `json:"total"`
-	Truncated bool           `json:"truncated"` // events that fit the question are missing here
-	Next      int64          `json:"next"`      // since, to go on
+	ID        string              `json:"run_id"`
+	Events    []LogEvent          `json:"events"`
+	Total     int64               `json:"total"`
+	Truncated bool                `json:"truncated"` // events that fit the question are missing here
+	Next      int64               `json:"next"`      // since, to go on
 	Status    ecosystem.RunStatus `json:"status"`
 	Shown
 }
@@ -97,14 +97,14 @@ func since(text string) (after int64, later time.Time, err error) {
 
 // Summary is a run in short.
 type Summary struct {
-	ID        string         `json:"run_id"`
-	Action    string         `json:"action"`
-	Ecosystem string         `json:"ecosystem"`
+	ID        string              `json:"run_id"`
+	Action    string              `json:"action"`
+	Ecosystem string              `json:"ecosystem"`
 	Status    ecosystem.RunStatus `json:"status"`
-	Seconds   int64          `json:"duration_seconds"`
-	LogEvents int            `json:"log_events"`
-	Errors    []string       `json:"errors"` // at most 5, of at most 120 characters
-	ExitCode  *int           `json:"exit_code"`
+	Seconds   int64               `json:"duration_seconds"`
+	LogEvents int                 `json:"log_events"`
+	Errors    []string            `json:"errors"` // at most 5, of at most 120 characters
+	ExitCode  *int                `json:"exit_code"`
 	Shown
 }
 

@@ -1,7 +1,3 @@
-// Package queueing is the runs of ecosystems: queued, carried out one after the other in an ecosystem and side by side across them, followed,
-// cancelled, and settled when their process is gone (amof contract §9).
-//
-// It refuses to know what a run does.
 package runs
 
 import (
@@ -18,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field is required.
+// QueueDeps is what the tools work with. Every field is required.
 type QueueDeps struct {
 	Deps
 	Watch  ecosystemport.RunWatch
@@ -64,15 +60,15 @@ type service struct{ QueueDeps }
 
 // Item is a run in a list.
 type Item struct {
-	ID         string         `json:"run_id"`
-	Ecosystem  string         `json:"ecosystem"`
-	Action     string         `json:"action"`
+	ID         string              `json:"run_id"`
+	Ecosystem  string              `json:"ecosystem"`
+	Action     string              `json:"action"`
 	Status     ecosystem.RunStatus `json:"status"`
-	CreatedAt  time.Time      `json:"created_at"`
-	StartedAt  *time.Time     `json:"started_at"`
-	FinishedAt *time.Time     `json:"finished_at"`
-	ExitCode   *int           `json:"exit_code"`
-	Position   *int           `json:"position"` // in the queue of its ecosystem, from 1
+	CreatedAt  time.Time           `json:"created_at"`
+	StartedAt  *time.Time          `json:"started_at"`
+	FinishedAt *time.Time          `json:"finished_at"`
+	ExitCode   *int                `json:"exit_code"`
+	Position   *int                `json:"position"` // in the queue of its ecosystem, from 1
 }
 
 // Listing is runs, newest first.
@@ -227,21 +223,21 @@ type StatusInput struct {
 
 // StatusAnswer is how far a run is.
 type StatusAnswer struct {
-	ID         string         `json:"run_id"`
-	Ecosystem  string         `json:"ecosystem"`
-	Action     string         `json:"action"`
+	ID         string              `json:"run_id"`
+	Ecosystem  string              `json:"ecosystem"`
+	Action     string              `json:"action"`
 	Status     ecosystem.RunStatus `json:"status"`
-	CreatedAt  time.Time      `json:"created_at"`
-	StartedAt  *time.Time     `json:"started_at"`
-	FinishedAt *time.Time     `json:"finished_at"`
-	ExitCode   *int           `json:"exit_code"`
-	EventCount int64          `json:"event_count"`
-	Terminal   bool           `json:"terminal"`
-	Last       *string        `json:"last_message"`
-	Position   *int           `json:"position,omitempty"`
-	Error      string         `json:"error,omitempty"`
-	Code       string         `json:"code,omitempty"`
-	Result     any            `json:"result,omitempty"`
+	CreatedAt  time.Time           `json:"created_at"`
+	StartedAt  *time.Time          `json:"started_at"`
+	FinishedAt *time.Time          `json:"finished_at"`
+	ExitCode   *int                `json:"exit_code"`
+	EventCount int64               `json:"event_count"`
+	Terminal   bool                `json:"terminal"`
+	Last       *string             `json:"last_message"`
+	Position   *int                `json:"position,omitempty"`
+	Error      string              `json:"error,omitempty"`
+	Code       string              `json:"code,omitempty"`
+	Result     any                 `json:"result,omitempty"`
 	Shown
 }
 
@@ -318,9 +314,9 @@ type CancelInput struct {
 
 // Cancelled says that a run was told to end.
 type Cancelled struct {
-	ID        string         `json:"run_id"`
+	ID        string              `json:"run_id"`
 	Status    ecosystem.RunStatus `json:"status"`
-	Requested bool           `json:"requested"`
+	Requested bool                `json:"requested"`
 	Shown
 }
 

@@ -1,6 +1,3 @@
-// Package installing is the tools that make an ecosystem's workspace and bring it up to date: install and sync.
-//
-// It refuses to know git, and what is done in a workspace.
 package workspace
 
 import (

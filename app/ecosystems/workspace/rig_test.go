@@ -167,7 +167,7 @@ func (r *rig) drain(id string) ecosystem.Run {
 // do queues and drains.
 func (r *rig) do(name string, a args) ecosystem.Run { r.t.Helper(); return r.drain(r.queued(name, a)) }
 
-// installed is a rig after a successful installation.
+// installedRig is a rig after a successful installation.
 func installedRig(t *testing.T, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, names...)

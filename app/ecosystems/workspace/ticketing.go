@@ -1,7 +1,3 @@
-// Package ticketing is the tools about tickets: a feature branch across the repositories of an ecosystem, each in a worktree of its own (amof
-// contract §6).
-//
-// It refuses to know git.
 package workspace
 
 import (
@@ -21,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Deps is what the tools work with. Every field is required.
+// TicketDeps is what the tools work with. Every field is required.
 type TicketDeps struct {
 	runs.Deps
 	Work     ecosystemport.TicketWork
@@ -41,7 +37,7 @@ const mainTicket = "main"
 
 type ticketService struct{ TicketDeps }
 
-// Entries are the tools about tickets.
+// TicketEntries are the tools about tickets.
 func TicketEntries(d TicketDeps) []tool.Entry {
 	s := ticketService{d}
 	end := runs.SafeWrite("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
@@ -114,7 +110,7 @@ func (s ticketService) list(ctx context.Context, sc tool.Scope, in runs.Ecosyste
 	return out, nil
 }
 
-// line is a ticket for people.
+// ticketLine is a ticket for people.
 func ticketLine(item Item) string {
 	out := item.ID
 	if item.Active {

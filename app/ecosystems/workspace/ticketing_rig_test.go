@@ -27,7 +27,6 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
-	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -39,14 +38,6 @@ const (
 	switch6 = "amof_ticket_switch"
 	end     = "amof_ticket_end"
 )
-
-// TestMain lets the test binary be another process that starts a ticket, and one that dies before that is recorded.
-func TestTicketMain(m *testing.M) {
-	if len(os.Args) > 3 && (os.Args[1] == "start" || os.Args[1] == "die") {
-		os.Exit(another(os.Args[1], os.Args[2], os.Args[3]))
-	}
-	os.Exit(workroom.Run(m, ""))
-}
 
 // another is what that process does: exit code 0 says that it has started the ticket.
 func another(how, root, home string) int {
@@ -75,7 +66,7 @@ func (deadly) Update(context.Context, ecosystem.Layout, func(*ecosystem.State) e
 	return ecosystem.State{}, nil
 }
 
-// rig is a workspace root with the ecosystem demo installed: api and web, and docs, which is read-only.
+// ticketRig is a workspace root with the ecosystem demo installed: api and web, and docs, which is read-only.
 type ticketRig struct {
 	*app.App
 	t       *testing.T
@@ -145,7 +136,7 @@ func (r *ticketRig) state() ecosystem.State {
 	return s
 }
 
-// dependencies are what the tools work with in that root.
+// ticketDependencies are what the tools work with in that root.
 func ticketDependencies(root, home string) workspace.TicketDeps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
 	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork})
@@ -212,7 +203,9 @@ func read[T any](t *testing.T, doc json.RawMessage) (v T) {
 	return v
 }
 
-func (r *ticketRig) clone(name string) string { return filepath.Join(r.layout.Workspace, "repos", name) }
+func (r *ticketRig) clone(name string) string {
+	return filepath.Join(r.layout.Workspace, "repos", name)
+}
 
 // tree is a ticket's worktree.
 func (r *ticketRig) tree(id, name string) string {
@@ -226,7 +219,9 @@ func (r *ticketRig) commit(dir string) string {
 	return r.root.Git("-C", dir, "rev-parse", "HEAD")
 }
 
-func (r *ticketRig) branch(dir string) string { return r.root.Git("-C", dir, "branch", "--show-current") }
+func (r *ticketRig) branch(dir string) string {
+	return r.root.Git("-C", dir, "branch", "--show-current")
+}
 
 // other starts a process that starts T-1.
 func (r *ticketRig) other(how string) *exec.Cmd {

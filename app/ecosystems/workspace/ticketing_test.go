@@ -144,10 +144,15 @@ func TestWorkIsNotCleanedUp(t *testing.T) {
 		cleanup string
 		says    string
 	}{
-		"a change":             {func(r *ticketRig) { require.NoError(r.t, os.WriteFile(filepath.Join(r.tree("T-1", "api"), "x"), nil, 0o600)) }, "local", "not committed"},
-		"a commit":             {func(r *ticketRig) { r.commit(r.tree("T-1", "api")) }, "local", "no other remote branch"},
-		"a commit, all":        {func(r *ticketRig) { r.commit(r.tree("T-1", "api")) }, "all", "no other remote branch"},
-		"a commit without dir": {func(r *ticketRig) { r.commit(r.tree("T-1", "api")); require.NoError(r.t, os.RemoveAll(r.tree("T-1", "api"))) }, "local", "no other remote branch"},
+		"a change": {func(r *ticketRig) {
+			require.NoError(r.t, os.WriteFile(filepath.Join(r.tree("T-1", "api"), "x"), nil, 0o600))
+		}, "local", "not committed"},
+		"a commit":      {func(r *ticketRig) { r.commit(r.tree("T-1", "api")) }, "local", "no other remote branch"},
+		"a commit, all": {func(r *ticketRig) { r.commit(r.tree("T-1", "api")) }, "all", "no other remote branch"},
+		"a commit without dir": {func(r *ticketRig) {
+			r.commit(r.tree("T-1", "api"))
+			require.NoError(r.t, os.RemoveAll(r.tree("T-1", "api")))
+		}, "local", "no other remote branch"},
 		"a commit that would go at origin too": {func(r *ticketRig) {
 			r.commit(r.tree("T-1", "api"))
 			r.root.Git("-C", r.tree("T-1", "api"), "push", "--quiet", "origin", "feature/T-1")

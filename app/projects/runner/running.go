@@ -1,7 +1,3 @@
-// Package running is how programs are started for a project: the environment they get, what their command is warned of, what comes back
-// of their output, and what their end means. Scripts, actions and the steps of workflows go through it alike.
-//
-// It refuses to know why something is run.
 package runner
 
 import (

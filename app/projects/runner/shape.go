@@ -1,7 +1,3 @@
-// Package shape is how every tool about projects is put together: the rows of the one table that all faces are made from, arguments in
-// either casing, and plans that hold what a person needs to decide.
-//
-// It refuses to know what any tool does.
 package runner
 
 import (

@@ -1,7 +1,3 @@
-// Package sites finds the registered project that a path argument is about, and where in it the path really leads. Every tool about
-// projects goes through it before it looks at anything.
-//
-// It refuses to know what is done there.
 package runner
 
 import (

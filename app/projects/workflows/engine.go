@@ -1,7 +1,3 @@
-// Package engine carries out workflows: step after step, each a process of its own, with the history written as it goes, so that whoever
-// looks sees where it stands, and a crash leaves a row that says which step was running.
-//
-// It refuses to know who asked, and what was confirmed: it runs the prepared steps it is handed.
 package workflows
 
 import (

@@ -1,6 +1,3 @@
-// Package flows is the tools about workflows and step templates: reading, writing and running them.
-//
-// It refuses to know how a process is run: that is package engine's.
 package workflows
 
 import (

@@ -38,20 +38,20 @@ type runPlan struct {
 
 // shownStep is what a person sees of a step.
 type shownStep struct {
-	Number       int               `json:"number"`
-	Depth        int               `json:"depth"`
-	Workflow     string            `json:"workflow"`
-	NodeID       string            `json:"node_id"`
-	Name         string            `json:"name"`
-	Command      string            `json:"command,omitempty"`
-	Starts       string            `json:"starts_workflow,omitempty"`
-	Argv         []string          `json:"argv,omitempty"`
-	Cwd          string            `json:"cwd,omitempty"`
-	TimeoutMS    int64             `json:"timeout_ms,omitempty"`
-	EnvPassed    []string          `json:"env_passed,omitempty"`
+	Number       int                 `json:"number"`
+	Depth        int                 `json:"depth"`
+	Workflow     string              `json:"workflow"`
+	NodeID       string              `json:"node_id"`
+	Name         string              `json:"name"`
+	Command      string              `json:"command,omitempty"`
+	Starts       string              `json:"starts_workflow,omitempty"`
+	Argv         []string            `json:"argv,omitempty"`
+	Cwd          string              `json:"cwd,omitempty"`
+	TimeoutMS    int64               `json:"timeout_ms,omitempty"`
+	EnvPassed    []string            `json:"env_passed,omitempty"`
 	Scripts      []apprunner.Started `json:"scripts,omitempty"`  // of package.json, that the command starts
-	Settings     []project.Setting `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
-	process.Code                   // the files that are read as code, and what is not bound
+	Settings     []project.Setting   `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
+	process.Code                     // the files that are read as code, and what is not bound
 	Findings     apprunner.Findings  `json:"findings,omitempty"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 

@@ -1,7 +1,3 @@
-// Package conflict is what a rebase cannot decide: how the sides of a conflict stand in a file, how such a file is told from a
-// resolved one, and when texts may be merged at all (agentpack contract §3.8, §10.1).
-//
-// It refuses to know overlays and who merges lines: bytes and a merge function come in.
 package overlay
 
 import (

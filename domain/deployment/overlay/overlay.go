@@ -1,7 +1,3 @@
-// Package overlay is the layers over a module's upstream files: what a layer is, how layers are composed into the tree that is
-// deployed, and how an overlay is brought up to date with an upstream that moved (agentpack contract §3).
-//
-// It refuses to know where layers are stored and who merges texts: bytes and a merge function are handed to it.
 package overlay
 
 import (

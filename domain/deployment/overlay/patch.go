@@ -1,10 +1,3 @@
-// Package patch is a unified diff of one text file, read by its structure and applied strictly: every line of a hunk has to be in the
-// file as it stands in the patch, and nothing is guessed (agentpack contract §3.5, §10.4).
-//
-// What it accepts gives the bytes that git apply gives. Where git is lax (text behind the last hunk, an insertion without any context,
-// a missing final newline in the middle of a file) it refuses instead.
-//
-// It refuses to know files, git and character sets beyond UTF-8: a patch and a base come in, the patched bytes go out.
 package overlay
 
 import (
@@ -24,7 +17,7 @@ var (
 	ErrApply = fault.New(fault.Conflict, "patch_not_applicable", "the patch does not fit the file; make it anew from the file as it is now")
 )
 
-// Patch is a unified diff of one file.
+// PatchPatch is a unified diff of one file.
 type PatchPatch struct {
 	Old, New string // the paths of the two header lines, unquoted, with their a/ and b/
 	Hunks    []Hunk // at least one in a patch that Parse made, in the order of the text

@@ -1,7 +1,3 @@
-// Package patchfile is one patch file of an overlay: the file it is for, what can be wrong with it, and how its faults, like every
-// fault about an overlay, name module, layer and way out (agentpack contract §3.5).
-//
-// It refuses to know what layers are made of and which of them are there.
 package overlay
 
 import (
@@ -22,7 +18,7 @@ const Suffix = ".patch"
 // Is reports a file name with the extension of patches, in whatever case (agentpack contract §3.3).
 func Is(name string) bool { return strings.EqualFold(path.Ext(name), Suffix) }
 
-// Layer is the overlay that faults are about.
+// PatchFileLayer is the overlay that faults are about.
 type PatchFileLayer struct {
 	Module string
 	Scope  deployment.OverlayScope

@@ -1,6 +1,3 @@
-// Package stack is sorted trees of files, one laid over the other.
-//
-// It refuses to know layers and contents: only paths decide.
 package overlay
 
 import (

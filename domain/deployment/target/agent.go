@@ -1,7 +1,3 @@
-// Package agent is the table of each coding agent: its directories, which modules go where in them and in what shape, and the options
-// that switch all this (agentpack contract §2.7). A new agent is a new table.
-//
-// It refuses to know what modules hold: it says where and how, not what.
 package target
 
 import (

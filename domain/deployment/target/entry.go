@@ -1,7 +1,3 @@
-// Package entry is single keys of the documents that agents read: an MCP server in the words of one agent, and the settings of a
-// fragment (agentpack contract §2.7 knows neither; both are Countersign's own module types).
-//
-// It refuses to know where such a document lies and how it is written: JSON objects come in, JSON values go out.
 package target
 
 import (

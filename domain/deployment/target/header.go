@@ -1,7 +1,3 @@
-// Package form is how a module's file looks where an agent finds it: with frontmatter put before it, or as a TOML command; and the way
-// back (agentpack contract §2.7, §10.1). What is written here can be read back here, or a reason is given.
-//
-// It refuses to know agents, modules and paths: texts come in, texts go out.
 package target
 
 import (

@@ -10,9 +10,9 @@ import (
 
 // Drifted is a deployed file as it was changed, with what made it.
 type Drifted struct {
-	Input               // as for Render; Modules holds at least those that File names
+	Input                     // as for Render; Modules holds at least those that File names
 	File   deployment.Desired // as Render gave it
-	Actual []byte       // the whole file's bytes now, also where only a block of it is ours
+	Actual []byte             // the whole file's bytes now, also where only a block of it is ours
 }
 
 // Edit is a module's file with the bytes that would make the deployed file what it is now.

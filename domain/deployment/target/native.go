@@ -1,6 +1,3 @@
-// Package native knows the paths of one operating system by its separator, so that the same decisions are made for every system on any.
-//
-// It refuses to know which system it runs on, and what stands at a path.
 package target
 
 import (

@@ -24,7 +24,7 @@ func tables() []struct {
 	}
 }
 
-// All are the tables in compiled order.
+// AgentAll are the tables in compiled order.
 func AgentAll() []Agent {
 	var all []Agent
 	for _, t := range tables() {
@@ -33,7 +33,7 @@ func AgentAll() []Agent {
 	return all
 }
 
-// Names are the agents' names in compiled order.
+// AgentNames are the agents' names in compiled order.
 func AgentNames() []string {
 	var names []string
 	for _, t := range tables() {

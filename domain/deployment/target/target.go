@@ -1,7 +1,3 @@
-// Package target is where each coding agent looks for what, applied: the tables of package agent turn modules into the files that should
-// be on the machine (agentpack contract §2.6 to §2.9), and a deployed file back into the module's (§5.10). A new agent is a new table.
-//
-// It refuses to know file systems: module trees come in, desired files come out.
 package target
 
 import (
@@ -28,5 +24,5 @@ type Input struct {
 type Output struct {
 	Roots    []deployment.Root    // sorted by target, then path; no repetitions
 	Files    []deployment.Desired // sorted by target, then path
-	Warnings []string       // sorted; no repetitions
+	Warnings []string             // sorted; no repetitions
 }

@@ -3,7 +3,6 @@ package shellcmd
 import (
 	"slices"
 	"strings"
-
 )
 
 // deleteRoot holds that nothing deletes the system or a home. Not even without force: no step has anybody to ask.

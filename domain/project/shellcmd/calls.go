@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
 )
 
 // Call is package.json scripts that a program starts, found by reading its command line (packageflow-security contract §4.6: they get the
@@ -130,8 +129,8 @@ func inRow(texts []string) []Call {
 
 // line is a package manager's command line taken apart.
 type line struct {
-	verbs    []Arg // what is no option
-	dir      string        // of another package, as it is written
+	verbs    []Arg  // what is no option
+	dir      string // of another package, as it is written
 	unclear  string
 	unparsed int // options that may have had the next word as their value
 }

@@ -15,7 +15,7 @@ const (
 	PackageManager Category = "package-manager"
 	Git            Category = "git"
 	Docker         Category = "docker"
-	TemplateShell          Category = "shell"
+	TemplateShell  Category = "shell"
 	Testing        Category = "testing"
 	CodeQuality    Category = "code-quality"
 	Kubernetes     Category = "kubernetes"

@@ -3,7 +3,6 @@ package shellcmd
 import (
 	"slices"
 	"strings"
-
 )
 
 // check is one text under examination.
@@ -15,10 +14,10 @@ type check struct {
 	found   *findings
 	home    string
 	own     []string
-	starts  [][]Run // of each command, the programs it starts
-	loads   []int           // loads[i] commands before i download something
-	decodes []int           // decodes[i] commands before i decode something
-	saved   []string        // files that were downloaded
+	starts  [][]Run  // of each command, the programs it starts
+	loads   []int    // loads[i] commands before i download something
+	decodes []int    // decodes[i] commands before i decode something
+	saved   []string // files that were downloaded
 }
 
 func (c *check) flag(at int, rule string, v Verdict, message string) {

@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
 )
 
 // Look is how a file is looked through for what it starts in turn.

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
 )
 
 // privilege asks for a look at whatever runs as somebody else.

@@ -1,8 +1,3 @@
-// Package lint judges shell commands before they are stored, shown or run: workflow steps, step templates and the scripts of
-// package.json (packageflow-security contract §4.6). It is advice and friction, not a sandbox: what a program does once it runs is
-// beyond any reading of its command line.
-//
-// It refuses to know a shell's grammar: scripts arrive taken apart, and it runs nothing.
 package shellcmd
 
 import (

@@ -19,7 +19,9 @@ func context() shellcmd.Context {
 	return shellcmd.Context{Home: "/home/ann", Project: "/home/ann/work/shop", OwnDirs: []string{"/home/ann/.countersign"}, Parse: projectfile.Parser{}.Parse}
 }
 
-func judged(text string) shellcmd.Report { return shellcmd.Check(projectfile.Parser{}.Parse(text), context()) }
+func judged(text string) shellcmd.Report {
+	return shellcmd.Check(projectfile.Parser{}.Parse(text), context())
+}
 
 func rulesOf(r shellcmd.Report) string {
 	var out []string

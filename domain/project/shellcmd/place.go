@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
 )
 
 // ruin says what is lost when a path is deleted with everything in it, or "" when that is an ordinary loss: the file system, a

@@ -1,7 +1,3 @@
-// Package cmdline is what a shell script says, taken apart: which programs it starts with which arguments, wherever they hide, and what
-// their words may become.
-//
-// It refuses to know which of that is dangerous, and how shell text is parsed.
 package shellcmd
 
 import (
@@ -9,7 +5,7 @@ import (
 	"strings"
 )
 
-// Script is a shell text taken apart: every simple command in it, wherever it hides, in the order in which they stand, what is
+// CommandLineScript is a shell text taken apart: every simple command in it, wherever it hides, in the order in which they stand, what is
 // substituted into a command before the command itself.
 type CommandLineScript struct {
 	Commands   []Command

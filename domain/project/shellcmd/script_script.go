@@ -1,7 +1,3 @@
-// Package script decides how a package.json script is started: through which package manager, with which argument vector, and whether it
-// is one that never ends.
-//
-// It refuses to know processes and files: what is installed arrives as a Toolchain.
 package shellcmd
 
 import (
@@ -29,7 +25,7 @@ const (
 	VoltaCorepack = "volta+corepack"
 )
 
-// Command is a script ready to be started.
+// CommandCommand is a script ready to be started.
 type CommandCommand struct {
 	Name     string          `json:"script"`
 	Text     string          `json:"command"`        // what package.json says

@@ -1,7 +1,3 @@
-// Package template holds step templates: commands that a workflow's step may begin as, those that come with Countersign and those
-// that people have made.
-//
-// It refuses to know where templates are stored, and whether the program of a command exists.
 package shellcmd
 
 import (
@@ -21,9 +17,9 @@ type Risk string
 
 // The risks.
 const (
-	Low    Risk = "low"    // it only looks
-	Medium Risk = "medium" // it changes things in the project, or runs the project's own code
-	TemplateHigh   Risk = "high"   // it deletes what cannot be brought back, or reaches others
+	Low          Risk = "low"    // it only looks
+	Medium       Risk = "medium" // it changes things in the project, or runs the project's own code
+	TemplateHigh Risk = "high"   // it deletes what cannot be brought back, or reaches others
 )
 
 // Template is one step template (packageflow contract §1.5). In Command {pm} stands for the project's package manager, and <like-this>

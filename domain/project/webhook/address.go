@@ -1,7 +1,3 @@
-// Package egress is where webhooks may go: which URLs name a host without ambiguity, and which hosts and addresses are never reached, or
-// only when a person listed them (packageflow-security contract §4.7).
-//
-// It refuses to know name servers and sockets: addresses arrive as arguments, before a connection and again with it.
 package webhook
 
 import (
@@ -13,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// Rules are what a person opened for webhooks, and what nobody can (packageflow-security contract §4.7). The zero Rules opens nothing:
+// EgressRules are what a person opened for webhooks, and what nobody can (packageflow-security contract §4.7). The zero Rules opens nothing:
 // https to public addresses, ports 443 and 8443.
 type EgressRules struct {
 	// AllowLoopback lets webhooks reach this machine, at hosts of AllowHosts only.
@@ -200,7 +196,7 @@ func prefixes() []struct {
 	}
 }
 
-// Target is a vetted endpoint: what a person is shown before a request is made.
+// EgressTarget is a vetted endpoint: what a person is shown before a request is made.
 type EgressTarget struct {
 	Scheme    string       `json:"scheme"`
 	Host      string       `json:"host"`

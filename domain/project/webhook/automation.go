@@ -1,7 +1,3 @@
-// Package automation holds stored actions (a program, a webhook or a workflow that may be triggered by name) and the rules that say
-// whether each may run.
-//
-// It refuses to know how they are carried out.
 package webhook
 
 import (
@@ -24,13 +20,13 @@ const (
 // Action is a stored action. Exactly the config of its type is set.
 type Action struct {
 	ID          string          `json:"id"` // UUIDv4
-	Type        project.Kind  `json:"actionType"`
+	Type        project.Kind    `json:"actionType"`
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	ProjectID   string          `json:"projectId,omitempty"` // empty: of no project
 	Enabled     bool            `json:"isEnabled"`
 	Script      *ScriptConfig   `json:"script,omitempty"`
-	Webhook     *Config `json:"webhook,omitempty"`
+	Webhook     *Config         `json:"webhook,omitempty"`
 	Workflow    *WorkflowConfig `json:"workflow,omitempty"`
 	CreatedAt   time.Time       `json:"createdAt"`
 	UpdatedAt   time.Time       `json:"updatedAt"`
@@ -121,10 +117,10 @@ func (l Level) Known() bool { return l == RequireConfirm || l == AutoApprove || 
 
 // Rule is what a person decided for one action, for all of a type, or for all. There is at most one for each.
 type Rule struct {
-	ActionID  string         `json:"actionId,omitempty"`
+	ActionID  string       `json:"actionId,omitempty"`
 	Type      project.Kind `json:"actionType,omitempty"`
-	Level     Level          `json:"permissionLevel"`
-	CreatedAt time.Time      `json:"createdAt"`
+	Level     Level        `json:"permissionLevel"`
+	CreatedAt time.Time    `json:"createdAt"`
 }
 
 // The places a resolved level can come from.

@@ -1,8 +1,3 @@
-// Package webhook holds the rules of webhooks, both ways: which request a stored webhook makes of variables and a payload, what
-// is kept of an answer, and which requests from outside may start a workflow. Where requests may go is said in package egress.
-//
-// It refuses to know sockets, name servers, TLS and how bytes are signed: what was found out about an address or a signature arrives as
-// an argument.
 package webhook
 
 import (

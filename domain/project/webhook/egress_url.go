@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// Rule names what an address breaks. It stands in the details of project.ErrURLBlocked.
+// EgressRule names what an address breaks. It stands in the details of project.ErrURLBlocked.
 type EgressRule string
 
 // The rules, in the order in which they are applied (packageflow-security contract §4.7).
@@ -35,8 +35,8 @@ const (
 
 // Blocked is the details of project.ErrURLBlocked: the rule and the host as it was written, never an address a name leads to.
 type Blocked struct {
-	Rule EgressRule   `json:"rule"`
-	Host string `json:"host,omitempty"`
+	Rule EgressRule `json:"rule"`
+	Host string     `json:"host,omitempty"`
 }
 
 // Block is project.ErrURLBlocked for breaking a rule, in the words given.

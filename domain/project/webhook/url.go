@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // expandURL is the URL with its variables filled in: percent-encoded, in path and query only.

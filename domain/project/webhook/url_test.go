@@ -153,7 +153,9 @@ func TestURLsThatPass(t *testing.T) {
 
 func TestWhatAListedHostOpens(t *testing.T) {
 	listed := func(hosts ...string) webhook.EgressRules { return webhook.EgressRules{AllowHosts: hosts} }
-	loopback := func(hosts ...string) webhook.EgressRules { return webhook.EgressRules{AllowHosts: hosts, AllowLoopback: true} }
+	loopback := func(hosts ...string) webhook.EgressRules {
+		return webhook.EgressRules{AllowHosts: hosts, AllowLoopback: true}
+	}
 	for _, c := range []struct {
 		raw   string
 		rules webhook.EgressRules

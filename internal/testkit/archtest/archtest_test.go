@@ -25,7 +25,7 @@ func rules() map[string]func(*archtest.Module) []archtest.Finding {
 		"map":     func(m *archtest.Module) []archtest.Finding { return archtest.Map(m, "ARCHITECTURE.md") },
 		"names":   archtest.Names,
 		"hidden":  archtest.Hidden,
-		"git":     func(m *archtest.Module) []archtest.Finding { return archtest.OneGit(m, "adapters/gitcli/run") },
+		"git":     func(m *archtest.Module) []archtest.Finding { return archtest.OneGit(m, "adapters/gitcli") },
 		"codes": func(m *archtest.Module) []archtest.Finding {
 			_, found := archtest.Codes(m)
 			return found

@@ -127,7 +127,7 @@ func Pure(m *Module) (found []Finding) {
 			continue
 		}
 		for _, f := range p.code() {
-			found = append(found, m.impure(f, p.Dir != "app/journal")...)
+			found = append(found, m.impure(f, f.Path != "app/journal.go")...)
 		}
 	}
 	return found

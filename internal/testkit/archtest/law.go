@@ -22,15 +22,17 @@ type Stem struct {
 	Store  string   // adapters/packfile
 	Kit    string   // internal/testkit/packtest
 	Adapts []string // the other modules its store needs
+
+	Engines []string // packages of ours that its store is built on, besides documents and YAML
 }
 
 // Stems are the five capabilities of the product.
 func Stems() []Stem {
 	return []Stem{
 		{Name: "pack", Port: "packport", Slice: "packs", Store: "packfile", Kit: "packtest", Adapts: []string{frontmatter}},
-		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Kit: "deploytest", Adapts: []string{xSys}},
-		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Kit: "projecttest"},
-		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Kit: "sandboxtest"},
+		{Name: "deployment", Port: "deployport", Slice: "deployments", Store: "deployfile", Kit: "deploytest", Adapts: []string{xSys}, Engines: []string{"adapters/gitcli"}},
+		{Name: "project", Port: "projectport", Slice: "projects", Store: "projectfile", Kit: "projecttest", Adapts: []string{shellSyntax}},
+		{Name: "sandbox", Port: "sandboxport", Slice: "sandboxes", Store: "sandboxfile", Kit: "sandboxtest", Engines: []string{"adapters/docedit"}},
 		{Name: "ecosystem", Port: "ecosystemport", Slice: "ecosystems", Store: "ecosystemfile", Kit: "ecosystemtest"},
 	}
 }
@@ -84,8 +86,8 @@ var pure = []string{
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
-	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/gitref", "domain/notice", "domain/owner", "domain/policy", "domain/process",
-	"domain/redact", "domain/relpath", "domain/sorting", "domain/spelling", "domain/tool", "domain/toolrun", "domain/visible",
+	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/git", "domain/notice", "domain/owner", "domain/policy", "domain/process",
+	"domain/redact", "domain/relpath", "domain/sorting", "domain/spelling", "domain/tool", "domain/visible",
 }
 
 // Law is the import table of this module.
@@ -103,13 +105,13 @@ func domainRows() []Row {
 			Reason: "every package depends on the one error, so it depends on nothing that can fail"},
 		{Packages: []string{"domain/sorting"}, Std: []string{"sort"},
 			Reason: "the sorting algorithm is in the binary once, so it is taken from one place"},
-		{Packages: []string{"domain/redact/..."}, Std: pure, Module: []string{"domain/fault", "domain/redact/...", "domain/sorting"},
+		{Packages: []string{"domain/redact"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
 		{Packages: []string{"domain/spelling"}, Std: []string{"strings"},
 			Reason: "which word was meant is a question of letters alone"},
 		{Packages: []string{"domain/visible"}, Std: pure,
 			Reason: "what a reader cannot see is a question of characters alone"},
-		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/gitref"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
+		{Packages: []string{"domain/canon", "domain/owner", "domain/policy", "domain/relpath", "domain/git"}, Std: pure, Module: []string{"domain/fault", "domain/sorting"},
 			Reason: "a kernel value is a rule by itself; it only needs a way to fail"},
 		{Packages: []string{"domain/process"}, Std: pure, Module: []string{"domain/fault", "domain/redact", "domain/relpath", "domain/sorting"},
 			Reason: "a process runs in a directory that cannot leave its root, with an environment whose secrets go by name, and knows nothing else"},
@@ -123,15 +125,13 @@ func domainRows() []Row {
 			Reason: "what lets a request in says how far it reaches, in the words of the door"},
 		{Packages: []string{"domain/notice"}, Std: pure,
 			Reason: "what people are told knows no plan, no argument and no token, so that no message can carry one"},
-		{Packages: []string{"domain/toolrun"}, Std: pure, Module: []string{"domain/fault", "domain/policy", "domain/sorting"},
-			Reason: "what became of a call is a state machine over words and times, and knows no tool"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
 			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
 	}
 }
 
 func stemRows(s Stem) []Row {
-	values := []string{"domain/canon", "domain/fault", "domain/gitref", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling"}
+	values := []string{"domain/canon", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/sorting", "domain/spelling"}
 	own := "domain/" + s.Name + "/..."
 	return []Row{
 		{Packages: []string{own}, Std: pure, Module: append([]string{own}, values...),
@@ -142,7 +142,7 @@ func stemRows(s Stem) []Row {
 			Module: slices.Concat(kernel, []string{own, "app/bind", "app/" + s.Slice + "/...", "ports", "ports/" + s.Port}),
 			Reason: "use cases reach the world through ports and other capabilities through the door"},
 		{Packages: []string{"adapters/" + s.Store + "/..."}, Std: []string{Any}, Modules: append([]string{xSync}, s.Adapts...),
-			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "adapters/docfile", "adapters/yamlcodec", "adapters/" + s.Store + "/..."}),
+			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "adapters/docfile", "adapters/yamlcodec", "adapters/" + s.Store + "/..."}, s.Engines),
 			Reason: "a capability's on-disk format serves that capability alone"},
 		{Packages: []string{"internal/testkit/" + s.Kit}, Std: []string{Any}, Modules: testLibraries,
 			Module: slices.Concat(kernel, []string{own, "ports", "ports/" + s.Port, "app/bind", "app/" + s.Slice + "/...", "internal/testkit/..."}),
@@ -154,37 +154,33 @@ func coreRows() []Row {
 	return []Row{
 		{Packages: []string{"ports"}, Std: pure, Module: kernel,
 			Reason: "what the core needs from outside is said in kernel words"},
-		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug"}), Modules: []string{xSync},
-			Module: append([]string{"ports", "app/enrolment", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, kernel...),
+		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug", "sync", "sync/atomic"}), Modules: []string{xSync},
+			Module: append([]string{"ports", "app/enrolment"}, kernel...),
 			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
-		{Packages: []string{"app/admission", "app/enrolment", "app/grants", "app/journal", "app/preference", "app/refusal", "app/masking", "app/runlog", "app/selection"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
+		{Packages: []string{"app/enrolment"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
 			Module: append([]string{"ports"}, kernel...),
-			Reason: "what the pipeline leaves behind is its own concern, and knows neither the pipeline nor a capability"},
+			Reason: "keys are enrolled and judged by rules and ports alone; the pipeline asks, and is not asked"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
 			Reason: "the only reflection in the product is here, so that the schema library can be exchanged in one place"},
-		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app/bind", "app/enrolment", "app/preference", "ports"}),
+		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app", "app/bind", "app/enrolment", "ports"}),
 			Reason: "the pipeline's own tools are tools like any other"},
 	}
 }
 
 func drivingRows() []Row {
-	door := slices.Concat(kernel, []string{"app", "adapters/present", "adapters/present/answers", "adapters/present/orderly", "adapters/present/spoken"})
+	door := slices.Concat(kernel, []string{"app", "adapters/present"})
 	const reason = "a transport sees the door, the presenters and the kernel; never a use case, a repository or a port"
 	return []Row{
-		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpguard", "adapters/httpguard/serving"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
-		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/..."}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
+		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append([]string{"adapters/cli/...", "adapters/gitcli"}, door...), Modules: []string{xSync, cobra, pflag, prettyTables, xTerm}, Reason: reason},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
-		{Packages: []string{"adapters/chat", "adapters/httpguard"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
-		{Packages: []string{"adapters/httpguard/serving"}, Std: []string{Any}, Module: []string{"domain/fault"},
-			Reason: "connections are kept within limits whoever is served, and whatever"},
-		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpguard"}, door...),
+		{Packages: []string{"adapters/chat", "adapters/httpauth"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
+		{Packages: []string{"adapters/httpapi/..."}, Std: []string{Any}, Module: append([]string{"adapters/httpapi/...", "adapters/httpauth"}, door...),
 			Modules: []string{xSync, vmMetrics}, Reason: reason},
-		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpguard", "adapters/httpapi/feed", "adapters/passkey"}, door...),
+		{Packages: []string{"adapters/console/..."}, Std: []string{Any}, Module: append([]string{"adapters/console/...", "adapters/httpauth", "adapters/httpapi/events", "adapters/passkey"}, door...),
 			Modules: []string{xSync, goldmark}, Reason: reason},
-		{Packages: []string{"adapters/hookserver"}, Std: []string{Any}, Module: append([]string{"domain/project", "domain/project/webhook", "ports"}, kernel...),
-			Reason: "requests from outside are judged by rules that stand in the domain, and start workflows through a function"},
-		{Packages: []string{"adapters/present/..."}, Std: []string{Any}, Module: append([]string{"adapters/present/..."}, kernel...),
+		{Packages: []string{"adapters/present"}, Std: []string{Any}, Module: kernel,
 			Reason: "a contract's wire form is a pure function of an outcome"},
 	}
 }
@@ -192,7 +188,7 @@ func drivingRows() []Row {
 func drivenRows() []Row {
 	inner := []string{"domain/...", "ports/..."}
 	return []Row{
-		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: append([]string{"adapters/osproc/kin"}, inner...), Modules: []string{xSync, uuid},
+		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: append([]string{"adapters/osproc"}, inner...), Modules: []string{xSync, uuid},
 			Reason: "clock, randomness and who runs come from the operating system through one door"},
 		{Packages: []string{"adapters/ownerfile"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
 			Reason: "leases are small durable files, for those who cannot see who holds them"},
@@ -200,44 +196,28 @@ func drivenRows() []Row {
 			Reason: "files are watched in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/passkey"}, Std: []string{Any}, Module: inner, Modules: []string{webauthn},
 			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
-		{Packages: []string{"adapters/notifying/..."}, Std: []string{Any}, Module: append([]string{"adapters/docfile", "adapters/notifying/..."}, inner...),
-			Reason: "people are told over protocols of the standard library, by rules that stand in the domain"},
-		{Packages: []string{"adapters/notifying/desktop"}, Std: []string{Any}, Module: inner, Modules: []string{beeep},
-			Reason: "one package knows how each desktop shows a notification, so that the library that does it stays exchangeable"},
+		{Packages: []string{"adapters/notify"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{beeep},
+			Reason: "people are told in one package, by rules that stand in the domain, so that the library that knows each desktop stays exchangeable"},
 		{Packages: []string{"adapters/sshkeys"}, Std: []string{Any}, Module: inner, Modules: []string{xCrypto},
 			Reason: "ssh keys and their agent are known in one package, and what they sign is judged there"},
 		{Packages: []string{"adapters/yamlcodec"}, Std: []string{Any}, Module: inner, Modules: []string{yaml},
 			Reason: "the YAML library stays exchangeable behind one package"},
 		{Packages: []string{"adapters/docfile"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, flock},
 			Reason: "durable documents are an engine below the stores and know none of them"},
-		{Packages: []string{"adapters/secretbox"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
-			Reason: "sealing is an engine below the stores and knows none of them"},
-		{Packages: []string{"adapters/anchoring"}, Std: []string{Any}, Module: append([]string{"adapters/docfile", "adapters/secretbox"}, inner...),
+		{Packages: []string{"adapters/anchoring"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
 			Reason: "what the record is held against is files, the system's journal and places handed in; it knows no store"},
-		{Packages: []string{"adapters/sqlitestore/..."}, Std: []string{Any}, Module: append([]string{"adapters/secretbox", "adapters/sqlitestore/..."}, inner...), Modules: []string{xSync, sqlite},
-			Reason: "SQL is spoken in one package and those below it"},
-		{Packages: []string{"adapters/memstore/..."}, Std: []string{Any}, Module: append([]string{"adapters/memstore/..."}, inner...), Modules: []string{xSync, xTime},
+		{Packages: []string{"adapters/sqlitestore"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{xSync, sqlite},
+			Reason: "SQL is spoken in one package"},
+		{Packages: []string{"adapters/memstore"}, Std: []string{Any}, Module: inner, Modules: []string{xSync, xTime},
 			Reason: "the reference implementation of every storage port keeps all of it in memory"},
-		{Packages: []string{"adapters/docedit/..."}, Std: []string{Any}, Module: append([]string{"adapters/docedit/..."}, inner...), Modules: []string{hujson, toml},
+		{Packages: []string{"adapters/docedit"}, Std: []string{Any}, Module: append([]string{"adapters/yamlcodec"}, inner...), Modules: []string{hujson, toml, goInternal},
 			Reason: "documents of other programs are edited in one place, whatever library reads them"},
-		{Packages: []string{"adapters/modelfile"}, Std: []string{Any}, Module: append([]string{"adapters/docedit", "adapters/docfile"}, inner...),
-			Reason: "the configuration of another program is an engine for splicing text and one for durable files, put together for one key"},
-		{Packages: []string{"adapters/textdiff"}, Std: []string{Any}, Module: inner, Modules: []string{goInternal},
-			Reason: "the diff library stays exchangeable behind one package"},
-		{Packages: []string{"adapters/shellparse"}, Std: []string{Any}, Module: inner, Modules: []string{shellSyntax},
-			Reason: "one package knows a shell's grammar; the rules about commands are judged on what it hands over"},
-		{Packages: []string{"adapters/codefile"}, Std: []string{Any}, Module: inner,
-			Reason: "which files commands read is said by rules that stand in the domain; one package looks at what is there, for every capability that starts programs"},
-		{Packages: []string{"adapters/agentserver", "adapters/gateway"}, Std: []string{Any}, Module: inner,
+		{Packages: []string{"adapters/opencode"}, Std: []string{Any}, Module: inner,
 			Reason: "what speaks to agent servers knows how they are spoken to, and nothing of who may"},
-		{Packages: []string{"adapters/controlplane"}, Std: []string{Any}, Module: inner,
-			Reason: "a listener for health checks knows nothing but that it is there"},
 		{Packages: []string{"adapters/webhookhttp"}, Std: []string{Any}, Module: inner,
-			Reason: "requests to hosts outside are made in one package, by rules that stand in the domain"},
-		{Packages: []string{"adapters/deployfile/look/gitignored", "adapters/cli/tour/tracked"}, Std: []string{Any}, Module: []string{"adapters/gitcli/run", "domain/fault"},
-			Reason: "what a look at a directory has to ask git, git is asked where it is started with care"},
-		{Packages: []string{"adapters/srcfile", "adapters/gitcli/...", "adapters/osproc/..."}, Std: []string{Any},
-			Module: append([]string{"adapters/docfile", "adapters/yamlcodec", "adapters/gitcli/...", "adapters/osproc/..."}, inner...), Modules: []string{xSync},
+			Reason: "requests to hosts outside are made, and those from outside taken, in one package, by rules that stand in the domain"},
+		{Packages: []string{"adapters/gitcli/...", "adapters/osproc"}, Std: []string{Any},
+			Module: append([]string{"adapters/docfile", "adapters/yamlcodec", "adapters/gitcli/...", "adapters/osproc"}, inner...), Modules: []string{xSync},
 			Reason: "a driven adapter implements ports over one technology and knows no other adapter"},
 	}
 }

@@ -81,7 +81,7 @@ func synchronized(t ast.Expr) bool {
 func (m *Module) reassigned(f *File, globals map[string]bool) (found []Finding) {
 	check := func(targets ...ast.Expr) {
 		for _, target := range targets {
-			if name := root(target); name != nil && globals[name.Name] && !f.local(name) {
+			if name := root(target); name != nil && name.Name != "_" && globals[name.Name] && !f.local(name) {
 				found = append(found, m.at(f, target.Pos(), "%s belongs to the package and changes here; make it a field or a parameter", name.Name))
 			}
 		}

@@ -138,7 +138,9 @@ func observeReadsManifests(t *testing.T, k Looker) {
 		"damaged/.agentpack.manifest.codex.json": "{",
 		"out":                                    "d",
 	})
-	root := func(name string) deployment.Root { return deployment.Root{Target: "codex", Path: filepath.Join(dir, name)} }
+	root := func(name string) deployment.Root {
+		return deployment.Root{Target: "codex", Path: filepath.Join(dir, name)}
+	}
 	roots := []deployment.Root{root("own"), root("old"), root("damaged"), root("none"), root("own")}
 	o := observe(t, k, deployport.Look{Roots: roots, Paths: []string{filepath.Join(dir, "own/a"), filepath.Join(dir, "new")}})
 

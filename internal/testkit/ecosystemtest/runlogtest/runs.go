@@ -210,7 +210,9 @@ func purgesRuns(t *testing.T, open ecosystemtest.Open) {
 	list, err := h.Runs.List(t.Context(), ecosystem.Filter{Limit: 10_000})
 	require.NoError(t, err)
 	assert.Len(t, list, ecosystem.Kept+2, "the newest, and those that have not ended")
-	has := func(n int) bool { return slices.ContainsFunc(list, func(r ecosystem.Run) bool { return r.ID == id(n) }) }
+	has := func(n int) bool {
+		return slices.ContainsFunc(list, func(r ecosystem.Run) bool { return r.ID == id(n) })
+	}
 	assert.True(t, has(1) && has(ecosystem.Kept-1) && has(1001) && has(1002) && has(1003))
 	assert.False(t, has(ecosystem.Kept) || has(1000))
 	chunk, err := h.Logs.Events(t.Context(), id(1000), 0)

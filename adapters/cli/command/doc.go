@@ -1,0 +1,29 @@
+// Package command is what every command of the command line works with: the terminal, the core opened when it is first needed, calls with
+// the approvals that they need on the way, and what people name (a project, a workflow, an action) found among what is stored.
+//
+// # Shell and terminal
+//
+//   - shell.go: Shell, one run of the command line: Door, how a core is opened (Open), calling tools, changing settings, failing; ErrUsage,
+//     Hint, and helpers for arguments and groups of commands. A Shell is not safe for concurrent use
+//   - terminal.go, page.go, ask.go, board.go, diff.go: Terminal, the three streams, whether each is a terminal, and how text, tables,
+//     questions, progress and diffs look there. Colour and drawing appear only on a terminal, and never when NO_COLOR is set. Seat is the
+//     controlling terminal; Plain and Block show what somebody else wrote with everything in it seen: it never moves the cursor, and hides
+//     nothing
+//   - document.go: answers and failures as JSON; exit.go: Exit, an exit code without another word
+//
+// # Approvals
+//
+//   - answer.go, until.go: an approval request shown and decided (View, Deciding, Decide, DecideAll), for this call, for the session, or
+//     until a date (ParseUntil)
+//   - reveal.go: what is redacted in a request, revealed to the user at the terminal; touch.go: approvals that need a security key
+//   - planview.go, whole.go, exhibit.go, parse.go: a plan laid out for the user who decides: what would run, where and with what, one line
+//     each, and warnings marked. A plan is {tool, summary, context}, and names of members say how they are shown; Text is that form alone,
+//     Whole is any plan
+//
+// # Commands about projects
+//
+//   - workdesk.go: Desk and Arguments, calls of tools with answers read into Go (Send, Ask, Look, Read), refusals explained in words of the
+//     command line, and durations and ages for people
+//   - find.go, complete.go: projects, workflows, actions, processes and templates by id, name or path, and shell completion of them;
+//     ran.go: what a program printed
+package command
