@@ -322,7 +322,12 @@ func TestAttacks(t *testing.T) {
 				v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+committed)
 			}
 			clone()
-			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			asks := func() {
+				agent := v.agent()
+				agent.fails("CONFIRMATION_PENDING", "run_script", v.mark())
+				agent.leaves() // it writes in its home until it has ended
+			}
+			asks()
 			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
 			shown, _, _ := v.try("policy", "show")
 			assert.Regexp(t, "permission level +execute_with_confirm +a home inside a Git work tree", shown)
@@ -331,7 +336,7 @@ func TestAttacks(t *testing.T) {
 			seen, code := v.atTerminal("y", "policy", "approval", "caller")
 			require.Zero(t, code, seen)
 			clone()
-			v.agent().fails("CONFIRMATION_PENDING", "run_script", v.mark())
+			asks()
 			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
 		},
 		"a host entry and configuration committed in a repository": func(t *testing.T, v *victim) {
