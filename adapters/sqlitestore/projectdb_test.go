@@ -228,7 +228,7 @@ func TestNothingIsMadeUntilSomethingIsStored(t *testing.T) {
 // scripts are the migrations, oldest first.
 func scripts(t testing.TB) []string {
 	t.Helper()
-	names, err := filepath.Glob("../migrations/*.sql")
+	names, err := filepath.Glob("migrations/*.sql")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(names), 3)
 	return names
