@@ -375,7 +375,7 @@ func TestHeldByAnotherProcess(t *testing.T) {
 func TestMigration(t *testing.T) {
 	home := place(t)
 	old := map[string]string{
-		stateFile: read(t, "../../domain/sandbox/migration/testdata/state_v0.json"), tableFile: read(t, "../../domain/sandbox/migration/testdata/servers_v0.json"),
+		stateFile: read(t, "../../domain/sandbox/testdata/state_v0.json"), tableFile: read(t, "../../domain/sandbox/testdata/servers_v0.json"),
 	}
 	for name, text := range old {
 		write(t, memory(home, name), text)
@@ -422,7 +422,7 @@ func TestMigration(t *testing.T) {
 
 func TestMigrationThroughUpdate(t *testing.T) {
 	home := place(t)
-	old := read(t, "../../domain/sandbox/migration/testdata/state_v1.json")
+	old := read(t, "../../domain/sandbox/testdata/state_v1.json")
 	write(t, memory(home, stateFile), old)
 	_, err := open(home).Update(t.Context(), func(*sandbox.State) error { return os.ErrInvalid })
 	require.ErrorIs(t, err, os.ErrInvalid)

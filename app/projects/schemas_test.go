@@ -9,7 +9,25 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "acting", []toolsnap.Schema{
+	toolsnap.Schemas(t, "projects", []toolsnap.Schema{
+		{Name: "infoListSchema", Doc: bind.SchemaOf[InfoListInput]()},
+		{Name: "pathSchema", Doc: bind.SchemaOf[PathInput]()},
+		{Name: "projectSchema", Doc: bind.SchemaOf[ProjectInput]()},
+		{Name: "worktreeSchema", Doc: bind.SchemaOf[WorktreeInput]()},
+		{Name: "addSchema", Doc: bind.SchemaOf[AddInput]()},
+		{Name: "changeSchema", Doc: bind.SchemaOf[ChangeInput]()},
+		{Name: "removeSchema", Doc: bind.SchemaOf[RemoveInput]()},
+		{Name: "changeWorkflowSchema", Doc: bind.SchemaOf[ChangeWorkflowInput]()},
+		{Name: "workflowSchema", Doc: bind.SchemaOf[WorkflowInput]()},
+		{Name: "stepSchema", Doc: bind.SchemaOf[StepInput]()},
+		{Name: "addTriggerSchema", Doc: bind.SchemaOf[AddTriggerInput]()},
+		{Name: "setWebhookSchema", Doc: bind.SchemaOf[SetWebhookInput]()},
+		{Name: "setIncomingSchema", Doc: bind.SchemaOf[SetIncomingInput]()},
+		{Name: "saveActionSchema", Doc: bind.SchemaOf[SaveActionInput]()},
+		{Name: "switchSchema", Doc: bind.SchemaOf[SwitchInput]()},
+		{Name: "adminActionSchema", Doc: bind.SchemaOf[AdminActionInput]()},
+		{Name: "ruleSchema", Doc: bind.SchemaOf[RuleInput]()},
+		{Name: "templateSchema", Doc: bind.SchemaOf[TemplateInput]()},
 		{Name: "listSchema", Doc: bind.SchemaOf[ListInput]()},
 		{Name: "actionSchema", Doc: bind.SchemaOf[ActionInput]()},
 		{Name: "historySchema", Doc: bind.SchemaOf[HistoryInput]()},
@@ -17,5 +35,10 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "permissionSchema", Doc: bind.SchemaOf[PermissionInput]()},
 		{Name: "triggerSchema", Doc: bind.SchemaOf[TriggerInput]()},
 		{Name: "programSchema", Doc: bind.SchemaOf[ProgramInput]()},
+		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},
+		{Name: "runSchema", Doc: bind.SchemaOf[RunInput]()},
+		{Name: "runNPMSchema", Doc: bind.SchemaOf[RunNPMInput]()},
+		{Name: "outputSchema", Doc: bind.SchemaOf[OutputInput]()},
+		{Name: "stopSchema", Doc: bind.SchemaOf[StopInput]()},
 	})
 }

@@ -9,7 +9,19 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "fronting", []toolsnap.Schema{
+	toolsnap.Schemas(t, "sandboxes", []toolsnap.Schema{
+		{Name: "startSchema", Doc: bind.SchemaOf[StartInput]()},
+		{Name: "urlSchema", Doc: bind.SchemaOf[URLInput]()},
+		{Name: "destroySchema", Doc: bind.SchemaOf[DestroyInput]()},
+		{Name: "projectNoSchema", Doc: bind.SchemaOf[ProjectNoInput]()},
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},
+		{Name: "adminUrlSchema", Doc: bind.SchemaOf[URLInput]()},
+		{Name: "adminNoSchema", Doc: bind.SchemaOf[AdminNoInput]()},
+		{Name: "modelSchema", Doc: bind.SchemaOf[ModelInput]()},
+		{Name: "createSchema", Doc: bind.SchemaOf[CreateInput]()},
+		{Name: "sandboxUrlSchema", Doc: bind.SchemaOf[URLInput]()},
+		{Name: "deleteSchema", Doc: bind.SchemaOf[DeleteInput]()},
+		{Name: "resetSchema", Doc: bind.SchemaOf[ResetInput]()},
+		{Name: "restoreSchema", Doc: bind.SchemaOf[RestoreInput]()},
 	})
 }

@@ -33,7 +33,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
-	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
 // asAgent is the word by which a test program is started as an agent's server.
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	projectrig.Main(func() int {
-		code := workroom.Run(m, "")
+		code := m.Run()
 		if err := goleak.Find(); code == 0 && err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1

@@ -9,7 +9,7 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "spinning", []toolsnap.Schema{
+	toolsnap.Schemas(t, "environment", []toolsnap.Schema{
 		{Name: "deploySchema", Doc: bind.SchemaOf[DeployInput]()},
 		{Name: "destroySchema", Doc: bind.SchemaOf[DestroyInput]()},
 		{Name: "statusSchema", Doc: bind.SchemaOf[StatusInput]()},

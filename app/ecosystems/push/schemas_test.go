@@ -10,7 +10,7 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "shipping", []toolsnap.Schema{
+	toolsnap.Schemas(t, "push", []toolsnap.Schema{
 		{Name: "pushSchema", Doc: bind.SchemaOf[PushInput]()},
 		{Name: "archiveSchema", Doc: bind.SchemaOf[ArchiveInput]()},
 		{Name: "discardSchema", Doc: bind.SchemaOf[runs.Target]()},

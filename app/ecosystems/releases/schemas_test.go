@@ -10,7 +10,7 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "releasing", []toolsnap.Schema{
+	toolsnap.Schemas(t, "releases", []toolsnap.Schema{
 		{Name: "statusSchema", Doc: bind.SchemaOf[runs.EcosystemInput]()},
 		{Name: "validateSchema", Doc: bind.SchemaOf[ValidateInput]()},
 		{Name: "logSchema", Doc: bind.SchemaOf[LogInput]()},

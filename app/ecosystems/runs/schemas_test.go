@@ -9,7 +9,7 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "queueing", []toolsnap.Schema{
+	toolsnap.Schemas(t, "runs", []toolsnap.Schema{
 		{Name: "listSchema", Doc: bind.SchemaOf[ListInput]()},
 		{Name: "activeSchema", Doc: bind.SchemaOf[ActiveInput]()},
 		{Name: "statusSchema", Doc: bind.SchemaOf[StatusInput]()},

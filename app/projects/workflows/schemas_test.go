@@ -9,7 +9,7 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "flows", []toolsnap.Schema{
+	toolsnap.Schemas(t, "workflows", []toolsnap.Schema{
 		{Name: "listSchema", Doc: bind.SchemaOf[ListInput]()},
 		{Name: "workflowSchema", Doc: bind.SchemaOf[WorkflowInput]()},
 		{Name: "createSchema", Doc: bind.SchemaOf[CreateInput]()},

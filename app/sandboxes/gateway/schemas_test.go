@@ -9,7 +9,7 @@ import (
 
 // TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
-	toolsnap.Schemas(t, "routing", []toolsnap.Schema{
+	toolsnap.Schemas(t, "gateway", []toolsnap.Schema{
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},
 		{Name: "atSchema", Doc: bind.SchemaOf[At]()},
 		{Name: "listSchema", Doc: bind.SchemaOf[ListInput]()},
