@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -78,6 +79,9 @@ func (d Maker) Do(ctx context.Context, j runs.Job) (any, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if asked := j.Run.CreatedAt.UTC().Truncate(time.Second); asked.Format(time.DateOnly) == dr.Order.At.Format(time.DateOnly) {
+		dr.Order.At = asked
 	}
 	w := &job{Maker: d, Job: j, Draft: dr, out: Released{Status: "success", Version: dr.Next.Shown(), Tag: dr.Order.Tag, Was: tool.Known(dr.Tag), Record: dr.RecordPath(dr.Order.Tag),
 		Notes: []string{"hooks of the repositories were not run", "commits and tags are not signed"}}}

@@ -67,7 +67,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Order) (run
 		return runs.Plan{}, err
 	}
 	o.Message, o.Push, o.Strict, o.Skip = readable(in.Message), in.Push || f.Manifest().Release.Push, in.Strict, in.SkipValidation
-	o.At, o.Origin = d.Clock.Now().UTC().Truncate(time.Second), "agent"
+	o.At, o.Origin = d.Clock.Now().UTC().Truncate(24*time.Hour), "agent" // the day stands in changelogs; the moment is that of the run
 	if strings.HasPrefix(sc.Client, "countersign-cli") {
 		o.Origin = "cli"
 	}
