@@ -426,7 +426,7 @@ func fromRun(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-var runErrOdd = errors.New("no small regular file")
+var errRunOdd = errors.New("no small regular file")
 
 // runSmall is a regular file. Nothing else is opened: a pipe would be waited for.
 func runSmall(path string, most int64) (string, error) {
@@ -435,7 +435,7 @@ func runSmall(path string, most int64) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return "", runErrOdd
+		return "", errRunOdd
 	}
 	text, err := os.ReadFile(path)
 	return string(text), err

@@ -214,7 +214,7 @@ func (s *search) file(ctx context.Context, e shellcmd.Entry, at, dir string, dee
 	}
 	read, head, err := s.read(ctx, name)
 	switch {
-	case errors.Is(err, codeErrIrregular), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errCodeIrregular), errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -235,7 +235,7 @@ func ofSystem(at string) bool {
 	return slices.ContainsFunc([]string{"/bin", "/sbin", "/usr", "/opt/homebrew", "/home/linuxbrew", "/nix/store"}, func(dir string) bool { return codeInside(dir, at) })
 }
 
-var codeErrIrregular = errors.New("it is no regular file")
+var errCodeIrregular = errors.New("it is no regular file")
 
 // read is a file's hash, and how it begins.
 func (s *search) read(ctx context.Context, name string) (process.Read, []byte, error) {
@@ -244,7 +244,7 @@ func (s *search) read(ctx context.Context, name string) (process.Read, []byte, e
 	case err != nil:
 		return process.Read{}, nil, err
 	case !info.Mode().IsRegular():
-		return process.Read{}, nil, codeErrIrregular
+		return process.Read{}, nil, errCodeIrregular
 	case info.Size() > maxSize || s.size+info.Size() > maxAll:
 		return process.Read{}, nil, fs.ErrInvalid
 	}
@@ -254,7 +254,7 @@ func (s *search) read(ctx context.Context, name string) (process.Read, []byte, e
 	}
 	defer file.Close()
 	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return process.Read{}, nil, errors.Join(err, codeErrIrregular)
+		return process.Read{}, nil, errors.Join(err, errCodeIrregular)
 	}
 	hash := sha256.New()
 	head := &beginning{}

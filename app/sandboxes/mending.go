@@ -142,7 +142,7 @@ func (m Mender) Raze(ctx context.Context, f Found) ([]string, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return deleted, Gateway{Deps: m.Deps}.Retire(ctx)
+	return deleted, Gateway(m).Retire(ctx)
 }
 
 // Hold keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner

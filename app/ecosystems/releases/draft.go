@@ -25,7 +25,7 @@ type Order struct {
 	Strict  bool                `json:"strict,omitempty"`
 	Skip    bool                `json:"skip_validation,omitempty"`
 	Origin  string              `json:"origin"` // cli or agent
-	At      time.Time           `json:"at"` // the day, in UTC; from the beginning of its run on, the moment
+	At      time.Time           `json:"at"`     // the day, in UTC; from the beginning of its run on, the moment
 	Tag     string              `json:"tag"`
 	Earlier map[string][]string `json:"earlier,omitempty"` // tags that a failed push left here, by repository
 }

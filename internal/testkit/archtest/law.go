@@ -230,6 +230,8 @@ func outerRows() []Row {
 			Reason: "a command chooses adapters and starts them"},
 		{Packages: []string{"internal/testkit/stdiotest", "internal/testkit/archtest"}, Std: []string{Any}, Modules: append([]string{xSync}, testLibraries...),
 			Reason: "what judges the product from outside shares no code with it"},
+		{Packages: []string{"internal/testkit/conformanceserver"}, Std: []string{Any}, Module: []string{"domain/...", "adapters/mcp/...", "adapters/httpauth"}, Modules: []string{mcpSDK},
+			Reason: "what the official suite wants to find is served by the product's own server, and is not in the product"},
 		{Packages: []string{"internal/testkit/securitykey"}, Std: []string{Any}, Modules: append([]string{xCrypto}, testLibraries...),
 			Reason: "what plays a security key shares no code with what judges it"},
 		{Packages: []string{"internal/testkit/hosts"}, Std: []string{Any}, Module: []string{"internal/testkit/browser"}, Modules: []string{xSys},

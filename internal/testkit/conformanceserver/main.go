@@ -1,8 +1,8 @@
 //go:build conformance
 
-// Command conformanceserver serves the fixtures of the official conformance suite on this machine, at /mcp of a port of its own, which it prints.
-//
-// It refuses to be in any release.
+// Command conformanceserver serves what the official conformance suite of MCP wants to find in a server, tools, prompts and resources of its own names, on
+// this machine, at /mcp of a port of its own, which it prints. They are served by the product's own server and endpoint. It is built with the tag
+// conformance alone and is part of no release: nothing in it is governed.
 package main
 
 import (
@@ -14,9 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/countersign-dev/countersign/adapters/httpguard"
-	"github.com/countersign-dev/countersign/adapters/httpguard/serving"
-	"github.com/countersign-dev/countersign/adapters/mcp/conformance"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
@@ -35,10 +33,10 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("http://%s/mcp\n", l.Addr())
-	endpoint := conformance.Endpoint(ctx)
-	suite := httpguard.Visitor{Principal: policy.Principal{ID: "suite", Grants: policy.All}, Credential: "suite"}
+	endpoint := suiteEndpoint(ctx)
+	suite := httpauth.Visitor{Principal: policy.Principal{ID: "suite", Grants: policy.All}, Credential: "suite"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { endpoint.ServeVisitor(w, r, suite) })
-	guard := httpguard.New(httpguard.Options{})
-	return serving.Serve(ctx, l, guard.Around(mux), serving.Options{Ending: guard.End})
+	guard := httpauth.New(httpauth.Options{})
+	return httpauth.Serve(ctx, l, guard.Around(mux), httpauth.ListenOptions{Ending: guard.End})
 }

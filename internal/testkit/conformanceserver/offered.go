@@ -1,6 +1,6 @@
 //go:build conformance
 
-package conformance
+package main
 
 import (
 	"context"
@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/caller"
-	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver/offers"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -27,37 +26,37 @@ type shelf struct {
 }
 
 // List is all of them.
-func (s shelf) List(context.Context, caller.Caller, string) ([]offers.Resource, string, error) {
-	return append(s.Fixed(), offers.Resource{URI: binaryURI, Name: "static-binary", Description: "An image.", MIMEType: "image/png"}), "", nil
+func (s shelf) List(context.Context, mcpserver.Caller, string) ([]mcpserver.Resource, string, error) {
+	return append(s.Fixed(), mcpserver.Resource{URI: binaryURI, Name: "static-binary", Description: "An image.", MIMEType: "image/png"}), "", nil
 }
 
 // Fixed are those that are text.
-func (shelf) Fixed() []offers.Resource {
-	return []offers.Resource{
+func (shelf) Fixed() []mcpserver.Resource {
+	return []mcpserver.Resource{
 		{URI: textURI, Name: "static-text", Description: "A text.", MIMEType: "text/plain"},
 		{URI: watchedURI, Name: "watched-resource", Description: "Changes all the time.", MIMEType: "text/plain"},
 	}
 }
 
 // Templates is the one family.
-func (shelf) Templates() []offers.Resource {
-	return []offers.Resource{{URI: template, Name: "template", Description: "Repeats its id.", MIMEType: "application/json"}}
+func (shelf) Templates() []mcpserver.Resource {
+	return []mcpserver.Resource{{URI: template, Name: "template", Description: "Repeats its id.", MIMEType: "application/json"}}
 }
 
 // Read is a text, or what the template makes of an id.
-func (shelf) Read(_ context.Context, _ caller.Caller, uri string) (offers.Content, error) {
+func (shelf) Read(_ context.Context, _ mcpserver.Caller, uri string) (mcpserver.Content, error) {
 	switch uri {
 	case textURI:
-		return offers.Content{MIMEType: "text/plain", Text: "This is the content of the static text resource."}, nil
+		return mcpserver.Content{MIMEType: "text/plain", Text: "This is the content of the static text resource."}, nil
 	case watchedURI:
-		return offers.Content{MIMEType: "text/plain", Text: "What is watched."}, nil
+		return mcpserver.Content{MIMEType: "text/plain", Text: "What is watched."}, nil
 	}
 	head, tail, _ := strings.Cut(template, "{id}")
 	if id, ok := strings.CutPrefix(uri, head); ok && strings.HasSuffix(id, tail) {
 		id = strings.TrimSuffix(id, tail)
-		return offers.Content{MIMEType: "application/json", Text: fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id)}, nil
+		return mcpserver.Content{MIMEType: "application/json", Text: fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id)}, nil
 	}
-	return offers.Content{}, tool.ErrUnknown
+	return mcpserver.Content{}, tool.ErrUnknown
 }
 
 // Watch tells of a change every few seconds.
@@ -80,7 +79,7 @@ func (s shelf) Watch(changed func(string)) {
 type nothing struct{}
 
 // Complete has no proposals.
-func (nothing) Complete(context.Context, caller.Caller, offers.Completion) ([]string, bool, error) {
+func (nothing) Complete(context.Context, mcpserver.Caller, mcpserver.Completion) ([]string, bool, error) {
 	return nil, false, nil
 }
 

@@ -1,6 +1,6 @@
 //go:build conformance
 
-package conformance
+package main
 
 import (
 	"context"

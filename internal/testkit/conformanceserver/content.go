@@ -2,7 +2,7 @@
 
 //lint:file-ignore SA1019 the suite still asks for what is deprecated in the protocol
 
-package conformance
+package main
 
 import (
 	"bytes"

@@ -2,30 +2,26 @@
 
 //lint:file-ignore SA1019 the suite still asks for what is deprecated in the protocol
 
-// Package conformance is what the official conformance suite of MCP wants to find in a server: tools, prompts and resources of its own names. They are
-// served by the product's own server and endpoint, in builds with the tag conformance alone.
-//
-// It refuses to be in any release: nothing in it is governed.
-package conformance
+package main
 
 import (
 	"context"
 
-	"github.com/countersign-dev/countersign/adapters/mcp/dualera"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Endpoint serves the suite's fixtures until life ends, to anybody.
-func Endpoint(life context.Context) *dualera.Endpoint {
+// suiteEndpoint serves the suite's fixtures until life ends, to anybody.
+func suiteEndpoint(life context.Context) *mcphttp.Endpoint {
 	s := mcpserver.New(life, door{}, mcpserver.Options{
 		Version: "conformance", Principal: policy.Principal{ID: "suite", Grants: policy.All}, Resources: shelf{life}, Completer: nothing{},
 	})
 	s.Fit(announce, append(append(contents(), questions()...), append(rounds(), changes(s.MCP())...)...)...)
 	addBinary(s.MCP())
 	addPrompts(s.MCP())
-	return dualera.New(life, dualera.Options{Server: s})
+	return mcphttp.New(life, mcphttp.Options{Server: s})
 }
 
 // announce is what the suite wants to be told that there is.
